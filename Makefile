@@ -1,0 +1,98 @@
+# One word for each thing that is done here; `make` alone lists them.
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+MAKEFLAGS += --no-print-directory
+
+VENV := .venv
+PYTHON := $(VENV)/bin/python
+# Processes that share the tests.
+WORKERS ?= 2
+
+.PHONY: help env run test test-fast test-plain test-bounds test-long check bench docs lock clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
+
+env: $(VENV)/.locked ## environment in .venv, exactly as in requirements.lock
+
+# Made anew where the lock or the project's own table changed.
+$(VENV)/.locked: requirements.lock pyproject.toml
+	@for python in "$${PYTHON3:-}" python3.11 python3 python3.12 python3.13 python3.14; do \
+	    if [ -n "$$python" ] && "$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2> /dev/null; then break; fi; \
+	    python=; \
+	done; \
+	if [ -z "$$python" ]; then echo "env: no Python 3.11 or newer found; install one, or name it: make env PYTHON3=..." >&2; exit 1; fi; \
+	echo "env: packages of requirements.lock into $(VENV)"; \
+	[ -x $(PYTHON) ] || "$$python" -m venv $(VENV)
+	@$(PYTHON) -m pip install -qq --disable-pip-version-check --require-hashes -r requirements.lock
+	@$(PYTHON) -m pip install -qq --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+run: env ## struck chain of 70 steel beads: results/steel-chain.h5 and its figures
+	@echo "run: steel-chain into results"
+	@mkdir -p results
+	@$(PYTHON) -m granchain run steel-chain --out results/steel-chain.h5 --overwrite
+	@$(PYTHON) -m granchain plot results/steel-chain.h5 --out results
+
+test: test-fast test-plain test-bounds ## all but the long tests; laws and loop also as plain Python and with bounds checked
+
+test-fast: env
+	@echo "test: compiled"
+	@$(PYTHON) -m pytest -n $(WORKERS) -m "not long"
+
+# Until a test carries the marker, none selected (exit 5) is no failure.
+# One filter for warnings less: it names a class, which pytest would import before the coverage starts.
+test-plain: env
+	@echo "test: laws and loop as plain Python, every line of them run"
+	@status=0; $(PYTHON) -m pytest --collect-only -q -m plain > /dev/null || status=$$?; \
+	if [ $$status -eq 5 ]; then echo "no test is marked plain"; exit 0; fi; \
+	NUMBA_DISABLE_JIT=1 $(PYTHON) -m pytest -n $(WORKERS) -m plain -o filterwarnings=error:::granchain \
+	    --cov=granchain/contact --cov=granchain/engine --cov-report=term --cov-fail-under=100
+
+# Numba's cache does not know of the switch: a warm one would check nothing.
+test-bounds: env
+	@echo "test: small cases with every index checked"
+	@status=0; $(PYTHON) -m pytest --collect-only -q -m bounds > /dev/null || status=$$?; \
+	if [ $$status -eq 5 ]; then echo "no test is marked bounds"; exit 0; fi; \
+	cache=$$(mktemp -d); trap 'rm -rf "$$cache"' EXIT; \
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR="$$cache" $(PYTHON) -m pytest -n $(WORKERS) -m bounds
+
+test-long: env ## the tests that take minutes
+	@echo "test: long"
+	@$(PYTHON) -m pytest -n $(WORKERS) -m long --timeout 3600
+
+check: env ## style, types, layers, tables of the documentation
+	@echo "check: ruff"
+	@$(PYTHON) -m ruff check --output-format concise .
+	@$(PYTHON) -m ruff format --check .
+	@echo "check: mypy"
+	@$(PYTHON) -m mypy --no-error-summary
+	@echo "check: layers"
+	@$(VENV)/bin/lint-imports --no-logo
+	@echo "check: version and tables"
+	@version=$$($(PYTHON) -c 'import granchain; print(granchain.__version__)'); \
+	if ! grep -qx "version: $$version" CITATION.cff; then echo "CITATION.cff: version is not $$version" >&2; exit 1; fi
+	@if [ -f docs/laws.md ]; then $(PYTHON) -m granchain laws --markdown | diff -u docs/laws.md -; fi
+
+bench: env ## nanoseconds per bead and step; BENCH_SMALL=1 for a short one
+	@echo "bench: throughput"
+	@$(PYTHON) benchmarks/throughput.py
+
+docs: env ## the documentation, in docs/_build
+	@echo "docs: sphinx"
+	@$(PYTHON) -m pip install -qq --disable-pip-version-check --no-build-isolation -e '.[docs]'
+	@$(PYTHON) -m sphinx -q -W -b html docs docs/_build
+
+lock: ## requirements.lock anew, newest versions that pyproject.toml allows
+	@echo "lock: pip-compile"
+	@folder=$$(mktemp -d); trap 'rm -rf "$$folder"' EXIT; \
+	python3.11 -m venv "$$folder"; \
+	"$$folder/bin/pip" install -qq --disable-pip-version-check pip-tools; \
+	CUSTOM_COMPILE_COMMAND='make lock' "$$folder/bin/pip-compile" --quiet --upgrade pyproject.toml
+
+clean: ## caches and built files; keeps .venv and results
+	@echo "clean: caches and built files"
+	@rm -rf build dist docs/_build .coverage .coverage.* .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	@find granchain tests benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} + 2> /dev/null || true

@@ -1,0 +1,57 @@
+"""Discrete-element simulation of one-dimensional chains of beads, with every contact law written once."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from granchain import errors
+    from granchain.case import Case, load_case
+    from granchain.contact import laws
+    from granchain.contact.law import ContactLaw, Elastoplastic, Quantity, Source
+    from granchain.contact.pair import Pair
+    from granchain.material import Material
+    from granchain.output import Result, open_result
+    from granchain.simulation import run
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Case",
+    "ContactLaw",
+    "Elastoplastic",
+    "Material",
+    "Pair",
+    "Quantity",
+    "Result",
+    "Source",
+    "errors",
+    "laws",
+    "load_case",
+    "open_result",
+    "run",
+]
+
+# Where each public name lives. It is imported when it is asked for: `import granchain` costs nothing.
+_HOMES = {
+    "granchain.case": ("Case", "load_case"),
+    "granchain.contact": ("laws",),
+    "granchain.contact.law": ("ContactLaw", "Elastoplastic", "Quantity", "Source"),
+    "granchain.contact.pair": ("Pair",),
+    "granchain.material": ("Material",),
+    "granchain.output": ("Result", "open_result"),
+    "granchain.simulation": ("run",),
+}
+_HOME = {name: home for home, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name == "errors":
+        return import_module("granchain.errors")
+    if name not in _HOME:
+        raise AttributeError(f"module 'granchain' has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(_HOME[name]), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,5 @@
+"""`python -m granchain`: the same as `granchain`."""
+
+from granchain.cli import main
+
+main()

@@ -1,0 +1,582 @@
+"""What a run says: peaks, arrivals, wave speed, width, impulse, momentum, energy, and the order of its error.
+
+Functions of plain arrays first; `summary` applies them to a Result. A trace without a pulse has peak 0 and arrival nan, without a
+warning; `Summary.as_dict` writes nan as None. SI units.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from granchain.errors import CaseError
+
+if TYPE_CHECKING:
+    from granchain.output import Result
+
+# The first pulse of a trace begins at this part of the trace's largest force and ends where the force first falls below this part of
+# its running maximum: our definition, the same for computed and measured traces.
+PULSE_BEGINS = 0.01
+PULSE_ENDS = 0.5
+
+
+def first_pulse(force: ArrayLike, baseline: float = 0.0) -> slice:
+    """Samples of a trace's first pulse.
+
+    From the first sample of at least 1 % of the trace's largest force until the first that is below half the running maximum, or to
+    the end of the trace. Samples from the first nan on are left out.
+
+    Parameters
+    ----------
+    force : array (n,)
+        [N].
+    baseline : float
+        Static force that was there before the pulse, taken off first [N].
+
+    Returns
+    -------
+    slice
+        Empty where the trace has no force above the baseline.
+    """
+    above = _finite(force) - baseline
+    largest = above.max(initial=0.0)
+    if not largest > 0.0:
+        return slice(0, 0)
+    start = int(np.argmax(above >= PULSE_BEGINS * largest))
+    after = above[start:]
+    fallen = np.flatnonzero(after < PULSE_ENDS * np.maximum.accumulate(after))
+    return slice(start, start + int(fallen[0]) if len(fallen) else len(above))
+
+
+def _finite(values: ArrayLike) -> np.ndarray:
+    """The samples before the first that is not a finite number."""
+    array = np.asarray(values, dtype=float)
+    bad = np.flatnonzero(~np.isfinite(array))
+    return array[: bad[0]] if len(bad) else array
+
+
+class Peak(NamedTuple):
+    """Peak of a pulse: `force` [N], `time` [s], and whether the trace goes on beyond it (`complete`): else the peak is still to come."""
+
+    force: float
+    time: float
+    complete: bool
+
+
+NO_PEAK = Peak(0.0, math.nan, False)
+
+
+def peak(time: ArrayLike, force: ArrayLike, baseline: float = 0.0) -> Peak:
+    """Peak force and arrival time of a trace's first pulse, by a parabola through three samples.
+
+    The samples may be unevenly spaced in time. Samples 2e-7 s apart in the chain of 70 steel beads lose 1.1e-4 of a peak, the parabola
+    through them 2e-6.
+
+    Parameters
+    ----------
+    time : array (n,)
+        Increasing [s].
+    force : array (n,)
+        [N].
+    baseline : float
+        Static force, which decides where the pulse begins and is part of the peak [N].
+
+    Returns
+    -------
+    Peak
+        `NO_PEAK` where there is no pulse. Where the largest sample of the pulse is the first or last of the trace, that sample.
+    """
+    samples = _finite(force)
+    times = np.asarray(time, dtype=float)
+    window = first_pulse(samples, baseline)
+    if window.start == window.stop:
+        return NO_PEAK
+    i = window.start + int(np.argmax(samples[window]))
+    if i == 0 or i == len(samples) - 1:
+        return Peak(float(samples[i]), float(times[i]), False)
+    height, at = _vertex(times[i - 1 : i + 2], samples[i - 1 : i + 2])
+    return Peak(height, at, True)
+
+
+def _vertex(t: np.ndarray, f: np.ndarray) -> tuple[float, float]:
+    """Height and place of the parabola through three samples, the middle one the largest."""
+    left, right = t[0] - t[1], t[2] - t[1]
+    # Newton's divided differences about the middle sample.
+    slope_left, slope_right = (f[0] - f[1]) / left, (f[2] - f[1]) / right
+    curvature = (slope_right - slope_left) / (right - left)
+    if not curvature < 0.0:
+        return float(f[1]), float(t[1])
+    slope = slope_left - curvature * left
+    shift = -0.5 * slope / curvature
+    return float(f[1] + 0.5 * slope * shift), float(t[1] + shift)
+
+
+def pulse_width(time: ArrayLike, force: ArrayLike, level: float = 0.5, baseline: float = 0.0) -> float:
+    """Width of a trace's first pulse at a part of its height, by linear interpolation.
+
+    Parameters
+    ----------
+    time, force : array (n,)
+        [s], [N].
+    level : float
+        Part of the height above the baseline, between 0 and 1.
+    baseline : float
+        Static force [N].
+
+    Returns
+    -------
+    float
+        [s]; nan where the trace does not cross the level on both sides of the peak.
+    """
+    if not 0.0 < level < 1.0:
+        raise ValueError(f"level: got {level!r}, allowed: between 0 and 1")
+    samples, times = _finite(force), np.asarray(time, dtype=float)
+    window = first_pulse(samples, baseline)
+    top = peak(times, samples, baseline)
+    if not top.complete:
+        return math.nan
+    i = window.start + int(np.argmax(samples[window]))
+    height = baseline + level * (top.force - baseline)
+    before, after = np.flatnonzero(samples[:i] < height), np.flatnonzero(samples[i:] < height)
+    if not len(before) or not len(after):
+        return math.nan
+    return _crossing(times, samples, height, i + int(after[0]) - 1) - _crossing(times, samples, height, int(before[-1]))
+
+
+def _crossing(t: np.ndarray, f: np.ndarray, height: float, i: int) -> float:
+    """Time at which the line from sample i to the next passes a height."""
+    return float(t[i] + (height - f[i]) / (f[i + 1] - f[i]) * (t[i + 1] - t[i]))
+
+
+def impulse(time: ArrayLike, force: ArrayLike) -> float:
+    """Impulse of a force: its integral over time by the trapezoidal rule [N s].
+
+    Parameters
+    ----------
+    time, force : array (n,)
+        [s], [N].
+    """
+    return float(np.trapezoid(np.asarray(force, dtype=float), np.asarray(time, dtype=float)))
+
+
+def pulse_impulse(time: ArrayLike, force: ArrayLike, baseline: float = 0.0) -> float:
+    """Impulse of a trace's first pulse alone [N s].
+
+    From the start of the trace to where, after the peak, the force above the baseline is down to 1 % of the peak or begins to rise
+    again.
+
+    Parameters
+    ----------
+    time, force : array (n,)
+        [s], [N].
+    baseline : float
+        Static force, taken off [N].
+
+    Returns
+    -------
+    float
+        0 where there is no pulse; nan where the trace ends before the pulse does.
+    """
+    above = _finite(force) - baseline
+    times = np.asarray(time, dtype=float)[: len(above)]
+    window = first_pulse(above)
+    if window.start == window.stop:
+        return 0.0
+    i = window.start + int(np.argmax(above[window]))
+    after = above[i:]
+    ended = (after[:-1] <= PULSE_BEGINS * above[i]) | (np.diff(after) > 0.0)
+    if not ended.any():
+        return math.nan
+    stop = i + int(np.argmax(ended)) + 1
+    return impulse(times[:stop], above[:stop])
+
+
+def momentum(mass: ArrayLike, velocity: ArrayLike) -> np.ndarray:
+    """Momentum of a row of bodies [kg m/s].
+
+    Parameters
+    ----------
+    mass : array (n_bodies,)
+        [kg].
+    velocity : array (..., n_bodies)
+        [m/s].
+
+    Returns
+    -------
+    array (...)
+    """
+    return np.asarray(np.asarray(velocity, dtype=float) @ np.asarray(mass, dtype=float))
+
+
+def positions(radius: ArrayLike, gap: ArrayLike = 0.0) -> np.ndarray:
+    """Centres of a row of bodies, the first at 0 [m].
+
+    Parameters
+    ----------
+    radius : array (n_bodies,)
+        [m].
+    gap : float or array (n_bodies - 1,)
+        Between each body and the next [m].
+
+    Returns
+    -------
+    array (n_bodies,)
+    """
+    r = np.asarray(radius, dtype=float)
+    return np.concatenate([[0.0], np.cumsum(r[:-1] + r[1:] + gap)])
+
+
+def wave_speed(position: ArrayLike, arrival: ArrayLike) -> float:
+    """Speed of a wave from its arrivals: inverse slope of the least-squares line of arrival against position.
+
+    Parameters
+    ----------
+    position : array (n,)
+        Of the sensors [m].
+    arrival : array (n,)
+        [s]; nan where there is none.
+
+    Returns
+    -------
+    float
+        [m/s], negative where the wave runs towards smaller positions; nan with fewer than two places, or with arrivals at once.
+    """
+    x, t = np.asarray(position, dtype=float), np.asarray(arrival, dtype=float)
+    known = np.isfinite(x) & np.isfinite(t)
+    x, t = x[known], t[known]
+    if len(x) < 2:
+        return math.nan
+    x, t = x - x.mean(), t - t.mean()
+    spread, slope = float(x @ x), float(x @ t)
+    return spread / slope if spread > 0.0 and slope != 0.0 else math.nan
+
+
+def speeds_between(position: ArrayLike, arrival: ArrayLike) -> np.ndarray:
+    """Speed of a wave between each sensor and the next.
+
+    Parameters
+    ----------
+    position, arrival : array (n,)
+        [m], [s]; nan where there is no arrival.
+
+    Returns
+    -------
+    array (n - 1,)
+        [m/s]; nan where one of the two has no arrival or both have the same.
+    """
+    distance, delay = np.diff(np.asarray(position, dtype=float)), np.diff(np.asarray(arrival, dtype=float))
+    speeds = np.full(len(delay), math.nan)
+    known = np.isfinite(delay) & (delay != 0.0)
+    speeds[known] = distance[known] / delay[known]
+    return speeds
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Order of the error in the time step
+
+
+def observed_order(steps: ArrayLike, errors: ArrayLike) -> float:
+    """Order of an error in the step: slope of the least-squares line of its logarithm against the logarithm of the step.
+
+    Parameters
+    ----------
+    steps : array (n,)
+        Positive, at least two different ones.
+    errors : array (n,)
+        Of one quantity at each step, in any unit; the sign does not matter, none may be 0.
+    """
+    h, e = np.asarray(steps, dtype=float), np.abs(np.asarray(errors, dtype=float))
+    if h.shape != e.shape or h.ndim != 1 or len(np.unique(h)) < 2:
+        raise ValueError(f"observed_order: got {h.shape} steps and {e.shape} errors, allowed: one error for each of two or more steps")
+    if not (np.isfinite(h) & (h > 0.0)).all() or not (np.isfinite(e) & (e > 0.0)).all():
+        raise ValueError("observed_order: steps and errors must be finite and not 0; an error of 0 has no order: leave it out")
+    x, y = np.log(h), np.log(e)
+    x -= x.mean()
+    return float(x @ y / (x @ x))
+
+
+def order_of_three(coarse: float, medium: float, fine: float, ratio: float = 2.0) -> float:
+    """Order of convergence from one value at three steps, each smaller than the one before by the same ratio.
+
+    p = ln|(coarse - medium)/(medium - fine)|/ln(ratio): Roache 1997, doi:10.1146/annurev.fluid.29.1.123.
+
+    Parameters
+    ----------
+    coarse, medium, fine : float
+        The quantity at the three steps.
+    ratio : float
+        Of a step to the next [1], above 1.
+
+    Returns
+    -------
+    float
+        nan where two of the values agree.
+    """
+    first, second = abs(coarse - medium), abs(medium - fine)
+    if not (first > 0.0 and second > 0.0):
+        return math.nan
+    return math.log(first / second) / math.log(ratio)
+
+
+class Extrapolation(NamedTuple):
+    """Value at step 0 and the `error` that the finer of the two results has by it, fine minus extrapolated."""
+
+    value: float
+    error: float
+
+
+def richardson(coarse: float, fine: float, ratio: float = 2.0, order: float = 2.0) -> Extrapolation:
+    """Value at step 0 from the values at two steps.
+
+    fine + (fine - coarse)/(ratio^order - 1): Richardson 1911, doi:10.1098/rsta.1911.0009.
+
+    Parameters
+    ----------
+    coarse, fine : float
+        The quantity at the larger and at the smaller step.
+    ratio : float
+        Of the larger step to the smaller [1], above 1.
+    order : float
+        Of the error in the step [1].
+    """
+    correction = (fine - coarse) / (ratio**order - 1.0)
+    return Extrapolation(fine + correction, -correction)
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Of a Result
+
+
+@dataclass(frozen=True)
+class SensorPulse:
+    """First pulse at one sensor.
+
+    Attributes
+    ----------
+    bead : int
+        Label of the bead.
+    position : float
+        Of its centre, the first body's at 0 [m].
+    peak : float
+        [N]; 0 without a pulse.
+    arrival : float
+        Time of the peak [s]; nan without a pulse.
+    width : float
+        At half height [s]; nan where the trace does not hold it whole.
+    impulse : float
+        [N s]; nan where the trace does not hold it whole.
+    complete : bool
+        Whether the trace goes on beyond the peak; else a larger force may be still to come.
+    """
+
+    bead: int
+    position: float
+    peak: float
+    arrival: float
+    width: float
+    impulse: float
+    complete: bool
+
+
+# The ledger: kinetic + recoverable + plastic + viscous + clamp - external - (kinetic + recoverable at the start) = residual.
+HELD = ("kinetic", "recoverable", "plastic", "viscous", "clamp")
+LEDGER = (*HELD, "external", "residual")
+
+
+@dataclass(frozen=True)
+class EnergyBalance:
+    """Ledger of a run at its end [J], and its largest residual.
+
+    Attributes
+    ----------
+    put_in : float
+        See `energy_put_in`.
+    recoverable_at_start : float
+        What a static start had stored in the contacts.
+    kinetic, recoverable, plastic, viscous, clamp, external, residual : float
+        At the end.
+    largest_residual : float
+        Largest size of the residual over the run, relative to what was put in [1]; nan where nothing was.
+    """
+
+    put_in: float
+    recoverable_at_start: float
+    kinetic: float
+    recoverable: float
+    plastic: float
+    viscous: float
+    clamp: float
+    external: float
+    residual: float
+    largest_residual: float
+
+    @property
+    def line(self) -> str:
+        """The balance in one line, in parts of what was put in; parts below 1e-9 of it are left out."""
+        if not self.put_in > 0.0:
+            return "energy: none was put in"
+        stored = "recoverable" if self.recoverable_at_start == 0.0 else "recoverable, change since the start"
+        values = {
+            "kinetic": self.kinetic,
+            stored: self.recoverable - self.recoverable_at_start,
+            "plastic": self.plastic,
+            "viscous": self.viscous,
+            "clamp": self.clamp,
+        }
+        parts = [f"{name} {100.0 * value / self.put_in:.3g} %" for name, value in values.items() if abs(value) > 1e-9 * self.put_in]
+        return (
+            f"energy: {self.put_in:.6g} J put in; at the end {'; '.join(parts) or 'nothing'}; "
+            f"largest ledger residual {self.largest_residual:.1e} of it"
+        )
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What a run says in numbers; `as_dict` is ready for JSON.
+
+    Attributes
+    ----------
+    title, law, status : str
+        Of the case and the run.
+    time_step : float
+        [s].
+    end : float
+        Last time in the result [s]; nan where it holds none.
+    sensors : tuple of SensorPulse
+        In the order of the file.
+    wave_speed : float
+        From the sensors whose pulse has its peak in the trace, by least squares of arrival against position [m/s]; nan with fewer than two.
+    energy : EnergyBalance or None
+        None where the case asks for no ledger.
+    """
+
+    title: str
+    law: str
+    status: str
+    time_step: float
+    end: float
+    sensors: tuple[SensorPulse, ...]
+    wave_speed: float
+    energy: EnergyBalance | None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain numbers, words, lists and dicts; a number that is not finite is None."""
+        plain: dict[str, Any] = _plain(dataclasses.asdict(self))
+        return plain
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _plain(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(entry) for entry in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value
+
+
+def body_positions(result: Result) -> np.ndarray:
+    """Centres of a result's bodies, the first at 0 [m], in the order of `result.bead`; nan where this version cannot read its case."""
+    try:
+        return positions(result.radius, result.case.bodies()["gap"])
+    except CaseError:
+        # A file of a law that is not installed: the gaps stand in the case alone.
+        return np.full(len(result.radius), math.nan)
+
+
+def sensor_pulses(result: Result) -> tuple[SensorPulse, ...]:
+    """First pulse at every sensor of a result.
+
+    The force at the start of a trace is the static one, of precompression or gravity: it is the baseline of the pulse.
+    """
+    if "sensor_force" not in result.variables:
+        return ()
+    time, labels = np.asarray(result.time), np.asarray(result.bead)
+    centres = body_positions(result)
+    pulses = []
+    for bead, force in zip(np.asarray(result.sensor_bead).tolist(), np.asarray(result.sensor_force).T, strict=True):
+        baseline = float(force[0]) if len(force) and math.isfinite(force[0]) else 0.0
+        top = peak(time, force, baseline)
+        pulses.append(
+            SensorPulse(
+                bead=int(bead),
+                position=float(centres[np.flatnonzero(labels == bead)[0]]),
+                peak=top.force,
+                arrival=top.time,
+                width=pulse_width(time, force, baseline=baseline),
+                impulse=pulse_impulse(time, force, baseline),
+                complete=top.complete,
+            )
+        )
+    return tuple(pulses)
+
+
+def front_speed(pulses: tuple[SensorPulse, ...]) -> float:
+    """Wave speed from the sensors whose pulse has its peak in the trace, see `wave_speed` [m/s]."""
+    seen = [pulse for pulse in pulses if pulse.complete]
+    return wave_speed([pulse.position for pulse in seen], [pulse.arrival for pulse in seen])
+
+
+def energy_put_in(kinetic: ArrayLike, external: ArrayLike) -> float:
+    """Energy that a run is given, what its ledger is measured against: kinetic at the start, and the largest work from outside.
+
+    Parameters
+    ----------
+    kinetic, external : array (n,)
+        Of the ledger, over time [J].
+
+    Returns
+    -------
+    float
+        [J].
+    """
+    return float(np.asarray(kinetic, dtype=float)[0] + np.abs(np.asarray(external, dtype=float)).max())
+
+
+def energy_balance(result: Result) -> EnergyBalance | None:
+    """Energy ledger of a result at its end; None where the case asks for none."""
+    if "energy_time" not in result.variables or not len(result.energy_time):
+        return None
+    ledger = {name: np.asarray(getattr(result, f"energy_{name}"), dtype=float) for name in LEDGER}
+    put_in = energy_put_in(ledger["kinetic"], ledger["external"])
+    largest = float(np.abs(ledger["residual"]).max())
+    return EnergyBalance(
+        put_in=put_in,
+        recoverable_at_start=float(ledger["recoverable"][0]),
+        largest_residual=largest / put_in if put_in > 0.0 else math.nan,
+        **{name: float(values[-1]) for name, values in ledger.items()},
+    )
+
+
+def summary(result: Result) -> Summary:
+    """The numbers of a run.
+
+    Parameters
+    ----------
+    result : Result
+
+    Returns
+    -------
+    Summary
+    """
+    pulses = sensor_pulses(result)
+    ends = [float(result.variables[name].data[-1]) for name in ("time", "energy_time", "snapshot_time") if _has_samples(result, name)]
+    return Summary(
+        title=result.title,
+        law=result.law,
+        status=result.status.label,
+        time_step=result.time_step,
+        end=max(ends, default=math.nan),
+        sensors=pulses,
+        wave_speed=front_speed(pulses),
+        energy=energy_balance(result),
+    )
+
+
+def _has_samples(result: Result, name: str) -> bool:
+    return name in result.variables and len(result.variables[name].data) > 0

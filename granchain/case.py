@@ -1,0 +1,358 @@
+"""A case: what is to be computed, read from TOML, complete and checked.
+
+Every mistake that an input can hold is found when a case is made, and all mistakes are told together, each in one sentence: where, what was
+got, what is allowed, what to do. `case_schema` holds the keys, `case_checks` what they mean to each other.
+"""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import json
+import re
+import stat
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+from pydantic import BaseModel, PrivateAttr, ValidationInfo, model_validator
+
+from granchain.case_checks import DEPTH, Drive, check_across, ledger_interval, plain, read_tables
+from granchain.case_schema import (
+    Body,
+    ChainTable,
+    ContactTable,
+    EndsTable,
+    EnergyTable,
+    Heading,
+    Problems,
+    SensorsTable,
+    SnapshotsTable,
+    StrikerTable,
+    TimeTable,
+    body,
+    key,
+    shown,
+    suggestion,
+    tell_missing,
+)
+from granchain.contact import laws
+from granchain.errors import CaseError, FileError
+from granchain.material import MATERIALS, Material
+
+CASES = Path(__file__).with_name("cases")
+
+# Ours: a case is a page of text.
+CASE_BYTES = 1_000_000
+# tomllib's time grows with the square of the parts of a dotted key (16,000 parts: 5 s); no key of a case has more than five.
+DOTS = 64
+
+
+class Case(Heading):
+    """What is to be computed: frozen, complete, checked.
+
+    Made by `load_case`, by `Case(**tables)` from the tables of a case file, or from another case by `replace`.
+
+    Raises
+    ------
+    CaseError
+        With every mistake of the case.
+    """
+
+    chain: ChainTable = key("the row of beads", "a table [chain]")
+    striker: StrikerTable | None = key("the striker", "a table [striker]", None)
+    ends: EndsTable = key("the ends of the chain", "a table [ends]", EndsTable())
+    contact: ContactTable = key("the contact law", "a table [contact]")
+    sensors: SensorsTable = key("what is recorded", "a table [sensors]", SensorsTable())
+    snapshots: SnapshotsTable | None = key("the snapshots", "a table [snapshots]", None)
+    energy: EnergyTable = key("the energy ledger", "a table [energy]", EnergyTable())
+    time: TimeTable = key("the end of the run", "a table [time]")
+
+    _document: dict[str, Any] = PrivateAttr(default_factory=dict)
+    _folder: Path | None = PrivateAttr(default=None)
+    _toml: str = PrivateAttr(default="")
+    _drives: dict[str, Drive] = PrivateAttr(default_factory=dict)
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _whole(cls, document: Any, handler: Any, info: ValidationInfo) -> Case:
+        if isinstance(document, Case):
+            return document
+        context = info.context or {}
+        problems, folder = context.get("problems") or Problems(), context.get("folder")
+        document = plain(document, problems)
+        if not isinstance(document, dict):
+            raise CaseError([*problems.sentences, f"case: got {shown(document)}, allowed tables; give the tables of a case file"])
+        tables = read_tables(document, problems)
+        for name, field in cls.model_fields.items():
+            if field.is_required() and name not in document:
+                tell_missing(cls, name, name, problems)
+            elif name not in document:
+                tables.setdefault(name, field.default)
+        drives = check_across(tables, folder, problems)
+        if problems.sentences:
+            raise CaseError(problems.sentences)
+        case: Case = handler(tables)
+        case._document, case._folder, case._toml, case._drives = document, folder, context.get("toml", ""), drives
+        return case
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Case) and self.resolved() == other.resolved()
+
+    def __hash__(self) -> int:
+        return hash(self.sha256)
+
+    @property
+    def beads(self) -> int:
+        """Number of beads, the striker not counted."""
+        return self.chain.total()
+
+    @property
+    def toml(self) -> str:
+        """The text of the case file as given; changes made since stand at its end as comments."""
+        return self._toml
+
+    @property
+    def sha256(self) -> str:
+        """Digest of `resolved()`."""
+        line = json.dumps(self.resolved(), sort_keys=True, separators=(",", ":"), allow_nan=False)
+        return hashlib.sha256(line.encode("ascii")).hexdigest()
+
+    def bodies(self) -> dict[str, Any]:
+        """Striker, where there is one, and beads, in order.
+
+        Returns
+        -------
+        dict
+            radius [m], mass [kg], speed [m/s]: (n_bodies,) arrays; gap [m]: (n_bodies - 1,) array; material: list of Material.
+        """
+        columns: dict[str, list[Any]] = {"radius": [], "mass": [], "speed": [], "gap": []}
+        material: list[Material] = []
+        if self.striker is not None:
+            radius, mass, substance = self._striker(self.striker)
+            material.append(substance)
+            for name, value in (("radius", radius), ("mass", mass), ("speed", self.striker.speed), ("gap", 0.0)):
+                columns[name].append([value])
+        for repeat, group in self.chain.groups():
+            counts = [segment.count for segment in group]
+            kinds = [body(segment, self.chain) for segment in group]
+            columns["radius"].append(np.tile(np.repeat([kind.radius for kind in kinds], counts), repeat))
+            columns["mass"].append(np.tile(np.repeat([kind.mass for kind in kinds], counts), repeat))
+            columns["speed"].append(np.zeros(sum(counts) * repeat))
+            columns["gap"].append(np.tile(np.repeat([self.chain.gap_after(segment) for segment in group], counts), repeat))
+            material += [kind.material for kind, count in zip(kinds, counts, strict=True) for _ in range(count)] * repeat
+        arrays = {name: np.concatenate(parts) for name, parts in columns.items()}
+        return {**arrays, "gap": arrays["gap"][:-1], "material": material}
+
+    def _striker(self, striker: StrikerTable) -> Body:
+        return body(striker, self._first())
+
+    def _first(self) -> Body:
+        return body(self.chain.places()[0][1], self.chain)
+
+    def law_inputs(self) -> SimpleNamespace:
+        """A value for every input of the law, in SI; a restitution that another law gives stays a table."""
+        inputs = {name: copy.copy(value) for name, value in dict(self.contact).items() if name != "law"}
+        if inputs.get("impact_speed") == "striker" and self.striker is not None:
+            inputs["impact_speed"] = self.striker.speed
+        return SimpleNamespace(**inputs)
+
+    def drive_table(self, side: str) -> Drive:
+        """The table that a driven end follows.
+
+        Parameters
+        ----------
+        side : {"left", "right"}
+
+        Returns
+        -------
+        time, value : (n,) array
+            [s], and [m] or [N].
+        """
+        if side not in self._drives:
+            raise CaseError(f"ends.{side}: got an end without drive, allowed a driven one; set it to a table {{ drive, file }}")
+        return self._drives[side]
+
+    def replace(self, **changes: Any) -> Case:
+        """Another case, checked anew: `case.replace(**{"contact.law": "flores", "contact.restitution": 0.65})`.
+
+        None takes a key out. A new contact law drops the inputs that it does not know, unless they are named in this call.
+        """
+        document, problems = copy.deepcopy(self._document), Problems()
+        change(document, changes, problems)
+        context = {"folder": self._folder, "toml": noted(self._toml, changes), "problems": problems}
+        return Case.model_validate(document, context=context)
+
+    def resolved(self) -> dict[str, Any]:
+        """All tables as plain data: defaults filled, SI, materials expanded, drives as numbers. `Case(**resolved)` is equal to the case."""
+        document: dict[str, Any] = jsonable(self)
+        chain = document["chain"]
+        for told, segment in zip(chain["segment"], self.chain.segment, strict=True):
+            told |= {"gap": self.chain.gap_after(segment), **jsonable(body(segment, self.chain)._asdict())}
+        if not chain["segment"]:
+            chain |= jsonable(self._first()._asdict())
+            del chain["segment"]
+        if self.striker is not None:
+            document["striker"] |= jsonable(self._striker(self.striker)._asdict())
+        for side, (time, value) in self._drives.items():
+            document["ends"][side] = {"drive": getattr(self.ends, side).drive, "time": time.tolist(), "value": value.tolist()}
+        document["energy"]["interval"] = ledger_interval(self.energy, self.time)
+        return document
+
+
+def case_names() -> list[str]:
+    """Names of the built-in cases."""
+    return sorted(path.stem for path in CASES.glob("*.toml"))
+
+
+def load_case(name: str | Path, set: Iterable[str] = ()) -> Case:
+    """Read a case.
+
+    Parameters
+    ----------
+    name : str or Path
+        A built-in case (`case_names()`), or the path of a TOML file.
+    set : iterable of str
+        Changes, each "KEY=VALUE" as on the command line, such as "striker.speed=2.5". A new contact law drops the inputs that it does
+        not know, unless they are named here.
+
+    Raises
+    ------
+    CaseError
+        With every mistake of the case.
+    FileError
+        For a file that cannot be read.
+    """
+    path = CASES / f"{name}.toml" if isinstance(name, str) and name in case_names() else Path(name)
+    text = read_text(path)
+    document, changes, problems = parsed(text, path.name), {}, Problems()
+    for item in set:
+        where, equals, value = item.partition("=")
+        if equals:
+            changes[where.strip()] = toml_value(value)
+        else:
+            problems.add("--set", shown(item), "KEY=VALUE", "write for example contact.psi=2.9")
+    change(document, changes, problems)
+    return Case.model_validate(document, context={"folder": path.parent, "toml": noted(text, changes), "problems": problems})
+
+
+def case_from_resolved(resolved: Mapping[str, Any], toml: str = "") -> Case:
+    """The case whose `resolved()` this is, as an output file keeps it, with the text that it was read from."""
+    return Case.model_validate(resolved, context={"toml": toml})
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Reading and changing documents
+
+
+def read_text(path: Path) -> str:
+    """Text of a case file; refuses what is not there, not a file, too long or not UTF-8."""
+    name = shown(path.name)
+    try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise FileError(f"case file: got {name}, which is not a file, allowed a TOML file; name the file itself")
+        with path.open("rb") as file:
+            content = file.read(CASE_BYTES + 1)
+    except (OSError, ValueError) as error:
+        advice = suggestion(path.stem, case_names(), "check the path, or name a built-in case: " + ", ".join(case_names()))
+        if not path.suffix and path.name == str(path) and not isinstance(error, PermissionError):
+            raise CaseError(f"case: got {name}, allowed the path of a TOML file or the name of a built-in case; {advice}") from None
+        reason = getattr(error, "strerror", None) or "no such path"
+        raise FileError(f"case file: got {name} ({reason}), allowed a TOML file that can be read; {advice}") from None
+    if len(content) > CASE_BYTES:
+        raise CaseError(f"{name}: got more than 1 MB, allowed a case file of at most 1 MB; keep drive tables in files of their own")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise CaseError(f"{name}: got bytes that are not UTF-8 (at byte {error.start}), allowed UTF-8; save the file as UTF-8") from None
+
+
+_DECIMAL = re.compile(r"(?<![\w.])[0-9]+\.[0-9]")
+
+
+def parsed(text: str, name: str) -> dict[str, Any]:
+    """Tables of a TOML text."""
+    where = shown(name)
+    for i, line in enumerate(text.split("\n"), start=1):
+        if line.count(".") > DOTS and not line.lstrip().startswith("#") and line.count(".") - len(_DECIMAL.findall(line)) > DOTS:
+            raise CaseError(f"{where}: got more than {DOTS} dots in line {i}, allowed a key of at most five parts; break the line")
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise CaseError(f"{where}: got brackets nested without end, allowed {DEPTH} levels; take them out") from None
+    except ValueError as error:
+        raise CaseError(f"{where}: got text that is not TOML ({shown(str(error))[1:-1]}), allowed TOML 1.0; mend it there") from None
+
+
+def toml_value(text: str) -> Any:
+    """A value from the command line: TOML, and what is not TOML is a word."""
+    try:
+        table = parsed(f"value = {text}", "--set")
+    except CaseError:
+        return text.strip()
+    return table["value"] if len(table) == 1 else text
+
+
+def set_key(document: dict[str, Any], where: str, value: str) -> None:
+    """Set a key of a document: `set_key(document, "contact.psi", "2.9")`; the value is TOML, and a bare word is a string."""
+    put(document, where, toml_value(value))
+
+
+def put(document: dict[str, Any], where: str, value: Any) -> None:
+    """Put a value at a dotted key, making tables on the way; None takes the key out. A named material is expanded first."""
+    *way, last = [part.strip() for part in where.split(".")]
+    at: Any = document
+    for part in way:
+        step: Any = int(part) if isinstance(at, list) and part.isdecimal() and int(part) < len(at) else part
+        inner = at.setdefault(step, {}) if isinstance(at, dict) else at[step] if isinstance(step, int) else None
+        if isinstance(inner, str) and part.endswith("material") and inner in MATERIALS:
+            inner = at[step] = jsonable(MATERIALS[inner])
+        at = inner
+    if isinstance(at, dict) and last and all(way):
+        at.pop(last, None)
+        if value is not None:
+            at[last] = value
+    elif isinstance(at, list) and last.isdecimal() and int(last) < len(at):
+        at[int(last) : int(last) + 1] = [] if value is None else [value]
+    else:
+        raise CaseError(
+            f"{shown(where)}: got a key that leads nowhere, allowed names of tables and a key joined by dots; write for example contact.psi"
+        )
+
+
+def change(document: dict[str, Any], changes: Mapping[str, Any], problems: Problems) -> None:
+    """Make changes; a new contact law drops the inputs that it does not know and that no change names."""
+    before = copy.copy(document.get("contact"))
+    for where, value in changes.items():
+        try:
+            put(document, where, value)
+        except CaseError as error:
+            problems.repeat(error.problems)
+    after = document.get("contact")
+    if not isinstance(before, dict) or not isinstance(after, dict) or "contact" in changes or after.get("law") == before.get("law"):
+        return
+    law = laws().get(str(after.get("law")))
+    if law is not None:
+        known = {"law", *(quantity.name for quantity in law.inputs)}
+        named = {where.split(".")[1] for where in changes if where.startswith("contact.")}
+        for name in [name for name in after if name in before and name not in known | named]:
+            del after[name]
+
+
+def noted(text: str, changes: Mapping[str, Any]) -> str:
+    """A case file's text with the changes made to it, as comments at its end."""
+    lines = [f"# changed: {json.dumps(where)} = {json.dumps(value, default=str)}" for where, value in changes.items()]
+    return "\n".join([text.rstrip("\n"), *lines, ""]) if lines else text
+
+
+def jsonable(value: Any) -> Any:
+    """Tables, materials and tuples as dicts and lists, without what is None."""
+    if isinstance(value, Material):
+        value = asdict(value)
+    if isinstance(value, (BaseModel, Mapping)):
+        return {name: jsonable(part) for name, part in dict(value).items() if part is not None}
+    return [jsonable(part) for part in value] if isinstance(value, (list, tuple)) else value

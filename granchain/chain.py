@@ -1,0 +1,203 @@
+"""A row of bodies as arrays: radii, masses, materials, gaps, ends, and the loads it stands under.
+
+Bodies are the striker, where there is one, and the beads, in order; walls and drives are no bodies. Contacts are counted with
+both ends: n + 1 for n bodies, contact 0 at the left end and contact n at the right end.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from granchain.contact.pair import Pair
+from granchain.errors import CaseError
+from granchain.material import Material
+
+# A wall without compliance of its own: E* = E/(1 - nu^2) of the bead alone.
+RIGID = Material(youngs_modulus=math.inf, poissons_ratio=0.0, source="definition")
+
+FREE, WALL = "free", "wall"
+DRIVEN_DISPLACEMENT, DRIVEN_FORCE = "displacement", "force"
+
+
+@dataclass(frozen=True)
+class End:
+    """One end of a chain.
+
+    Parameters
+    ----------
+    kind : {"free", "wall", "displacement", "force"}
+        Free; a fixed wall; a wall that follows a table; a force on the last body that follows a table.
+    material : Material, optional
+        Of the wall; the last body's where none is given.
+    time, value : (n,) array, optional
+        Table of a drive [s], [m] or [N]; positive is into the chain.
+    """
+
+    kind: str = FREE
+    material: Material | None = None
+    time: np.ndarray | None = None
+    value: np.ndarray | None = None
+
+    @property
+    def has_wall(self) -> bool:
+        """Whether there is a contact at this end."""
+        return self.kind in (WALL, DRIVEN_DISPLACEMENT)
+
+
+@dataclass(frozen=True)
+class Chain:
+    """A row of bodies between two ends.
+
+    Parameters
+    ----------
+    radius, mass, velocity : (n_bodies,) array
+        [m], [kg], start velocity [m/s].
+    material : tuple of Material
+        The distinct materials.
+    material_index : (n_bodies,) integer array
+        Which of them each body is made of.
+    gap : (n_bodies - 1,) array
+        Free distance between neighbours [m], 0 or more.
+    left, right : End
+        The two ends.
+    has_striker : bool
+        Whether body 0 is a striker: labels begin with 0, else with 1.
+    precompression : float
+        Constant compressive force on the last bead of each free end, not on the striker; walls carry it [N].
+    gravity : float
+        Acceleration along the chain towards the right end [m/s2].
+    """
+
+    radius: np.ndarray
+    mass: np.ndarray
+    velocity: np.ndarray
+    material: tuple[Material, ...]
+    material_index: np.ndarray
+    gap: np.ndarray
+    left: End = field(default_factory=End)
+    right: End = field(default_factory=End)
+    has_striker: bool = False
+    precompression: float = 0.0
+    gravity: float = 0.0
+
+    @property
+    def n_bodies(self) -> int:
+        """Number of bodies."""
+        return int(self.radius.size)
+
+    @property
+    def body_labels(self) -> np.ndarray:
+        """0 is the striker where there is one, beads are 1..N."""
+        return np.arange(self.n_bodies) + (0 if self.has_striker else 1)
+
+    @property
+    def first_loaded(self) -> int:
+        """Index of the first body that stands under the static loads: the first bead."""
+        return 1 if self.has_striker else 0
+
+    @property
+    def contact_exists(self) -> np.ndarray:
+        """(n_bodies + 1,) Whether there is a contact: always between bodies, at an end where there is a wall."""
+        exists = np.ones(self.n_bodies + 1, dtype=bool)
+        exists[0], exists[-1] = self.left.has_wall, self.right.has_wall
+        return exists
+
+    @property
+    def contact_labels(self) -> np.ndarray:
+        """(n_bodies + 1,) Contact k joins body k and k + 1; with a striker the left wall's is -1."""
+        return np.arange(self.n_bodies + 1) - (1 if self.has_striker else 0)
+
+    @property
+    def at_rest_ahead(self) -> int:
+        """Index of the last body that moves, is loaded or can be at the start; -1 where none does."""
+        if self.precompression or self.gravity or self.right.kind in (DRIVEN_DISPLACEMENT, DRIVEN_FORCE):
+            return self.n_bodies - 1
+        moving = np.flatnonzero(self.velocity)
+        return int(moving[-1]) if moving.size else -1
+
+    def loads(self) -> np.ndarray:
+        """(n_bodies,) Constant force on each body [N]: weight, and the precompression at the free ends."""
+        load = self.mass * self.gravity
+        if self.precompression:
+            first = self.first_loaded
+            if not self.left.has_wall or first:
+                load[first] += self.precompression
+            if not self.right.has_wall:
+                load[-1] -= self.precompression
+        return load
+
+    def static_forces(self) -> np.ndarray:
+        """(n_bodies + 1,) Force that each contact carries at rest [N]: the sum of what loads the row to its left."""
+        force = np.zeros(self.n_bodies + 1)
+        first = self.first_loaded
+        if self.precompression and self.left.has_wall and not first:
+            force[0] = self.precompression
+        np.cumsum(np.concatenate([[force[first]], self.loads()[first:]]), out=force[first:])
+        if not self.right.has_wall:
+            force[-1] = 0.0
+        return force
+
+    def pair(self) -> Pair:
+        """The pair of each contact, (n_bodies + 1,) arrays; at an end without a wall, as if there were one."""
+        left_wall = self.left.material or self.material[self.material_index[0]]
+        right_wall = self.right.material or self.material[self.material_index[-1]]
+        kinds = (*self.material, left_wall, right_wall)
+        m = len(self.material)
+        side_1 = np.concatenate([[m], self.material_index])
+        side_2 = np.concatenate([self.material_index, [m + 1]])
+        radius_1, radius_2 = np.concatenate([[np.inf], self.radius]), np.concatenate([self.radius, [np.inf]])
+        mass_1, mass_2 = np.concatenate([[np.inf], self.mass]), np.concatenate([self.mass, [np.inf]])
+        compliance = np.array([kind.compliance for kind in kinds])
+        quantities = {
+            "effective_radius": 1.0 / (1.0 / radius_1 + 1.0 / radius_2),
+            "effective_modulus": 1.0 / (compliance[side_1] + compliance[side_2]),
+            "effective_mass": 1.0 / (1.0 / mass_1 + 1.0 / mass_2),
+        }
+        # Unlike materials: yield stress, hardness and the rest are those of the body with the smaller yield stress.
+        yields = np.array([np.inf if kind.yield_stress is None else kind.yield_stress for kind in kinds])
+        softer = np.where(yields[side_2] < yields[side_1], side_2, side_1)
+        rigid = np.array([kind is RIGID for kind in kinds])
+        softer = np.where(rigid[softer], np.where(rigid[side_1], side_2, side_1), softer)
+        for name in ("yield_stress", "poissons_ratio", "youngs_modulus", "hardness", "density"):
+            values = [getattr(kind, name) for kind in kinds]
+            used = np.unique(softer)
+            if all(values[i] is not None for i in used):
+                quantities[name] = np.array([np.nan if value is None else value for value in values], dtype=float)[softer]
+        quantities["radius_1"] = np.concatenate([[self.radius[0]], self.radius])
+        quantities["radius_2"] = np.concatenate([self.radius, [self.radius[-1]]])
+        return Pair(**quantities)
+
+    def overlap_limits(self) -> np.ndarray:
+        """(n_bodies + 1,) Overlap at which a run stops: the smaller body's radius [m]."""
+        padded = np.concatenate([[np.inf], self.radius, [np.inf]])
+        return np.minimum(padded[:-1], padded[1:])
+
+    def positions(self) -> np.ndarray:
+        """(n_bodies,) Centres of the bodies at the touching start [m], the first body's at 0."""
+        steps = self.radius[:-1] + self.radius[1:] + self.gap
+        return np.concatenate([[0.0], np.cumsum(steps)])
+
+
+def check_loads(chain: Chain) -> None:
+    """Refuse static loads that nothing holds.
+
+    Raises
+    ------
+    CaseError
+        Where gravity pulls a chain away from its support, or a bead would hang.
+    """
+    problems = []
+    if chain.gravity and not chain.right.has_wall:
+        problems.append('chain.gravity: got a chain without a wall at the right end; set [ends] right = "wall" or "rigid"')
+    force = chain.static_forces()
+    if (force < 0.0).any():
+        first = int(np.flatnonzero(force < 0.0)[0])
+        problems.append(
+            f"chain: contact {int(chain.contact_labels[first])} would have to pull with {-force[first]:.6g} N to hold the chain at rest; "
+            "turn gravity round, or raise the precompression"
+        )
+    if problems:
+        raise CaseError(problems)

@@ -1,0 +1,39 @@
+"""Hertz: elastic contact of two spheres."""
+
+from __future__ import annotations
+
+import math
+from types import SimpleNamespace
+from typing import Any
+
+from granchain.contact.law import OPEN, STIFFNESS, ContactLaw, Quantity, Source
+
+
+class Hertz(ContactLaw):
+    """Elastic spheres: F = K d^1.5.
+
+    Small strain, smooth and frictionless surfaces, quasi-static. Nothing is lost: the restitution is 1. The contact ends at d = 0.
+    """
+
+    name = "hertz"
+    source = Source("Johnson 1985, Contact Mechanics", "eq. (4.23)", "10.1017/CBO9781139171731")
+    inputs = (STIFFNESS,)
+    coefficients = (Quantity("stiffness", "N/m^1.5", "K = (4/3) E sqrt(R)"),)
+    validity = "overlap far below the radius; no yield"
+    status = "verified against the closed forms of the elastic impact and of the solitary wave"
+
+    @staticmethod
+    def coefficients_of(pair: Any, inputs: SimpleNamespace) -> tuple[Any, ...]:
+        return (pair.hertz_stiffness if inputs.stiffness is None else inputs.stiffness,)
+
+    @staticmethod
+    def force(overlap: float, rate: float, c: tuple, h: tuple) -> float:
+        (stiffness,) = c
+        d = overlap if overlap > OPEN else 0.0
+        return stiffness * (d * math.sqrt(d))
+
+    @staticmethod
+    def energy(overlap: float, c: tuple, h: tuple) -> float:
+        (stiffness,) = c
+        d = overlap if overlap > OPEN else 0.0
+        return 0.4 * stiffness * (d * d * math.sqrt(d))

@@ -1,0 +1,112 @@
+"""Contact laws in a user's own file, loaded by its path."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import sys
+import traceback
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import CodeType, ModuleType
+
+from granchain.contact import laws
+from granchain.contact.law import ContactLaw, registered
+from granchain.errors import FileError, LawError
+
+# What a user's module is called; the stem of its file follows. Numba's cache finds a function of it by this name.
+PREFIX = "granchain_law_"
+
+
+def load_law_module(path: str | os.PathLike[str]) -> dict[str, type[ContactLaw]]:
+    """Run a Python file that defines contact laws; from then on a case can name them.
+
+    The file's code is executed, so load only what you would run yourself.
+
+    Parameters
+    ----------
+    path : str or path
+        The file; its neighbours cannot be imported from it unless they are on Python's path.
+
+    Returns
+    -------
+    dict
+        The laws that the file defines, by name.
+
+    Raises
+    ------
+    FileError
+        Where the file cannot be read.
+    LawError
+        Where its code fails, or defines no law, or one that is not well formed or has the name of another.
+    """
+    file = Path(os.path.abspath(path))
+    shown = os.fspath(path)
+    code = _compiled(_content(file, shown), file, shown)
+    before = laws()  # All of the package's: none of them may find its name taken later on.
+    name = PREFIX + re.sub(r"\W", "_", file.stem)
+    module, held = _module(name, file), sys.modules.get(name)
+    if held is not None and held.__file__ != module.__file__:
+        raise LawError(f"law file {shown}: {held.__file__} of the same name is loaded already; rename one of the two")
+    sys.modules[name] = module
+    try:
+        exec(code, module.__dict__)
+    except BaseException as error:
+        sys.modules.pop(name)
+        if held is not None:
+            sys.modules[name] = held
+        if not isinstance(error, (Exception, SystemExit)):
+            raise
+        raise LawError(f"law file {shown}: {blame(error, file)}") from error
+    found = {law: made for law, made in registered().items() if before.get(law) is not made}
+    if not found:
+        raise LawError(f"law file {shown}: no contact law in it; define a class based on granchain.ContactLaw and set its name")
+    return found
+
+
+def blame(error: BaseException, file: str | os.PathLike[str]) -> str:
+    """What went wrong in a user's file: the line, where it is known, and the sentence of the error."""
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == os.fspath(file)]
+    where = f"line {lines[-1]}: " if lines else ""
+    if isinstance(error, LawError):
+        return f"{where}{error}"
+    told = str(error).strip()
+    return f"{where}{type(error).__name__}{': ' + told if told else ''}; mend it there"
+
+
+def file_of(law: type[ContactLaw]) -> str | None:
+    """The user's file that a law was loaded from; None for a law of a package."""
+    if not law.__module__.startswith(PREFIX):
+        return None
+    return getattr(sys.modules.get(law.__module__), "__file__", None)
+
+
+def _content(file: Path, shown: str) -> bytes:
+    try:
+        if not stat.S_ISREG(file.stat().st_mode):
+            raise FileError(f"law file {shown}: is a folder or a device, not a file; name a Python file")
+        return file.read_bytes()
+    except FileNotFoundError:
+        raise FileError(f"law file {shown}: there is no such file; look at the name and the folder") from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise FileError(f"law file {shown}: cannot be read: {reason}; look at its name and its permissions") from None
+
+
+def _compiled(content: bytes, file: Path, shown: str) -> CodeType:
+    """Code of the file as it stands: Python's own cache of compiled files would miss an edit within a second."""
+    try:
+        return compile(content, os.fspath(file), "exec", dont_inherit=True)
+    except SyntaxError as error:
+        where = f"line {error.lineno}: " if error.lineno else ""
+        raise LawError(f"law file {shown}: {where}{error.msg}; mend it there") from None
+    except (ValueError, RecursionError, MemoryError, OverflowError) as error:
+        raise LawError(f"law file {shown}: is not Python ({error}); name a Python file") from None
+
+
+def _module(name: str, file: Path) -> ModuleType:
+    spec = spec_from_file_location(name, file)
+    if spec is None:
+        raise LawError(f"law file {file.name}: is not Python; name a file that ends in .py")
+    return module_from_spec(spec)

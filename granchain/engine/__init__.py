@@ -1,0 +1,1 @@
+"""The engine: a contact law specialised to a compiled time loop."""

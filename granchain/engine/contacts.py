@@ -1,0 +1,282 @@
+"""What each contact of a chain starts with: coefficients, windows of the energy guard, static overlap, history.
+
+The scans here are plain functions of one column of coefficients. For the few kinds of contact of a usual chain they run as they are; for
+many kinds (a taper, gravity) they are compiled. The bits are the same.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from types import SimpleNamespace
+
+import numpy as np
+
+from granchain.chain import Chain
+from granchain.contact.law import GUARD_WINDOWS, OPEN, ContactLaw, Elastoplastic, columns
+from granchain.contact.pair import Pair
+from granchain.engine.specialise import compiled, fingerprint, gatherer, jitable, scatterer
+from granchain.errors import CaseError, LawError
+
+# Above this many kinds of contact a scan is compiled: below it, compiling takes longer than the scan.
+PLAIN_KINDS = 64
+
+# Points per decade of overlap at which the guard looks for a falling loss: the narrowest window of a published law (Jackson-Green, 1.9
+# to 1.922 critical overlaps) spans log10(1.922/1.9) = 0.005 decades, five points.
+GUARD_POINTS = 1000
+
+
+def over_kinds(
+    make: Callable[[type[ContactLaw]], Callable], law: type[ContactLaw], inputs: tuple[np.ndarray, ...], n_out: int
+) -> np.ndarray:
+    """Apply a scan of one contact to each distinct column of its inputs.
+
+    Parameters
+    ----------
+    make : callable
+        Law -> plain function (table_1, ..., out) that fills out[:, k] for every column k.
+    inputs : tuple of (rows, n_contacts) array
+        Tables whose columns together make the kind.
+    n_out : int
+        Rows of the result.
+
+    Returns
+    -------
+    (n_out, n_contacts) array
+    """
+    stacked = np.ascontiguousarray(np.vstack(inputs).T)
+    kinds, first, which = np.unique(stacked, axis=0, return_index=True, return_inverse=True)
+    tables = tuple(np.ascontiguousarray(table[:, first]) for table in inputs)
+    out = np.zeros((n_out, len(kinds)))
+    scan = make(law)
+    if len(kinds) > PLAIN_KINDS:
+        scan = _compiled_scan(scan)
+    with np.errstate(all="ignore"):
+        scan(*tables, out)
+    return np.ascontiguousarray(out[:, which.reshape(-1)])
+
+
+_SCANS: dict[tuple, Callable] = {}
+
+
+def _compiled_scan(scan: Callable) -> Callable:
+    key = fingerprint(scan)
+    if key not in _SCANS:
+        jitable(scan)
+
+        def scan_all(*tables):  # type: ignore[no-untyped-def]
+            key  # noqa: B018
+            scan(*tables)
+
+        _SCANS[key] = compiled(scan_all)
+    return _SCANS[key]
+
+
+def coefficients(law: type[ContactLaw], pair: Pair, inputs: SimpleNamespace, limits: np.ndarray) -> np.ndarray:
+    """Coefficients of each contact, with the windows of the energy guard where the law has one.
+
+    Parameters
+    ----------
+    law : type of ContactLaw
+        The variant to run with.
+    pair : Pair
+        Quantities of (n_contacts,) or scalars.
+    inputs : namespace
+        A value for each of the law's inputs.
+    limits : (n_contacts,) array
+        Largest overlap [m] that the guard has to cover.
+
+    Returns
+    -------
+    (n_coefficients, n_contacts) array
+
+    Raises
+    ------
+    LawError
+        Where the pair misses something, or a coefficient is not a number.
+    """
+    try:
+        values = tuple(law.coefficients_of(pair, inputs))
+    except LawError as error:
+        raise LawError(f"contact.law {law.name}: {error}") from None
+    elastoplastic = issubclass(law, Elastoplastic)
+    own = law.coefficients[: len(law.coefficients) - (3 * GUARD_WINDOWS if elastoplastic else 0)]
+    if len(values) != len(own):
+        raise LawError(
+            f"contact law {law.name}: coefficients_of returns {len(values)} values for {len(own)} coefficients "
+            f"({', '.join(q.name for q in own)})"
+        )
+    table = columns(values, limits.size)
+    for quantity, row in zip(own, table, strict=True):
+        if np.isnan(row).any():
+            raise LawError(f"contact law {law.name}: the coefficient {quantity.name} is not a number; check the inputs and the material")
+    if not elastoplastic:
+        return table
+    if not law.guarded:
+        return np.vstack([table, np.zeros((3 * GUARD_WINDOWS, limits.size))])
+    windows = over_kinds(_guard_scan, law, (table, limits[None, :]), 3 * GUARD_WINDOWS + 1)
+    if windows[-1].max() > GUARD_WINDOWS:
+        raise LawError(
+            f"contact law {law.name}: its loss falls on more than {GUARD_WINDOWS} windows of the largest overlap; "
+            "the loading curve or the residual overlap is not smooth enough to be guarded"
+        )
+    return np.vstack([table, windows[:-1]])
+
+
+def _guard_scan(law: type[Elastoplastic]) -> Callable:
+    """Windows of the largest overlap where the loss D would fall: start, end and the loss kept in between."""
+    loss, loading_work, elastic_limit = law.loss, law.loading_work, law.elastic_limit
+    gather = gatherer(len(law.coefficients) - 3 * GUARD_WINDOWS)
+
+    def scan(c, limits, out):  # type: ignore[no-untyped-def]
+        for k in range(c.shape[1]):
+            ck = gather(c, k)
+            limit = limits[0, k]
+            s0 = elastic_limit(ck)
+            if not s0 < limit:
+                continue
+            points = int(GUARD_POINTS * math.log10(limit / s0)) + 2
+            ratio = math.pow(limit / s0, 1.0 / points)
+            best, found, inside = 0.0, 0, False
+            before, here = s0, s0
+            for _ in range(points):
+                s = here * ratio
+                lost = loss(s, ck)
+                # rounding of a difference of two energies near U
+                noise = 1e-14 * loading_work(s, ck)
+                if inside:
+                    if lost >= best:
+                        low, high = here, s
+                        while high - low > 1e-15 * high:
+                            middle = 0.5 * (low + high)
+                            if middle <= low or middle >= high:
+                                break
+                            if loss(middle, ck) < best:
+                                low = middle
+                            else:
+                                high = middle
+                        inside = False
+                        if found <= GUARD_WINDOWS:
+                            out[3 * found - 2, k] = high
+                        best = max(best, lost)
+                elif lost < best - noise:
+                    # the largest loss lies between the point before the last and here: golden section
+                    low, high = before, s
+                    golden = 0.5 * (math.sqrt(5.0) - 1.0)
+                    for _ in range(80):
+                        one, two = high - golden * (high - low), low + golden * (high - low)
+                        if loss(one, ck) >= loss(two, ck):
+                            high = two
+                        else:
+                            low = one
+                    best = max(best, loss(low, ck))
+                    inside = True
+                    found += 1
+                    if found <= GUARD_WINDOWS:
+                        out[3 * found - 3, k] = low
+                        out[3 * found - 2, k] = math.inf
+                        out[3 * found - 1, k] = best
+                else:
+                    best = max(best, lost)
+                before, here = here, s
+            out[3 * GUARD_WINDOWS, k] = found
+
+    return scan
+
+
+def settled(law: type[ContactLaw]) -> Callable:
+    """Plain function (overlap, c) -> history of a fresh contact loaded to an overlap at rest."""
+    history_of, needs_update, update = law.history_of, law.needs_update, law.update
+
+    def settle(overlap, c):  # type: ignore[no-untyped-def]
+        h = history_of(c)
+        if overlap > OPEN and needs_update(overlap, 0.0, c, h):
+            h = update((overlap, 0.0, 0.0, 1.0), c, h)
+        return h
+
+    return settle
+
+
+def static_overlaps(law: type[ContactLaw], c: np.ndarray, force: np.ndarray, limits: np.ndarray, chain: Chain) -> np.ndarray:
+    """Overlap [m] at which each contact at rest carries its static force.
+
+    Raises
+    ------
+    CaseError
+        Where the law has no such force within its range.
+    """
+    if not force.any():
+        return np.zeros(force.size)
+    overlaps = over_kinds(_static_scan, law, (c, force[None, :], limits[None, :]), 1)[0]
+    bad = np.flatnonzero(np.isnan(overlaps))
+    if bad.size:
+        k = int(bad[0])
+        raise CaseError(
+            f"chain.precompression: contact {int(chain.contact_labels[k])} has to carry {force[k]:.6g} N at rest, beyond the range of "
+            f"the law {law.name} (overlaps up to {limits[k]:.6g} m); lower the precompression or gravity, or take another law"
+        )
+    return overlaps
+
+
+def _static_scan(law: type[ContactLaw]) -> Callable:
+    force, settle = law.force, settled(law)
+    gather = gatherer(len(law.coefficients))
+
+    def scan(c, forces, limits, out):  # type: ignore[no-untyped-def]
+        for k in range(c.shape[1]):
+            ck = gather(c, k)
+            wanted = forces[0, k]
+            low, high = 0.0, limits[0, k]
+            if wanted <= 0.0:
+                continue
+            if not force(high, 0.0, ck, settle(high, ck)) >= wanted:
+                out[0, k] = math.nan
+                continue
+            middle = high
+            for _ in range(1100):
+                middle = 0.5 * (low + high) if low > 0.0 and high < 4.0 * low else math.sqrt(max(low, 1e-30) * high)
+                if middle <= low or middle >= high:
+                    break
+                if force(middle, 0.0, ck, settle(middle, ck)) < wanted:
+                    low = middle
+                else:
+                    high = middle
+            # of the two neighbours, the one whose force is nearer
+            short = wanted - force(low, 0.0, ck, settle(low, ck))
+            out[0, k] = high if force(high, 0.0, ck, settle(high, ck)) - wanted <= short else low
+
+    return scan
+
+
+def start_histories(law: type[ContactLaw], c: np.ndarray, overlaps: np.ndarray) -> np.ndarray:
+    """(n_history, n_contacts) History at the start: fresh, or loaded to the static overlap (which may have yielded)."""
+    if not law.history:
+        return np.zeros((0, overlaps.size))
+    return over_kinds(_history_scan, law, (c, overlaps[None, :]), len(law.history))
+
+
+def _history_scan(law: type[ContactLaw]) -> Callable:
+    settle = settled(law)
+    gather, store = gatherer(len(law.coefficients)), scatterer(len(law.history))
+
+    def scan(c, overlaps, out):  # type: ignore[no-untyped-def]
+        for k in range(c.shape[1]):
+            store(out, k, settle(overlaps[0, k], gather(c, k)))
+
+    return scan
+
+
+def contact_limits(law: type[ContactLaw], c: np.ndarray, limits: np.ndarray) -> np.ndarray:
+    """(n_contacts,) The smaller of the radius limit and the law's own largest overlap [m]."""
+    return np.minimum(limits, over_kinds(_largest_scan, law, (c,), 1)[0])
+
+
+def _largest_scan(law: type[ContactLaw]) -> Callable:
+    largest_overlap = law.largest_overlap
+    gather = gatherer(len(law.coefficients))
+
+    def scan(c, out):  # type: ignore[no-untyped-def]
+        for k in range(c.shape[1]):
+            out[0, k] = largest_overlap(gather(c, k))
+
+    return scan

@@ -1,0 +1,37 @@
+"""Where each number of a run's state stands in the arrays that the compiled loop works on.
+
+Bodies stand in padded arrays: index 0 is the left wall (or nothing), 1..n the bodies, n+1 the right wall (or nothing), the rest padding at
+rest; contact k joins padded bodies k and k+1 for every k. So one sweep over whole vectors serves every chain, without an
+exception at its ends.
+"""
+
+from __future__ import annotations
+
+# Contacts are padded to whole vectors of this many doubles (AVX-512).
+LANES = 8
+
+# Rows of the table of bodies.
+U, V, A, MASS, INVERSE_MASS, DT_OVER_M, LOADS, STEADY = range(8)
+BODY_ROWS = 8
+
+# Rows of the table of contacts. START is the overlap at zero displacement: 0 touching, minus the gap, the static overlap, -inf
+# where there is no contact. LIMIT is the overlap at which the run stops.
+START, ROW, LAST, PEAK, REACH, ELASTIC, CLAMP, VISCOUS_WORK, CLAMP_WORK, LOST, LIMIT, KICKED, ENDWISE = range(13)
+CONTACT_ROWS = 13
+
+# Numbers: the time step, the step that the state at the block's end allows, the drives' work, displacement and speed of the driven ends.
+DT, ALLOWED_STEP, DRIVE_WORK, LEFT_LAST, RIGHT_LAST, LEFT_SPEED, RIGHT_SPEED, LEFT_FORCE, RIGHT_FORCE = range(9)
+N_NUMBERS = 9
+
+# Counts.
+(
+    N_STEPS, N_BODIES, STRIDE, STEP, FRONT, SAMPLE, SNAPSHOT, ENERGY, CLAMPED, WHERE, LEFT_DRIVE, RIGHT_DRIVE,
+) = range(12)  # fmt: skip
+N_COUNTS = 12
+
+# Kinds of drive.
+NO_DRIVE, DISPLACEMENT, FORCE = range(3)
+
+# Columns of the energies.
+KINETIC, RECOVERABLE, PLASTIC, VISCOUS, CLAMPING, EXTERNAL = range(6)
+N_ENERGIES = 6

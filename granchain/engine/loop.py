@@ -1,0 +1,240 @@
+"""The time loop: kick-drift-kick on a row of bodies, compiled for one contact law.
+
+Velocities are half-step velocities. Step n is: forces at u_n, events, kick to v_{n+1/2}, samples at n, drift to u_{n+1}; step 0
+and the last step kick by half. Beads ahead of the front of a wave that enters a row at rest are left out: their contacts are
+open, so nothing changes, bit for bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from granchain.contact.law import OPEN, ContactLaw
+from granchain.engine.layout import (
+    DISPLACEMENT,
+    DRIVE_WORK,
+    DT,
+    DT_OVER_M,
+    ENERGY,
+    FORCE,
+    FRONT,
+    INVERSE_MASS,
+    KICKED,
+    LANES,
+    LEFT_DRIVE,
+    LEFT_FORCE,
+    LEFT_LAST,
+    LEFT_SPEED,
+    LOADS,
+    N_BODIES,
+    N_STEPS,
+    PEAK,
+    RIGHT_DRIVE,
+    RIGHT_FORCE,
+    RIGHT_LAST,
+    RIGHT_SPEED,
+    ROW,
+    SAMPLE,
+    SNAPSHOT,
+    START,
+    STEADY,
+    STEP,
+    STRIDE,
+    A,
+    U,
+    V,
+)
+from granchain.engine.specialise import compiled, fingerprint, jitable
+from granchain.engine.sweeps import Features, sweeps_of
+from granchain.status import Status
+
+RUNNING = int(Status.RUNNING)
+COMPLETE = int(Status.COMPLETE)
+# A step that no run reaches.
+NEVER = 2**62
+
+
+def drive_at(knots, spline, t):  # type: ignore[no-untyped-def]
+    """Value and slope of a drive at time t; held constant outside its table."""
+    if t <= knots[0]:
+        return spline[3, 0], 0.0
+    if t >= knots[-1]:
+        x = knots[-1] - knots[-2]
+        return ((spline[0, -1] * x + spline[1, -1]) * x + spline[2, -1]) * x + spline[3, -1], 0.0
+    low, high = 0, knots.size - 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        if knots[middle] <= t:
+            low = middle
+        else:
+            high = middle
+    x = t - knots[low]
+    value = ((spline[0, low] * x + spline[1, low]) * x + spline[2, low]) * x + spline[3, low]
+    return value, (3.0 * spline[0, low] * x + 2.0 * spline[1, low]) * x + spline[2, low]
+
+
+def follow(bodies, counts, numbers, left_knots, left_spline, right_knots, right_spline):  # type: ignore[no-untyped-def]
+    """Put the driven ends where they are at this step; positive is into the chain, for both."""
+    dt = numbers[DT]
+    t = counts[STEP] * dt
+    last = counts[N_BODIES]
+    if counts[LEFT_DRIVE] == DISPLACEMENT:
+        x, w = drive_at(left_knots, left_spline, t)
+        place(bodies, 0, x, w, numbers[LEFT_LAST], dt, counts[STEP])
+        numbers[LEFT_LAST], numbers[LEFT_SPEED] = x, w
+    elif counts[LEFT_DRIVE] == FORCE:
+        numbers[LEFT_FORCE], _ = drive_at(left_knots, left_spline, t)
+        bodies[LOADS, 1] = bodies[STEADY, 1] + numbers[LEFT_FORCE]
+    if counts[RIGHT_DRIVE] == DISPLACEMENT:
+        x, w = drive_at(right_knots, right_spline, t)
+        place(bodies, last + 1, -x, -w, numbers[RIGHT_LAST], dt, counts[STEP])
+        numbers[RIGHT_LAST], numbers[RIGHT_SPEED] = -x, -w
+    elif counts[RIGHT_DRIVE] == FORCE:
+        numbers[RIGHT_FORCE], _ = drive_at(right_knots, right_spline, t)
+        bodies[LOADS, last] = bodies[STEADY, last] - numbers[RIGHT_FORCE]
+
+
+def place(bodies, i, x, w, x_before, dt, step):  # type: ignore[no-untyped-def]
+    """Displacement, half-step velocity and the acceleration that predicts the speed w, of a driven end."""
+    bodies[U, i] = x
+    bodies[V, i] = (x - x_before) / dt if step > 0 else w
+    bodies[A, i] = 2.0 * (w - bodies[V, i]) / dt
+
+
+def hold(bodies, counts, numbers):  # type: ignore[no-untyped-def]
+    """After a kick: let the driven ends' velocity and acceleration give their speed at the step."""
+    for i, kind, w in (
+        (0, counts[LEFT_DRIVE], numbers[LEFT_SPEED]),
+        (counts[N_BODIES] + 1, counts[RIGHT_DRIVE], numbers[RIGHT_SPEED]),
+    ):
+        if kind == DISPLACEMENT:
+            bodies[V, i] = w
+            bodies[A, i] = 0.0
+
+
+def power_of_drives(bodies, row, counts, numbers, back):  # type: ignore[no-untyped-def]
+    """Power [W] that the driven ends put into the chain at this step."""
+    last = counts[N_BODIES]
+    power = 0.0
+    if counts[LEFT_DRIVE] == DISPLACEMENT:
+        power += row[0] * numbers[LEFT_SPEED]
+    elif counts[LEFT_DRIVE] == FORCE:
+        power += numbers[LEFT_FORCE] * (bodies[V, 1] - back * bodies[A, 1])
+    if counts[RIGHT_DRIVE] == DISPLACEMENT:
+        power -= row[last] * numbers[RIGHT_SPEED]
+    elif counts[RIGHT_DRIVE] == FORCE:
+        power -= numbers[RIGHT_FORCE] * (bodies[V, last] - back * bodies[A, last])
+    return power
+
+
+def loop_of(law: type[ContactLaw], features: Features) -> Callable:
+    """The compiled time loop for a law."""
+    functions = (law.force, law.needs_update, law.update, law.energy, law.plastic, law.largest_overlap)
+    return _loop_of(functions, law, features)
+
+
+_LOOPS: dict[tuple, Callable] = {}
+
+
+def _loop_of(functions: tuple[Callable, ...], law: type[ContactLaw], features: Features) -> Callable:
+    """Loops are kept by the functions they are made of: laws that share them share one kernel."""
+    key = (functions, features)
+    if key not in _LOOPS:
+        _LOOPS[key] = compiled(_make(law, features))
+    return _LOOPS[key]
+
+
+def _make(law: type[ContactLaw], features: Features) -> Callable:
+    LEDGER, DRIVEN = features.ledger, features.driven
+    made = sweeps_of(law, features)
+    march, step_forces, record, raise_peaks = made.march, made.step_forces, made.record, made.raise_peaks
+    kick, drift, dissipate, account, inspect = made.kick, made.drift, made.dissipate, made.account, made.inspect
+    # Everything that the loop reaches, so that an edited law, sweep or constant compiles anew.
+    KEY = "-".join(
+        fingerprint(jitable(function))[:16]
+        for function in (
+            *vars(made).values(), follow, hold, power_of_drives,
+            law.force, law.needs_update, law.update, law.energy, law.plastic, law.largest_overlap,
+        )
+    )  # fmt: skip
+
+    def loop(  # type: ignore[no-untyped-def]
+        stop, bodies, table, c, h, kicked_at, counts, numbers, left_knots, left_spline, right_knots, right_spline,
+        sensor_left, sensor_right, sensor_force, recorded, contact_force, contact_overlap,
+        snapshot_at, displacement, velocity, energy_at, energies,
+    ):  # fmt: skip
+        """Advance to step `stop` and look at the state; the status."""
+        KEY  # noqa: B018
+        u, v, a = bodies[U], bodies[V], bodies[A]
+        inverse_mass, dt_over_m, loads = bodies[INVERSE_MASS], bodies[DT_OVER_M], bodies[LOADS]
+        start, row, peak, kicked = table[START], table[ROW], table[PEAK], table[KICKED]
+        dt, n_steps, stride, last_contact = numbers[DT], counts[N_STEPS], counts[STRIDE], counts[N_BODIES]
+        n_samples, n_snapshots, n_energies = sensor_force.shape[0], snapshot_at.size, energy_at.size
+        front, changed = counts[FRONT], 0
+        while counts[STEP] < stop:
+            step = counts[STEP]
+            sample, snapshot, entry = counts[SAMPLE], counts[SNAPSHOT], counts[ENERGY]
+            sample_at = sample * stride if sample < n_samples else NEVER
+            snapshot_next = snapshot_at[snapshot] if snapshot < n_snapshots else NEVER
+            energy_next = energy_at[entry] if entry < n_energies else NEVER
+            # a whole step is one at which more is asked than forces, kick and drift; up to the next one the chain marches
+            whole_at = step if DRIVEN or LEDGER or step == 0 else min(snapshot_next, energy_next, n_steps)
+            if DRIVEN:
+                follow(bodies, counts, numbers, left_knots, left_spline, right_knots, right_spline)
+            while front < last_contact and u[front] - u[front + 1] + start[front] > OPEN:
+                front += 1
+            if step == sample_at:
+                for s in range(recorded.size):
+                    contact_overlap[sample, s] = u[recorded[s]] - u[recorded[s] + 1] + start[recorded[s]]
+            if step < whole_at:
+                ordinary = min(whole_at, stop, step + LANES, sample_at + 1) - step
+                if step < sample_at and recorded.size > 0:
+                    ordinary = min(ordinary, sample_at - step)
+                # a wave's front moves by one contact a step at most
+                contacts = min((front + ordinary + LANES) // LANES * LANES, start.size)
+                done, changed = march(
+                    u, v, a, dt, dt_over_m, inverse_mass, loads, table, c, h, kicked_at, kicked, contacts, ordinary
+                )  # fmt: skip
+                step += done
+                counts[STEP] = step
+                if changed == 0:
+                    if step == sample_at + 1:
+                        record(row, sensor_left, sensor_right, sensor_force, recorded, contact_force, sample)
+                        counts[SAMPLE] = sample + 1
+                    continue
+            else:
+                contacts = min((front // LANES + 1) * LANES, start.size)
+                changed = step_forces(u, v, a, dt, step, table, c, h, kicked_at, kicked, contacts)
+            if step == sample_at:
+                record(row, sensor_left, sensor_right, sensor_force, recorded, contact_force, sample)
+                counts[SAMPLE] = sample + 1
+            raise_peaks(row, peak, contacts)
+            for e in range(changed):
+                row[kicked_at[e]] = kicked[e]
+            scale = 0.5 if step == 0 or step == n_steps else 1.0
+            back = 0.5 * dt if step < n_steps else 0.0
+            kick(v, a, scale, dt, dt_over_m, inverse_mass, loads, row, contacts)
+            power = 0.0
+            if DRIVEN:
+                hold(bodies, counts, numbers)
+                power = power_of_drives(bodies, row, counts, numbers, back)
+            if step == energy_next:
+                half = 0.5 * dt if step > 0 else 0.0
+                account(bodies, table, c, h, half, back, numbers, power, energies[entry], contacts)
+                counts[ENERGY] = entry + 1
+            if LEDGER:
+                dissipate(v, a, dt, scale, back, table, counts, contacts)
+            numbers[DRIVE_WORK] += scale * dt * power
+            if step == snapshot_next:
+                for i in range(counts[N_BODIES]):
+                    displacement[snapshot, i] = u[i + 1]
+                    velocity[snapshot, i] = v[i + 1] - back * a[i + 1]
+                counts[SNAPSHOT] = snapshot + 1
+            if step < n_steps:
+                drift(u, v, dt, contacts)
+            counts[STEP] = step + 1
+        counts[FRONT] = front
+        status = inspect(bodies, table, c, h, numbers, counts, min((front // LANES + 1) * LANES, start.size))
+        return COMPLETE if status == RUNNING and counts[STEP] > n_steps else status
+
+    return loop

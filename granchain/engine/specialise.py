@@ -1,0 +1,165 @@
+"""A contact law becomes a compiled function: walk what it reaches, hash it, close over it.
+
+Numba keys its disk cache on the bytecode and the closure of the compiled function, not on the functions that it calls. So every plain
+function that the law's functions reach is found here, its bytecode and its scalar constants are hashed, and the hash goes into
+the closure: an edited law, helper or constant compiles anew, and an unchanged one loads from the cache in a second process. Laws
+whose functions are the same objects share one kernel.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+import types
+import warnings
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import Any
+
+import numba
+from numba.extending import register_jitable
+
+from granchain.errors import GranchainWarning, LawError
+
+# Strict floating point (no fastmath) and division that returns inf or nan, as NumPy's, in place of an exception in the loop.
+OPTIONS: dict[str, Any] = {"error_model": "numpy", "nogil": True}
+_SCALARS = (bool, int, float, str, type(None))
+_jitable: set[Callable] = set()
+
+
+def reached(function: Callable) -> Iterator[tuple[str, Any]]:
+    """All names a plain function reads from outside itself, with what they stand for, without descending.
+
+    Parameters
+    ----------
+    function : callable
+        A plain Python function.
+    """
+    code = function.__code__
+    if function.__closure__:
+        for name, cell in zip(code.co_freevars, function.__closure__, strict=True):
+            yield name, cell.cell_contents
+    stack = [code]
+    while stack:
+        block = stack.pop()
+        for name in block.co_names:
+            if name in function.__globals__:
+                value = function.__globals__[name]
+                yield name, value
+                if isinstance(value, types.ModuleType):
+                    for attribute in block.co_names:
+                        if hasattr(value, attribute):
+                            yield f"{name}.{attribute}", getattr(value, attribute)
+        stack.extend(constant for constant in block.co_consts if isinstance(constant, types.CodeType))
+
+
+def walk(function: Callable, seen: dict[Callable, None] | None = None) -> dict[Callable, None]:
+    """A plain function and every plain function that it reaches, each once, in the order met."""
+    seen = {} if seen is None else seen
+    if function in seen:
+        return seen
+    if not isinstance(function, types.FunctionType):
+        raise LawError(f"{function!r} is no plain Python function: a contact law is made of plain functions only")
+    seen[function] = None
+    for _, value in reached(function):
+        if isinstance(value, types.FunctionType):
+            walk(value, seen)
+    return seen
+
+
+def fingerprint(function: Callable) -> str:
+    """Hash of the bytecode and the scalar constants of a function and of all it reaches."""
+    digest = hashlib.sha256()
+    for member in walk(function):
+        stack = [member.__code__]
+        while stack:
+            code = stack.pop()
+            digest.update(code.co_code)
+            digest.update(repr((code.co_names, code.co_varnames, code.co_freevars)).encode())
+            for constant in code.co_consts:
+                if isinstance(constant, types.CodeType):
+                    stack.append(constant)
+                else:
+                    digest.update(repr(constant).encode())
+        for name, value in reached(member):
+            if isinstance(value, _SCALARS) or (isinstance(value, tuple) and all(isinstance(v, _SCALARS) for v in value)):
+                digest.update(f"{name}={value!r};".encode())
+    return digest.hexdigest()
+
+
+def jitable(function: Callable) -> Callable:
+    """Let Numba compile a plain function, and all it reaches, where a compiled one calls it."""
+    for member in walk(function):
+        if member not in _jitable:
+            _jitable.add(member)
+            register_jitable(forceinline=True, **OPTIONS)(member)
+    return function
+
+
+@cache
+def gatherer(count: int) -> Callable:
+    """Function (table, k) -> tuple of the first `count` rows at column k; a recursion over closures, any count."""
+    if count == 0:
+        return _nothing
+    inner, row = gatherer(count - 1), count - 1
+
+    def gather(table, k):  # type: ignore[no-untyped-def]
+        return inner(table, k) + (table[row, k],)
+
+    return gather
+
+
+@cache
+def scatterer(count: int) -> Callable:
+    """Function (table, k, values) that writes a tuple of `count` values to column k."""
+    if count == 0:
+        return _ignore
+    inner, row = scatterer(count - 1), count - 1
+
+    def scatter(table, k, values):  # type: ignore[no-untyped-def]
+        inner(table, k, values)
+        table[row, k] = values[row]
+
+    return scatter
+
+
+def _nothing(table, k):  # type: ignore[no-untyped-def]
+    return ()
+
+
+def _ignore(table, k, values):  # type: ignore[no-untyped-def]
+    return None
+
+
+def compiled(function: Callable) -> Callable:
+    """Compile with the disk cache; without it, and saying so, where no cache folder can be written.
+
+    Parameters
+    ----------
+    function : callable
+        A closure over plain functions, scalars and the hash of them all (`fingerprint`).
+    """
+    for value in (cell.cell_contents for cell in function.__closure__ or ()):
+        if isinstance(value, types.FunctionType):
+            jitable(value)
+    try:
+        dispatcher = numba.njit(cache=True, **OPTIONS)(function)
+        if not numba.config.DISABLE_JIT:
+            _probe(dispatcher._cache.cache_path)
+    except (RuntimeError, OSError) as problem:
+        warnings.warn(
+            f"compiled loops are not kept on disk: {problem}. Each process compiles again; "
+            "set NUMBA_CACHE_DIR to a folder that can be written",
+            GranchainWarning,
+            stacklevel=2,
+        )
+        dispatcher = numba.njit(**OPTIONS)(function)
+    return dispatcher
+
+
+def _probe(path: str) -> None:
+    """Raise OSError where no file can be made in the cache folder."""
+    os.makedirs(path, exist_ok=True)
+    with tempfile.TemporaryFile(dir=path):
+        pass

@@ -1,0 +1,184 @@
+"""The time step, and why.
+
+With omega^2 = max over bodies of the sum over its contacts of (2 k with a body, k with a wall)/m, and gamma likewise with c, k =
+dF/d(overlap) and
+c = dF/d(rate), the scheme is stable up to 2/(gamma + sqrt(gamma^2 + omega^2)): Gershgorin's bound on the eigenfrequencies, and
+the exact limit of kick-drift-kick with the predicted rate.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from granchain.chain import Chain
+from granchain.contact.law import ContactLaw
+from granchain.engine.contacts import over_kinds, settled
+from granchain.engine.specialise import gatherer
+from granchain.engine.sweeps import NUDGE
+from granchain.errors import CaseError
+
+# The step of a result one trusts: the largest residual of the energy ledger is then near 1e-5 of the input.
+AUTO_OMEGA, AUTO_GAMMA = 0.01, 0.05
+# The step of a study: five times as long; peaks within 0.1 %.
+FAST = 5.0
+# Overlaps looked at, from the largest down by this many decades.
+POINTS, DECADES = 96, 4.0
+
+
+@dataclass(frozen=True)
+class TimeStep:
+    """A time step with its reason.
+
+    Parameters
+    ----------
+    value : float
+        [s].
+    n_steps : int
+        Steps to the end of the run.
+    limit : float
+        Stability limit [s] for the largest overlaps that the contacts can reach.
+    reason : str
+        Why this step, for a human.
+    """
+
+    value: float
+    n_steps: int
+    limit: float
+    reason: str
+
+
+def choose(law: type[ContactLaw], chain: Chain, c: np.ndarray, overlaps: np.ndarray, limits: np.ndarray, step: str | float, end: float,
+           force_step: bool = False) -> TimeStep:  # fmt: skip
+    """The time step of a run.
+
+    Parameters
+    ----------
+    law : type of ContactLaw
+        The variant to run with.
+    chain : Chain
+        The chain.
+    c : (n_coefficients, n_contacts) array
+        Coefficients.
+    overlaps, limits : (n_contacts,) array
+        Static overlap and largest allowed overlap of each contact [m].
+    step : "auto", "fast" or float
+        As the case says [s].
+    end : float
+        End of the run [s].
+    force_step : bool
+        Accept a step above the stability limit.
+
+    Raises
+    ------
+    CaseError
+        For a step above the limit.
+    """
+    omega, gamma, where, overlap = stiffest(law, chain, c, overlaps, limits)
+    label = int(chain.body_labels[where])
+    limit = 2.0 / (gamma + math.sqrt(gamma * gamma + omega * omega)) if omega > 0.0 else math.inf
+    shown = f"omega = {omega:.4g} 1/s, gamma = {gamma:.4g} 1/s at body {label}, overlap up to {overlap:.4g} m"
+    if isinstance(step, str):
+        factor = FAST if step == "fast" else 1.0
+        by_omega = AUTO_OMEGA * 2.0 / omega if omega > 0.0 else math.inf
+        by_gamma = AUTO_GAMMA / gamma if gamma > 0.0 else math.inf
+        value = factor * min(by_omega, by_gamma)
+        rule = f"{AUTO_OMEGA:g} of 2/omega" if by_omega <= by_gamma else f"{AUTO_GAMMA:g}/gamma"
+        if not math.isfinite(value):
+            value, rule, shown = end / 1000.0, "end/1000", "nothing moves"
+        n_steps = max(1, math.ceil(end / value))
+        return TimeStep(end / n_steps, n_steps, limit, f"{step}: {f'{FAST:g} x ' if step == 'fast' else ''}{rule}; {shown}")
+    if step > limit and not force_step:
+        raise CaseError(
+            f"time.step: got {step:.6g} s, allowed: at most {limit:.6g} s, the stability limit ({shown}); "
+            'take step = "auto", or set force_step = true'
+        )
+    # a step that divides the end up to rounding must not gain one more step by it
+    n_steps = max(1, math.ceil(end / step * (1.0 - 1e-12)))
+    return TimeStep(float(step), n_steps, limit, f"given: {step / limit:.3g} of the stability limit; {shown}")
+
+
+def stiffest(
+    law: type[ContactLaw], chain: Chain, c: np.ndarray, overlaps: np.ndarray, limits: np.ndarray
+) -> tuple[float, float, int, float]:
+    """omega [1/s] and gamma [1/s] of the body that limits the step, its index, and the overlap [m] that was allowed for."""
+    energy, force = energy_and_force(chain)
+    n = overlaps.size
+    demand = np.vstack([np.full(n, energy), np.full(n, force), overlaps, limits])
+    stiffness, damping, reach = over_kinds(_stiffness_scan, law, (c, demand), 3)
+    exists = chain.contact_exists
+    weight = np.where(exists, 2.0, 0.0)
+    weight[0], weight[-1] = float(exists[0]), float(exists[-1])
+    k, g = weight * stiffness, weight * damping
+    omega2 = (k[:-1] + k[1:]) / chain.mass
+    gamma = (g[:-1] + g[1:]) / chain.mass
+    need = np.maximum(np.sqrt(omega2) / (2.0 * AUTO_OMEGA), gamma / AUTO_GAMMA)
+    where = int(np.argmax(need))
+    return float(np.sqrt(omega2.max())), float(gamma.max()), where, float(max(reach[where], reach[where + 1]))
+
+
+def energy_and_force(chain: Chain) -> tuple[float, float]:
+    """Energy [J] and force [N] that a contact of this chain may have to take on top of its static load."""
+    energy = float(0.5 * (chain.mass * chain.velocity * chain.velocity).sum())
+    force = 0.0
+    for end, body in ((chain.left, 0), (chain.right, -1)):
+        if end.time is None or end.value is None:
+            continue
+        if end.kind == "displacement":
+            speed = float(np.abs(np.diff(end.value) / np.diff(end.time)).max())
+            energy += 0.5 * float(chain.mass[body]) * (2.0 * speed) ** 2
+        else:
+            force += 2.0 * float(np.abs(end.value).max())
+    return energy, force
+
+
+def _stiffness_scan(law: type[ContactLaw]) -> Callable:
+    """Largest dF/d(overlap) and dF/d(rate), loading and unloading, over the overlaps that a contact can reach."""
+    force, energy, plastic, settle = law.force, law.energy, law.plastic, settled(law)
+    RATE = law.uses_rate
+    gather = gatherer(len(law.coefficients))
+
+    def work(d, c):  # type: ignore[no-untyped-def]
+        h = settle(d, c)
+        return energy(d, c, h) + plastic(c, h)
+
+    def reached(ck, extra, push, d0, limit):  # type: ignore[no-untyped-def]
+        """Overlap at which the loading work on top of the static overlap is the energy, and the force what pushes."""
+        f0 = force(d0, 0.0, ck, settle(d0, ck))
+        w0 = work(d0, ck)
+        low, high = d0, limit
+        if work(high, ck) - w0 - f0 * (high - d0) <= extra and force(high, 0.0, ck, settle(high, ck)) - f0 <= push:
+            return high
+        for _ in range(200):
+            middle = 0.5 * (low + high) if low > 0.0 and high < 4.0 * low else math.sqrt(max(low, 1e-30) * high)
+            if high - low <= 1e-6 * high:
+                break
+            if work(middle, ck) - w0 - f0 * (middle - d0) <= extra or force(middle, 0.0, ck, settle(middle, ck)) - f0 <= push:
+                low = middle
+            else:
+                high = middle
+        return high
+
+    def scan(c, demand, out):  # type: ignore[no-untyped-def]
+        for k in range(c.shape[1]):
+            ck = gather(c, k)
+            extra, push, d0, limit = demand[0, k], demand[1, k], demand[2, k], demand[3, k]
+            if extra <= 0.0 and push <= 0.0 and d0 <= 0.0:
+                continue
+            d_max = reached(ck, extra, push, d0, limit)
+            stiffness = damping = 0.0
+            for i in range(POINTS):
+                d = d_max * math.pow(10.0, -DECADES * i / POINTS)
+                h = settle(d, ck)
+                nudge = NUDGE * d
+                f = force(d, 0.0, ck, h)
+                stiffness = max(stiffness, (f - force(d - nudge, 0.0, ck, h)) / nudge)
+                stiffness = max(stiffness, (force(d + nudge, 0.0, ck, settle(d + nudge, ck)) - f) / nudge)
+                if RATE:
+                    damping = max(damping, (force(d, 1.0, ck, h) - f))
+            out[0, k], out[1, k], out[2, k] = stiffness, damping, d_max
+
+    return scan

@@ -1,0 +1,50 @@
+"""What can go wrong, as one small family of exceptions.
+
+Every message says where, what was got, what is allowed and what to do.
+"""
+
+
+class GranchainError(Exception):
+    """Base of all errors that a wrong input, a failed run or a file can cause."""
+
+
+class CaseError(GranchainError):
+    """A case that cannot be run; `problems` lists every mistake found in it.
+
+    Parameters
+    ----------
+    problems : list of str
+        One sentence each: where, got, allowed, what to do.
+    """
+
+    def __init__(self, problems: "list[str] | str"):
+        self.problems = [problems] if isinstance(problems, str) else list(problems)
+        super().__init__("\n".join(self.problems))
+
+
+class LawError(GranchainError):
+    """A contact law that is not well formed, or that misses a quantity it needs."""
+
+
+class RunError(GranchainError):
+    """A run that failed: unstable, not finite, outside the law, energy not closed.
+
+    Parameters
+    ----------
+    message : str
+        The sentence for a human.
+    result : object, optional
+        What was computed up to the failure.
+    """
+
+    def __init__(self, message: str, result: object = None):
+        super().__init__(message)
+        self.result = result
+
+
+class FileError(GranchainError):
+    """A file that cannot be read or written."""
+
+
+class GranchainWarning(UserWarning):
+    """Something the user should know, and that does not stop the run."""

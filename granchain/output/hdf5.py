@@ -1,0 +1,339 @@
+"""The output file: HDF5 that opens as netCDF-4, built in memory, and read through a guard.
+
+A dimension scale on every axis, `units` and `long_name` on every variable, everything about how it was made under `/provenance`.
+The guard takes nothing but what `image` writes: no links, no data of other files, no sizes that the file cannot hold. The package's
+only user of h5py.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from granchain.contact.law import Quantity
+from granchain.errors import FileError
+from granchain.output.result import FORMAT, LABELS, NUMBERS, TABLE, TEXTS, Result, check_axes, data_sha256, root_attributes
+from granchain.output.whole import printable
+from granchain.status import Status
+
+# No file holds more: refused on writing and on reading, before memory is taken.
+LARGEST_FILE = 4 * 1024**3
+
+# Deflate packs at most 258 bytes into 2 bits (RFC 1951: longest match; one bit each for length and distance): 1032 times. A file has
+# more in it than packed zeros, so its data never reach 1000 times its size.
+LARGEST_RATIO = 1000
+
+# Values in one chunk: 256 KiB of f8, compressed well and read quickly at any number of columns.
+CHUNK = 32768
+
+# Chunks of more bytes are not ours: reading one takes its whole size at once.
+LARGEST_CHUNK = 1024**2
+
+# Names in the root of a file: the variables below, and room for a law with a long history.
+MOST_NAMES = 200
+
+# The root attributes that a reader believes; the others serve other programs.
+_BELIEVED = ("title", "granchain_format", "granchain_version", "law", "status", "time_step")
+
+
+def open_result(path: str | os.PathLike[str]) -> Result:
+    """Read an output file; the contact law need not be installed.
+
+    Parameters
+    ----------
+    path : str or path
+        The file; one from a stranger does no harm.
+
+    Returns
+    -------
+    Result
+        Equal to the one that was saved.
+
+    Raises
+    ------
+    FileError
+        Where the file is missing, damaged, from a newer granchain or not one of its files.
+    """
+    content = _content(path)
+    import h5py
+
+    try:
+        with h5py.File.in_memory(content) as file:
+            return _read(file, len(content))
+    except _RefusedError as refused:
+        raise FileError(f"{os.fspath(path)}: {refused}") from None
+    except Exception as error:  # On a damaged file h5py raises nearly every built-in exception.
+        reason = printable(f"{type(error).__name__}: {error}")
+        raise FileError(f"{os.fspath(path)}: damaged, it cannot be read ({reason}); take another copy, or run the case again") from error
+
+
+def verify(path: str | os.PathLike[str]) -> str:
+    """Read every value of a file and compare it with the hash that was written.
+
+    Returns
+    -------
+    str
+        SHA-256 of the data: equal for equal results, whatever the day, the computer or the compression.
+
+    Raises
+    ------
+    FileError
+        As `open_result`, which never gives back data that differs from its hash.
+    """
+    return str(open_result(path).provenance["data_sha256"])
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The file's image.
+
+
+def image(result: Result) -> bytes:
+    """The bytes of the output file: the same for the same result."""
+    import h5py
+
+    text = h5py.string_dtype()
+    attributes = root_attributes(result)
+    provenance = {name: value for name, value in result.provenance.items() if name != "granchain_version"}
+    provenance["messages"] = json.dumps(result.messages)
+    meanings = {name: [v.unit, v.long_name] for name, v in result.variables.items()}
+    provenance["record_sha256"] = _record_sha256({name: attributes[name] for name in _BELIEVED}, meanings, provenance)
+    with h5py.File.in_memory() as file:
+        for name, value in attributes.items():
+            file.attrs.create(name, value, dtype=None if isinstance(value, float) else text)
+        for name, v in result.variables.items():
+            dataset = file.create_dataset(name, data=v.data, track_times=False, **_storage(v.data.shape))
+            dataset.attrs["long_name"] = v.long_name
+            dataset.attrs["units"] = v.unit
+            if v.dims == (name,):
+                dataset.make_scale(name)
+        for name, v in result.variables.items():
+            if v.dims != (name,):
+                for axis, scale in enumerate(v.dims):
+                    file[name].dims[axis].attach_scale(file[scale])
+        group = file.create_group("provenance")
+        for name in sorted(provenance):
+            if name in NUMBERS:
+                group[name] = float(provenance[name])
+                group[name].attrs["units"], group[name].attrs["long_name"] = NUMBERS[name]
+            else:
+                group.create_dataset(name, data=provenance[name], dtype=text, track_times=False)
+        file.flush()
+        content: bytes = file.id.get_file_image()
+    return content
+
+
+def _storage(shape: tuple[int, ...]) -> dict[str, Any]:
+    """Packed and with a checksum, in whole rows where they fit; an axis without an entry leaves nothing to pack."""
+    if not math.prod(shape):
+        return {}
+    columns = min(shape[-1], CHUNK)
+    chunks = (columns,) if len(shape) == 1 else (min(shape[0], max(1, CHUNK // columns)), columns)
+    return {"chunks": chunks, "compression": "gzip", "compression_opts": 4, "shuffle": True, "fletcher32": True}
+
+
+def _record_sha256(attributes: Mapping[str, Any], meanings: Mapping[str, list[str]], provenance: Mapping[str, Any]) -> str:
+    """Hash over everything else that a reader believes, so that a flipped bit in a text is seen as well as one in the data."""
+    record = [dict(attributes), dict(meanings), dict(provenance)]
+    return hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The guarded reader.
+
+
+class _RefusedError(Exception):
+    """Why a file is not read, in words."""
+
+
+_DAMAGED = "the file was damaged or changed after it was written; take another copy, or run the case again"
+
+
+def _content(path: str | os.PathLike[str]) -> bytes:
+    """The bytes of a file that may be an output file."""
+    name = os.fspath(path)
+    try:
+        kind = os.stat(name)
+        if stat.S_ISDIR(kind.st_mode):
+            raise FileError(f"{name}: is a folder; name an output file in it")
+        if not stat.S_ISREG(kind.st_mode):
+            raise FileError(f"{name}: is a device, pipe or socket, not a file; name an output file")
+        if kind.st_size == 0:
+            raise FileError(f"{name}: is empty; granchain never leaves an empty file, so take another copy, or run the case again")
+        if kind.st_size > LARGEST_FILE:
+            raise FileError(f"{name}: has {kind.st_size} bytes, an output file at most {LARGEST_FILE}; this is not one")
+        content = Path(name).read_bytes()
+    except FileNotFoundError as error:
+        raise FileError(f"{name}: there is no such file; look at the name and the folder") from error
+    except (OSError, ValueError) as error:
+        raise FileError(f"{name}: cannot be read: {getattr(error, 'strerror', None) or error}; look at its permissions") from error
+    # The signature of HDF5: HDF5 File Format Specification 3.0, II.A.
+    if not content.startswith(b"\x89HDF\r\n\x1a\n"):
+        raise FileError(f"{name}: is not an HDF5 file; an output file of granchain is one")
+    return content
+
+
+def _read(file: Any, size: int) -> Result:
+    """Check everything in the file before any of its data is read, then read it."""
+    _check_format(file)
+    if len(file) > MOST_NAMES:
+        raise _RefusedError(f"holds {len(file)} names, an output file at most {MOST_NAMES}; it is not one of granchain's")
+    datasets = {name: _member(file, name) for name in file if name != "provenance"}
+    for name, dataset in datasets.items():
+        _check_numbers(name, dataset, size)
+    claimed = sum(_bytes(dataset) for dataset in datasets.values())
+    if claimed > min(LARGEST_FILE, LARGEST_RATIO * size):
+        raise _RefusedError(f"claims {claimed} bytes of data, more than its {size} bytes can hold; it is damaged, or made to do harm")
+    try:
+        check_axes(
+            {name: TABLE[name].dims if name in TABLE else ("contact",) for name in datasets},
+            {name: dataset.shape for name, dataset in datasets.items()},
+        )
+    except ValueError as error:
+        raise _RefusedError(f"{error}; {_DAMAGED}") from None
+
+    provenance = _provenance(file)
+    attributes: dict[str, Any] = {name: _text_attribute(file, name) for name in _BELIEVED if name != "time_step"}
+    attributes["time_step"] = _number(file.attrs.get_id("time_step"), file.attrs["time_step"], "time_step")
+    meanings = {name: [_text_attribute(dataset, "units"), _text_attribute(dataset, "long_name")] for name, dataset in datasets.items()}
+    if provenance.pop("record_sha256", None) != _record_sha256(attributes, meanings, provenance):
+        raise _RefusedError(f"its texts differ from their hash; {_DAMAGED}")
+    for name, (unit, _) in meanings.items():
+        if name in TABLE and unit != TABLE[name].unit:
+            raise _RefusedError(f"{name} is in {unit!r}, and must be in {TABLE[name].unit!r}; it is not one of granchain's")
+    return _restored(attributes, {name: dataset[()] for name, dataset in datasets.items()}, meanings, provenance)
+
+
+def _restored(
+    attributes: dict[str, Any], data: dict[str, np.ndarray], meanings: dict[str, list[str]], provenance: dict[str, Any]
+) -> Result:
+    """The result that was saved, from what was read."""
+    status = next((status for status in Status if status.label == attributes["status"]), None)
+    if status is None:
+        raise _RefusedError(f"says that its run ended as {attributes['status']!r}, which this granchain does not know; update granchain")
+    messages = json.loads(provenance.pop("messages", "[]"))
+    if not isinstance(messages, list) or not all(isinstance(message, str) for message in messages):
+        raise _RefusedError(f"its messages are not a list of texts; {_DAMAGED}")
+    try:
+        result = Result(
+            data,
+            case=None,
+            law=attributes["law"],
+            status=status,
+            time_step=attributes["time_step"],
+            history=[Quantity(name, unit, meaning, output=True) for name, (unit, meaning) in meanings.items() if name not in TABLE],
+            messages=messages,
+        )
+    except ValueError as error:
+        raise _RefusedError(f"{error}; {_DAMAGED}") from None
+    result.title = attributes["title"]
+    result.provenance = provenance | {"granchain_version": attributes["granchain_version"]}
+    if provenance.get("data_sha256") != data_sha256(result.variables):
+        raise _RefusedError(f"its data differ from their hash; {_DAMAGED}")
+    return result
+
+
+def _check_format(file: Any) -> None:
+    if "granchain_format" not in file.attrs:
+        raise _RefusedError("is an HDF5 file, but not one that granchain wrote")
+    written = _text_attribute(file, "granchain_format")
+    numbers = written.split(".")
+    # Ten digits: more are no version, and int() of very many is an error.
+    if len(numbers) != 2 or not all(number.isdecimal() and len(number) <= 10 for number in numbers):
+        raise _RefusedError(f"says that its format is {written[:50]!r}, allowed: {FORMAT!r} or older; {_DAMAGED}")
+    if tuple(map(int, numbers)) > tuple(map(int, FORMAT.split("."))):
+        raise _RefusedError(f"has the format {written}, newer than {FORMAT} of this granchain; update granchain to read it")
+
+
+def _member(parent: Any, name: str, group: bool = False) -> Any:
+    """A dataset or group that is in this very file: the link is looked at before it is followed."""
+    import h5py
+
+    if parent.id.links.get_info(name.encode("utf-8", "surrogateescape")).type != h5py.h5l.TYPE_HARD:
+        raise _RefusedError(f"{name!r} is a link to another place; an output file has none, and such a link can read your other files")
+    member = parent[name]
+    if not isinstance(member, h5py.Group if group else h5py.Dataset):
+        raise _RefusedError(f"{name!r} is not what an output file has under this name; it is not one of granchain's")
+    return member
+
+
+def _check_numbers(name: str, dataset: Any, size: int) -> None:
+    """Refuse a variable that `save` does not write: by its kind, its axes, its place, its filters, its size."""
+    import h5py
+
+    kinds = ("<i8", "<i4") if name in LABELS else ("<f8",)
+    if dataset.dtype.str not in kinds:
+        raise _RefusedError(
+            f"{name!r} holds values of type {dataset.dtype!s:.50}, allowed: {', '.join(kinds)}; it is not one of granchain's"
+        )
+    if dataset.shape is None or (name not in TABLE and len(dataset.shape) != 1):
+        raise _RefusedError(f"{name!r} is neither a variable of an output file nor one value per contact; it is not one of granchain's")
+    made = dataset.id.get_create_plist()
+    if dataset.is_virtual or made.get_external_count():
+        raise _RefusedError(
+            f"{name!r} keeps its data in another file; an output file never does, and such a name can read your other files"
+        )
+    filters = [made.get_filter(i)[0] for i in range(made.get_nfilters())]
+    known = {h5py.h5z.FILTER_SHUFFLE, h5py.h5z.FILTER_DEFLATE, h5py.h5z.FILTER_FLETCHER32}
+    if len(set(filters)) < len(filters) or not set(filters) <= known:
+        raise _RefusedError(f"{name!r} is packed in a way that granchain does not use; it is not one of its files")
+    if _bytes(dataset) > min(LARGEST_FILE, LARGEST_RATIO * size):
+        raise _RefusedError(f"{name!r} claims {_bytes(dataset)} bytes, more than {size} bytes can hold; it is damaged, or made to do harm")
+    if dataset.chunks:
+        chunk = math.prod(dataset.chunks) * dataset.dtype.itemsize
+        stored: list[int] = []
+        if chunk <= LARGEST_CHUNK:
+            dataset.id.chunk_iter(lambda info: stored.append(info.size))
+        # Data that cannot be packed grow by a checksum of 4 bytes; a chunk of many more would be unpacked to anything.
+        if chunk > LARGEST_CHUNK or max(stored, default=0) > chunk + 4:
+            raise _RefusedError(f"{name!r} is stored in pieces larger than granchain writes; it is damaged, or made to do harm")
+
+
+def _bytes(dataset: Any) -> int:
+    return math.prod(dataset.shape) * int(dataset.dtype.itemsize)
+
+
+def _provenance(file: Any) -> dict[str, Any]:
+    group = _member(file, "provenance", group=True)
+    found: dict[str, Any] = {}
+    for name in group:
+        if name not in (*TEXTS, *NUMBERS, "messages", "record_sha256"):
+            raise _RefusedError(f"{name[:50]!r} has no place in the provenance of an output file; it is not one of granchain's")
+        dataset = _member(group, name)
+        made = dataset.id.get_create_plist()
+        if dataset.shape != () or dataset.is_virtual or made.get_external_count():
+            raise _RefusedError(f"{name!r} in its provenance is not a single value of its own; it is not one of granchain's")
+        if name in NUMBERS:
+            found[name] = _number(dataset, dataset[()], name)
+        else:
+            _check_text(dataset, name)
+            found[name] = dataset.asstr()[()]
+    return found
+
+
+def _text_attribute(item: Any, name: str) -> str:
+    if name not in item.attrs:
+        raise _RefusedError(f"the attribute {name} is missing; {_DAMAGED}")
+    _check_text(item.attrs.get_id(name), name)
+    return str(item.attrs[name])
+
+
+def _check_text(holder: Any, name: str) -> None:
+    import h5py
+
+    kind = h5py.check_string_dtype(holder.dtype)
+    if holder.shape != () or kind is None or kind.length is not None:
+        raise _RefusedError(f"{name} is not one text; it is not one of granchain's")
+
+
+def _number(holder: Any, value: Any, name: str) -> float:
+    if holder.shape != () or holder.dtype.str != "<f8" or not math.isfinite(value):
+        raise _RefusedError(f"{name} is not one finite number; {_DAMAGED}")
+    return float(value)

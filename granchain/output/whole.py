@@ -1,0 +1,273 @@
+"""A file is written whole or not at all, by one writer at a time.
+
+The bytes go to a temporary name in the same folder, to the disk, and then under their own name in one step: whatever happens, the
+name holds the old file or the new one. Nothing is replaced that was not asked to be.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import os
+import platform
+import threading
+import time
+from collections.abc import Iterator
+from io import FileIO
+from pathlib import Path
+
+from granchain.errors import FileError
+
+# Lock files held by this process, with the process (a fork inherits this table, not the claim) and the thread.
+_HELD: dict[str, tuple[int, int]] = {}
+_WRITING = threading.Lock()
+
+
+@contextlib.contextmanager
+def claim(path: str | os.PathLike[str], overwrite: bool = False) -> Iterator[None]:
+    """Hold the right to write a file: to be taken before a long run, so that what stands in the way shows in the first second.
+
+    The claim is a file `.<name>.lock` beside it with the process that holds it; that of a process that is gone is taken over.
+    `Result.save` inside the claim uses it.
+
+    Parameters
+    ----------
+    path : str or path
+        The file that will be written.
+    overwrite : bool
+        Whether a file of that name may be replaced.
+
+    Raises
+    ------
+    FileError
+        Where the folder is missing or read-only, the file exists, or another process is writing it.
+    """
+    target = Path(path)
+    mine = (os.getpid(), threading.get_ident())
+    with _sentences(target):
+        _check_target(target, overwrite)
+        lock = target.with_name(f".{target.name}.lock")
+        key = os.path.realpath(lock)
+        nested = _HELD.get(key) == mine
+        if not nested:
+            _take(lock, target, key)
+            _HELD[key] = mine
+    if nested:
+        yield
+        return
+    try:
+        _check_target(target, overwrite)
+        yield
+    finally:
+        if _HELD.get(key) == mine and os.getpid() == mine[0]:
+            del _HELD[key]
+            with contextlib.suppress(OSError):
+                os.unlink(lock)
+
+
+def _check_target(target: Path, overwrite: bool) -> None:
+    folder = target.parent
+    if target.is_dir():
+        raise FileError(f"{target}: is a folder; name a file in it")
+    if not folder.exists():
+        raise FileError(f"{target}: the folder {folder} does not exist; make it first, or name a file in another one")
+    if not folder.is_dir():
+        raise FileError(f"{target}: {folder} is a file, not a folder; name a file in a folder")
+    if not os.path.lexists(target):
+        return
+    if target.exists() and not target.is_file():
+        raise FileError(f"{target}: is a device, pipe or socket, not a file; name a file")
+    if not overwrite:
+        raise FileError(f"{target}: exists and is kept; name another file, or replace it with --overwrite (in Python: overwrite=True)")
+
+
+def _take(lock: Path, target: Path, key: str) -> None:
+    """Write this process into the lock file, unless a living one stands there.
+
+    Everybody reads and writes it under `flock`, so that of two who find a dead process, or no file, one wins.
+    """
+    for _ in range(100):
+        with _opened(lock, target) as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                time.sleep(0.01)
+                continue
+            except OSError:
+                pass  # A file system without flock: two who take over from a dead process at the same moment could both win.
+            if not _is_at(file.fileno(), lock):
+                continue
+            owner, host = _owner(file.read(1000))
+            if owner and _lives(owner, host, key):
+                where = f" on {printable(host)}" if host and host != platform.node() else ""
+                raise FileError(
+                    f"{target}: another run (process {owner}{where}) is writing this file; wait for it, or name another file. "
+                    f"If there is no such run, delete {lock}"
+                )
+            try:
+                if owner:
+                    with contextlib.suppress(FileNotFoundError):
+                        os.unlink(_part(target, owner))
+                file.seek(0)
+                file.truncate()
+                file.write(f"{os.getpid()} {platform.node()}\n".encode())
+            except OSError:
+                os.unlink(lock)
+                raise
+            return
+    raise FileError(f"{target}: another run is about to write this file; wait for it, or name another file")
+
+
+def _opened(lock: Path, target: Path) -> FileIO:
+    try:
+        return FileIO(os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666), "r+b")
+    except PermissionError as error:
+        if not lock.exists():
+            raise
+        raise FileError(
+            f"{target}: a run of another user is writing this file; name another file. If there is no such run, delete {lock}"
+        ) from error
+
+
+def _is_at(descriptor: int, path: Path) -> bool:
+    """Whether the open file is still the one under its name."""
+    try:
+        return os.path.samestat(os.fstat(descriptor), os.stat(path, follow_symlinks=False))
+    except FileNotFoundError:
+        return False
+
+
+def _owner(content: bytes) -> tuple[int, str]:
+    words = content.decode("utf-8", "replace").split()
+    # A process number has at most ten digits: a pid_t is 32 bits wide.
+    known = bool(words) and words[0].isdecimal() and len(words[0]) <= 10
+    return (int(words[0]) if known else 0), (words[1] if len(words) > 1 else "")
+
+
+def _lives(owner: int, host: str, key: str) -> bool:
+    if host and host != platform.node():
+        return True  # Nobody can ask from here.
+    if owner == os.getpid():
+        return key in _HELD and _HELD[key][0] == owner
+    try:
+        os.kill(owner, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def _part(target: Path, process: int) -> Path:
+    return target.with_name(f".{target.name}.{process}.part")
+
+
+def write_whole(path: str | os.PathLike[str], content: bytes, overwrite: bool = False) -> None:
+    """Put a file under its name, whole or not at all; take the `claim` first.
+
+    Parameters
+    ----------
+    path : str or path
+        Name of the file.
+    content : bytes
+        All of it.
+    overwrite : bool
+        Replace a file of that name.
+
+    Raises
+    ------
+    FileError
+        With path, bytes needed and what to do; no part of the file is then left.
+    """
+    target = Path(path)
+    part = _part(target, os.getpid())
+    with _WRITING, _sentences(target, len(content)):
+        _check_target(target, overwrite)
+        try:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(part)
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+            with os.fdopen(os.open(part, flags, 0o666), "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            if overwrite:
+                os.replace(part, target)
+            else:
+                _publish_new(part, target)
+        finally:
+            with contextlib.suppress(OSError):
+                os.unlink(part)
+        _flush_folder(target)
+
+
+def _publish_new(part: Path, target: Path) -> None:
+    """Give the file its name, unless the name is taken, even since a moment ago."""
+    try:
+        os.link(part, target)
+    except FileExistsError:
+        _check_target(target, False)
+        raise
+    except OSError as error:
+        if error.errno not in (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK):
+            raise
+        # A file system without hard links: take the name with an empty file, then replace it.
+        os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
+        try:
+            os.replace(part, target)
+        except OSError:
+            os.unlink(target)
+            raise
+
+
+def _flush_folder(target: Path) -> None:
+    """Make the new name survive a power cut."""
+    try:
+        descriptor = os.open(target.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        # A folder that may be written but not read, and file systems that cannot flush one.
+        if error.errno not in (errno.EACCES, errno.EINVAL, errno.EOPNOTSUPP):
+            raise FileError(
+                f"{target}: written, but the disk did not confirm its name ({error.strerror}); keep a copy elsewhere"
+            ) from error
+
+
+@contextlib.contextmanager
+def _sentences(target: Path, needed: int | None = None) -> Iterator[None]:
+    """Turn an error of the system into a FileError that says what to do."""
+    try:
+        yield
+    except OSError as error:
+        bytes_needed = "" if needed is None else f" ({needed} bytes needed)"
+        raise FileError(f"{target}: not written{bytes_needed}: {_advice(error, target)}") from error
+
+
+def _advice(error: OSError, target: Path) -> str:
+    folder = target.parent
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        free = ""
+        with contextlib.suppress(OSError):
+            room = os.statvfs(folder)
+            free = f", {room.f_bavail * room.f_frsize} bytes are free"
+        return f"the disk is full{free}; make room, or name a file on another disk"
+    if error.errno == errno.EFBIG:
+        return "files of this size are not allowed here (ulimit -f); raise the limit, or record less"
+    if error.errno == errno.EROFS:
+        return f"the folder {folder} is on a read-only disk; name a file in another folder"
+    if error.errno in (errno.EACCES, errno.EPERM):
+        return f"the folder {folder} may not be written to; name a file in a folder of yours"
+    if error.errno == errno.ENOENT:
+        return f"the folder {folder} does not exist; make it first, or name a file in another one"
+    if error.errno == errno.ENAMETOOLONG:
+        return "the name is too long; choose a shorter one"
+    return f"{error.strerror or error}; name a file in another folder"
+
+
+def printable(text: str) -> str:
+    """Text from a file, safe to show on a terminal."""
+    return "".join(letter if letter.isprintable() else " " for letter in text)[:200]

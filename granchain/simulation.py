@@ -1,0 +1,237 @@
+"""Run a case: case, chain, contacts, time step, loop, result."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime
+from typing import Any, Protocol
+
+import numpy as np
+
+from granchain.case import Case
+from granchain.chain import FREE, RIGID, WALL, Chain, End, check_loads
+from granchain.contact import laws
+from granchain.engine import layout
+from granchain.engine.state import Contacts, Recording, State, contacts_of, time_step_of
+from granchain.engine.timestep import TimeStep
+from granchain.errors import CaseError, LawError, RunError
+from granchain.output import Result
+from granchain.status import Status
+
+# Wall time that a block of steps may take [s]: how soon an interruption is heard.
+BLOCK_SECONDS = 0.02
+FIRST_BLOCK = 1000
+
+
+class Watch(Protocol):
+    """What looks on while a run advances."""
+
+    def advance(self, fraction: float) -> None:
+        """The part of the run that is done, 0 to 1; raising KeyboardInterrupt ends the run."""
+
+
+def run(case: Case, *, watch: Watch | None = None) -> Result:
+    """Advance a chain to its end time.
+
+    Parameters
+    ----------
+    case : Case
+        What to run (granchain.load_case).
+    watch : object with advance(fraction), optional
+        Told between blocks of steps how far the run is.
+
+    Returns
+    -------
+    Result
+        In memory; nothing is written.
+
+    Raises
+    ------
+    CaseError, LawError
+        Where the case cannot be run: see the message.
+    RunError
+        Where the run failed: unstable, not finite, outside the law, energy not closed; `.result` holds what was computed.
+    """
+    started, clock = datetime.now(UTC), time.perf_counter()
+    chain, contacts, time_step = prepare(case)
+    state = State(contacts, chain, time_step, recording_of(case))
+    status = Status.RUNNING
+    try:
+        status = march(state, watch)
+    except KeyboardInterrupt:
+        status = Status.INTERRUPTED
+    messages = messages_of(state, case)
+    result = result_of(case, state, status, messages, started.isoformat(timespec="seconds"), time.perf_counter() - clock)
+    if result.status.failed:
+        raise RunError("\n".join([failure(state, status), *messages]) if status.failed else ledger_failure(result, case), result)
+    return result
+
+
+def prepare(case: Case) -> tuple[Chain, Contacts, TimeStep]:
+    """Chain, contacts and time step of a case."""
+    chain = chain_of(case)
+    check_loads(chain)
+    law = laws()[case.contact.law]
+    try:
+        contacts = contacts_of(law, chain, case.law_inputs())
+    except LawError as error:
+        raise CaseError(str(error)) from None
+    return chain, contacts, time_step_of(contacts, chain, case.time.step, case.time.end, case.time.force_step)
+
+
+def chain_of(case: Case) -> Chain:
+    """The row of bodies that a case describes."""
+    bodies = case.bodies()
+    materials = list(dict.fromkeys(bodies["material"]))
+    place = {material: i for i, material in enumerate(materials)}
+    return Chain(
+        radius=bodies["radius"],
+        mass=bodies["mass"],
+        velocity=bodies["speed"],
+        material=tuple(materials),
+        material_index=np.array([place[material] for material in bodies["material"]]),
+        gap=bodies["gap"],
+        left=end_of(case, "left"),
+        right=end_of(case, "right"),
+        has_striker=case.striker is not None,
+        precompression=case.chain.precompression,
+        gravity=case.chain.gravity,
+    )
+
+
+def end_of(case: Case, side: str) -> End:
+    """One end of the chain."""
+    kind, material = getattr(case.ends, side), getattr(case.ends, f"{side}_material")
+    if kind == "free":
+        return End(FREE)
+    if kind in ("wall", "rigid"):
+        return End(WALL, RIGID if kind == "rigid" else material)
+    moment, value = case.drive_table(side)
+    return End(kind.drive, material, moment, value)
+
+
+def recording_of(case: Case) -> Recording:
+    """What the case asks to keep."""
+    return Recording(
+        sensor_beads=tuple(case.sensors.beads),
+        sensor_contacts=tuple(case.sensors.contacts),
+        interval=case.sensors.interval,
+        snapshot_interval=case.snapshots.interval if case.snapshots else None,
+        ledger=case.energy.ledger,
+        energy_interval=case.energy.interval,
+    )
+
+
+def march(state: State, watch: Watch | None) -> Status:
+    """Blocks of steps until the end; each block short enough that an interruption is heard at once."""
+    block, status = FIRST_BLOCK, Status.RUNNING
+    while status is Status.RUNNING:
+        clock = time.perf_counter()
+        status = state.advance(block)
+        spent = time.perf_counter() - clock
+        block = max(1, min(4 * block, int(block * BLOCK_SECONDS / max(spent, 1e-9))))
+        if watch is not None:
+            watch.advance(min(1.0, state.step / state.time_step.n_steps))
+    return status
+
+
+def result_of(case: Case, state: State, status: Status, messages: list[str], started: str, wall_time: float) -> Result:
+    """The state of a run as variables with names."""
+    chain, n = state.chain, state.chain.n_bodies
+    dt = state.time_step.value
+    exists = np.flatnonzero(chain.contact_exists)
+    samples, snapshots, entries = (int(state.counts[i]) for i in (layout.SAMPLE, layout.SNAPSHOT, layout.ENERGY))
+    data: dict[str, np.ndarray] = {
+        "bead": chain.body_labels,
+        "radius": chain.radius,
+        "mass": chain.mass,
+        "final_displacement": state.bodies[layout.U, 1 : n + 1].copy(),
+        "final_velocity": state.bodies[layout.V, 1 : n + 1].copy(),
+        "contact": chain.contact_labels[exists],
+        "contact_peak_force": state.table[layout.PEAK, exists].copy(),
+    }
+    if state.recording.sensor_beads or state.recording.sensor_contacts:
+        data["time"] = state.sample_step[:samples] * dt
+    if state.recording.sensor_beads:
+        data["sensor_bead"] = np.array(state.recording.sensor_beads, dtype=np.int64)
+        data["sensor_force"] = state.sensor_force[:samples]
+    if state.recording.sensor_contacts:
+        data["sensor_contact"] = np.array(state.recording.sensor_contacts, dtype=np.int64)
+        data["contact_force"], data["contact_overlap"] = state.contact_force[:samples], state.contact_overlap[:samples]
+    if state.snapshot_at.size:
+        data["snapshot_time"] = state.snapshot_at[:snapshots] * dt
+        data["displacement"], data["velocity"] = state.displacement[:snapshots], state.velocity[:snapshots]
+    history = tuple(quantity for quantity in state.law.history if quantity.output)
+    for quantity, row in zip(state.law.history, state.h, strict=True):
+        if quantity.output:
+            data[quantity.name] = row[exists].copy()
+    if state.energy_at.size and entries:
+        data |= ledger_of(state, entries)
+        if status in (Status.COMPLETE, Status.INTERRUPTED) and relative_residual(data) > case.energy.bound:
+            status = Status.LEDGER_OPEN
+    return Result(
+        data, case=case, law=state.law.name, status=status, time_step=dt, history=history, messages=messages,
+        provenance={"started": started, "wall_time": wall_time},
+    )  # fmt: skip
+
+
+def ledger_of(state: State, entries: int) -> dict[str, np.ndarray]:
+    """The energy ledger: where the energy put in is, at each instant [J]."""
+    energies = state.energies[:entries].copy()
+    # what the static start had already lost to yield is no loss of the run
+    energies[:, layout.PLASTIC] -= energies[0, layout.PLASTIC]
+    names = ("kinetic", "recoverable", "plastic", "viscous", "clamp", "external")
+    data = {f"energy_{name}": energies[:, i].copy() for i, name in enumerate(names)}
+    held = energies[:, : layout.EXTERNAL].sum(axis=1)
+    data["energy_time"] = state.energy_at[:entries] * state.time_step.value
+    data["energy_residual"] = held - energies[:, layout.EXTERNAL] - held[0]
+    return data
+
+
+def input_energy(data: dict[str, np.ndarray]) -> float:
+    """What the ledger is measured against [J]: kinetic energy at the start, and the largest work done from outside."""
+    return float(data["energy_kinetic"][0] + np.abs(data["energy_external"]).max())
+
+
+def relative_residual(data: dict[str, np.ndarray]) -> float:
+    """Largest residual of the ledger, relative to the energy put in; 0 where nothing moves."""
+    residual, scale = float(np.abs(data["energy_residual"]).max()), input_energy(data)
+    return residual / scale if scale > 0.0 else residual
+
+
+def messages_of(state: State, case: Case) -> list[str]:
+    """What the user should know of the run."""
+    messages = [f"time step {state.time_step.value:.6g} s ({state.time_step.reason})"]
+    allowed = state.numbers[layout.ALLOWED_STEP]
+    if allowed < 2.0 * state.time_step.value and state.step:
+        messages.append(
+            f"warning: the state of the chain allows a step of {allowed:.4g} s at most, less than twice the one taken; take a smaller step"
+        )
+    if state.law.index_of("lowest_force") >= 0 and state.recording.ledger:
+        clamped = int(state.counts[layout.CLAMPED])
+        steps = max(1, state.step) * int(state.chain.contact_exists.sum())
+        messages.append(f"the clamp at zero force acted in {clamped} of {steps} contact-steps ({100.0 * clamped / steps:.3g} %)")
+    if not getattr(state.law, "guarded", True) and state.recording.ledger and state.energy_at.size:
+        created = float(-np.minimum(state.energies[: int(state.counts[layout.ENERGY]), layout.PLASTIC], 0.0).min())
+        messages.append(f"as printed, without the energy guard: the contacts had created up to {max(created, 0.0):.4g} J at an instant")
+    return messages
+
+
+def failure(state: State, status: Status) -> str:
+    """The sentence of a failed run: what, where, when, what to do."""
+    where = int(state.counts[layout.WHERE])
+    first = int(state.chain.body_labels[0])
+    place = f"contact {where - 1 + first}" if status in (Status.BEYOND_RADIUS, Status.OUTSIDE_LAW) else f"bead {max(where - 1, 0) + first}"
+    return (
+        f"the run stopped at t = {state.time:.6g} s (step {state.step} of {state.time_step.n_steps}) at {place}: {status.sentence} "
+        f"The step was {state.time_step.value:.4g} s, the stability limit {state.time_step.limit:.4g} s before the run."
+    )
+
+
+def ledger_failure(result: Any, case: Case) -> str:
+    """The sentence of a run whose ledger does not close."""
+    data = {name: variable.data for name, variable in result.variables.items()}
+    return (
+        f"the energy ledger is open by {relative_residual(data):.3g} of the energy put in, allowed: {case.energy.bound:.3g} "
+        f"([energy] bound). {Status.LEDGER_OPEN.sentence}"
+    )

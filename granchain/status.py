@@ -1,0 +1,58 @@
+"""How a run can end, with the sentence for each."""
+
+from enum import IntEnum
+
+
+class Status(IntEnum):
+    """End of a run, or of a block of it; `sentence` says it to a human."""
+
+    COMPLETE = 0
+    RUNNING = 1
+    INTERRUPTED = 2
+    NOT_FINITE = 3
+    BEYOND_RADIUS = 4
+    OUTSIDE_LAW = 5
+    UNSTABLE = 6
+    LEDGER_OPEN = 7
+
+    @property
+    def label(self) -> str:
+        """Short name, as written to the output file."""
+        return _LABELS[self]
+
+    @property
+    def sentence(self) -> str:
+        """What happened and what to do."""
+        return _SENTENCES[self]
+
+    @property
+    def failed(self) -> bool:
+        """True where the result must not be trusted to its end."""
+        return self not in (Status.COMPLETE, Status.RUNNING, Status.INTERRUPTED)
+
+
+_LABELS = {
+    Status.COMPLETE: "complete",
+    Status.RUNNING: "running",
+    Status.INTERRUPTED: "interrupted",
+    Status.NOT_FINITE: "not finite",
+    Status.BEYOND_RADIUS: "overlap beyond the radius",
+    Status.OUTSIDE_LAW: "outside the law's range",
+    Status.UNSTABLE: "unstable",
+    Status.LEDGER_OPEN: "energy ledger open",
+}
+
+_SENTENCES = {
+    Status.COMPLETE: "The run reached its end time.",
+    Status.RUNNING: "The run has not ended yet.",
+    Status.INTERRUPTED: "The run was stopped before its end time; what was computed is whole.",
+    Status.NOT_FINITE: "A displacement or velocity is no longer a finite number: "
+    "take a smaller time step, or check the law's coefficients.",
+    Status.BEYOND_RADIUS: "Two beads overlap by more than the smaller one's radius, where no contact law means "
+    "anything: lower the speed, or check modulus, density and units.",
+    Status.OUTSIDE_LAW: "An overlap is beyond the largest one that the contact law has a force for: "
+    "lower the speed, or take a law with a wider range.",
+    Status.UNSTABLE: "The time step is above the stability limit of the state that the chain has reached: take a smaller time step.",
+    Status.LEDGER_OPEN: "The energy ledger does not close within the bound asked for: "
+    "take a smaller time step, or raise [energy] bound if you accept it.",
+}

@@ -1,0 +1,103 @@
+"""Kick-drift-kick on a row of bodies in plain Python, step by step as the time step is defined: what the compiled loop is compared with.
+
+It knows a law's functions and nothing of the engine: no window, no padding, no fused sweep, no division done ahead. A wall is a body of infinite mass.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from granchain.contact.law import ContactLaw
+
+
+@dataclass
+class Course:
+    """What a run went through.
+
+    Parameters
+    ----------
+    forces : list of lists
+        Force of every contact at every step, as a sensor records it [N].
+    displacement, velocity : list
+        Of every body at the end [m], [m/s].
+    history : list of tuples
+        Of every contact at the end.
+    largest_overlap : float
+        Over all contacts and steps [m].
+    """
+
+    forces: list[list[float]]
+    displacement: list[float]
+    velocity: list[float]
+    history: list[tuple]
+    largest_overlap: float
+
+
+def march(
+    law: type[ContactLaw],
+    coefficients: list[tuple],
+    mass: list[float],
+    start_velocity: list[float],
+    start_overlap: list[float],
+    load: list[float],
+    dt: float,
+    n_steps: int,
+) -> Course:
+    """Advance bodies 0..n-1, contact k between bodies k and k + 1, by n_steps steps of dt [s].
+
+    Parameters
+    ----------
+    coefficients : list of tuples
+        Of each contact.
+    mass, start_velocity, load : list
+        Of each body [kg], [m/s], constant force [N].
+    start_overlap : list
+        Of each contact, at rest [m]; minus the gap.
+    """
+    contacts, bodies = range(len(start_overlap)), range(len(mass))
+    u, v, a = [0.0 for _ in bodies], list(start_velocity), [0.0 for _ in bodies]
+    names = [quantity.name for quantity in law.history]
+    weight = names.index("onset_weight") if "onset_weight" in names else None
+    pulls = [dict(zip((quantity.name for quantity in law.coefficients), c, strict=True)).get("lowest_force", 0.0) < 0.0 for c in coefficients]
+    history, kicks, before, forces, largest = [], [0.0 for _ in contacts], list(start_overlap), [], 0.0
+
+    # before the first step: a contact under static load may have yielded
+    for k in contacts:
+        c = coefficients[k]
+        h = law.history_of(c)
+        if start_overlap[k] > 0.0 and law.needs_update(start_overlap[k], 0.0, c, h):
+            h = law.update((start_overlap[k], 0.0, 0.0, 1.0), c, h)
+        history.append(h)
+
+    for step in range(n_steps + 1):
+        recorded = []
+        for k in contacts:
+            c, h = coefficients[k], history[k]
+            overlap = u[k] - u[k + 1] + start_overlap[k]
+            half = v[k] - v[k + 1]
+            # the half-step velocities are those of dt/2 before; the start velocities are those of the step itself
+            rate = half + dt / 2.0 * (a[k] - a[k + 1]) if step > 0 else half
+            if law.needs_update(overlap, rate, c, h):
+                theta = min(1.0, overlap / (dt * half)) if overlap > 0.0 and half > 0.0 else 1.0
+                h = law.update((overlap, rate, rate - 2.0 * theta * (rate - half), theta), c, h)
+            kick = force = law.force(overlap, rate, c, h)
+            if weight is not None:
+                force = law.force(overlap, rate, c, (*h[:weight], 1.0, *h[weight + 1 :]))
+                if pulls[k] and before[k] > 0.0 > overlap:
+                    # a tensile contact pulled until it opened, a part theta of the step ago
+                    kick = (0.5 - overlap / (dt * half)) * kicks[k]
+            history[k], kicks[k], before[k] = h, kick, overlap
+            largest = max(largest, overlap)
+            recorded.append(force)
+        forces.append(recorded)
+
+        # half a kick at the first and at the last step: v then is the velocity at the step
+        part = 0.5 if step in (0, n_steps) else 1.0
+        for i in bodies:
+            left = kicks[i - 1] if i > 0 else 0.0
+            right = kicks[i] if i < len(kicks) else 0.0
+            a[i] = (left - right + load[i]) / mass[i]
+            v[i] += part * dt * a[i]
+            if step < n_steps:
+                u[i] += dt * v[i]
+    return Course(forces, u, v, history, largest)

@@ -1,0 +1,171 @@
+"""The compiled loop follows its law: cached where nothing changed, compiled anew where anything did."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+
+import pytest
+from granchain.engine.specialise import fingerprint, gatherer, scatterer, walk
+from granchain.errors import LawError
+from processes import answer, python
+
+# A law in a file of its own, with a helper in another file and a constant: F = CONSTANT * helper(d).
+LAW = """
+    from granchain.contact.law import OPEN, ContactLaw, Quantity, Source
+    from {helper} import shape
+
+    CONSTANT = {constant}
+
+    class Mine(ContactLaw):
+        '''A spring of my own.'''
+        name = "mine"
+        source = Source("a test")
+        coefficients = (Quantity("stiffness", "N/m", "K"),)
+
+        @staticmethod
+        def coefficients_of(pair, inputs):
+            return (1.0e6,)
+
+        @staticmethod
+        def force(overlap, rate, c, h):
+            d = overlap if overlap > OPEN else 0.0
+            return {expression}
+
+        @staticmethod
+        def energy(overlap, c, h):
+            d = overlap if overlap > OPEN else 0.0
+            return 0.5 * CONSTANT * c[0] * d * d
+"""
+
+# Two bodies; prints the largest contact force, and how often the compiled loop came from the disk.
+USE = """
+    import sys, warnings
+    sys.path.insert(0, {folder!r})
+    import numpy as np
+    from types import SimpleNamespace
+    from {module} import Mine
+    from granchain.chain import Chain
+    from granchain.engine import layout
+    from granchain.engine.state import Recording, State, contacts_of, time_step_of
+    from granchain.material import MATERIALS
+    chain = Chain(np.full(2, 1e-3), np.full(2, 1e-3), np.array([1.0, 0.0]), (MATERIALS["steel-316"],), np.zeros(2, int), np.zeros(1))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        contacts = contacts_of(Mine, chain, SimpleNamespace())
+        state = State(contacts, chain, time_step_of(contacts, chain, "auto", 2e-4), Recording())
+        state.advance(10**9)
+    hits = sum(state._loop.stats.cache_hits.values()) if hasattr(state._loop, "stats") else -1
+    print(f"{{state.table[layout.PEAK].max():.6f}}", hits, len([w for w in caught if "not kept on disk" in str(w.message)]))
+"""
+
+
+@pytest.fixture
+def law_file(tmp_path: Path):
+    """Write the law and its helper; returns a function that runs it in a new process."""
+    cache = tmp_path / "cache"
+
+    def run(constant: float = 1.0, expression: str = "CONSTANT * c[0] * shape(d)", helper: str = "d", **environment: str) -> list[str]:
+        (tmp_path / "my_shape.py").write_text(f"def shape(d):\n    return {helper}\n")
+        law = LAW.format(helper="my_shape", constant=constant, expression=expression)
+        (tmp_path / "my_law.py").write_text(textwrap.dedent(law))
+        code = textwrap.dedent(USE.format(folder=str(tmp_path), module="my_law"))
+        environment.setdefault("NUMBA_CACHE_DIR", str(cache))
+        return answer(code, PYTHONDONTWRITEBYTECODE="1", **environment).split()
+
+    return run
+
+
+# Two equal masses m = 1 g at 1 m/s with a linear spring K: largest force v sqrt(K m/2), by energy.
+def largest(stiffness: float) -> float:
+    return (stiffness * 0.5e-3) ** 0.5
+
+
+def test_a_second_process_loads_the_loop_of_a_user_law_from_the_disk(law_file):
+    first, second = law_file(), law_file()
+    assert first[1:] == ["0", "0"]
+    assert second[1:] == ["1", "0"]
+    assert first[0] == second[0]
+    assert float(first[0]) == pytest.approx(largest(1e6), rel=1e-4)
+
+
+def test_an_edited_law_compiles_anew(law_file):
+    law_file()
+    edited = law_file(expression="4.0 * CONSTANT * c[0] * shape(d)")
+    assert edited[1] == "0"
+    assert float(edited[0]) == pytest.approx(largest(4e6), rel=1e-4)
+
+
+def test_a_helper_edited_in_another_file_compiles_anew(law_file):
+    law_file()
+    edited = law_file(helper="9.0 * d")
+    assert edited[1] == "0"
+    assert float(edited[0]) == pytest.approx(largest(9e6), rel=1e-4)
+
+
+def test_an_edited_constant_compiles_anew(law_file):
+    law_file()
+    edited = law_file(constant=16.0)
+    assert edited[1] == "0"
+    assert float(edited[0]) == pytest.approx(largest(16e6), rel=1e-4)
+
+
+def test_a_comment_in_a_law_does_not_compile_anew(law_file):
+    law_file()
+    assert law_file(expression="CONSTANT * c[0] * shape(d)  # as before")[1] == "1"
+
+
+def test_an_unwritable_cache_folder_runs_uncached_and_says_so(law_file, tmp_path: Path):
+    # no folder can be made below a file
+    (tmp_path / "a-file").write_text("")
+    locators = "UserProvidedCacheLocator"
+    said = law_file(NUMBA_CACHE_DIR=str(tmp_path / "a-file" / "cache"), NUMBA_CACHE_LOCATOR_CLASSES=locators)
+    assert float(said[0]) == pytest.approx(largest(1e6), rel=1e-4)
+    assert int(said[2]) >= 1
+
+
+def test_laws_with_the_same_functions_share_one_loop():
+    code = """
+        import sys; sys.path.insert(0, "tests")
+        from granchain.contact import laws
+        from granchain.engine.loop import loop_of
+        from granchain.engine.sweeps import features_of
+        known = laws()
+        loops = {id(loop_of(known[n], features_of(known[n], True, False, False))) for n in ("flores", "hunt-crossley", "lankarani-nikravesh")}
+        print(len(loops))
+    """
+    assert answer(textwrap.dedent(code)) == "1"
+
+
+def test_any_number_of_quantities_is_gathered_and_scattered_without_loss():
+    import numpy as np
+
+    table = np.arange(60.0).reshape(20, 3)
+    for count in (0, 1, 2, 7, 20):
+        values = gatherer(count)(table, 1)
+        assert values == tuple(table[:count, 1])
+        copy = np.zeros_like(table)
+        scatterer(count)(copy, 2, values)
+        assert tuple(copy[:count, 2]) == values
+        assert copy.sum() == sum(values)
+
+
+def test_a_law_that_reaches_something_else_than_a_plain_function_is_refused():
+    with pytest.raises(LawError, match="no plain Python function"):
+        walk(max)  # type: ignore[arg-type]
+
+
+def test_the_fingerprint_sees_code_constants_and_helpers_and_nothing_else():
+    space: dict = {"SCALE": 2.0}
+    exec("def helper(x):\n    return x\ndef law(x):\n    return SCALE * helper(x)\n", space)
+    before = fingerprint(space["law"])
+    assert fingerprint(space["law"]) == before
+    space["SCALE"] = 3.0
+    with_constant = fingerprint(space["law"])
+    assert with_constant != before
+    exec("def helper(x):\n    return x + 1.0\n", space)
+    assert fingerprint(space["law"]) not in (before, with_constant)
+
+
+def test_a_process_that_fails_says_why():
+    assert python("raise SystemExit(3)").returncode == 3

@@ -1,0 +1,388 @@
+"""The closed forms against printed tables, against each other and against integration."""
+
+import math
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+from granchain import theory
+
+# Two balls of steel, Alaci et al., Dynamic aspects of damped elastic impact, part 1: E 210 GPa, nu 0.3, 1 kg each (radius from the
+# density 7800 kg/m3), 5 m/s.
+ALACI_MODULUS = 210e9 / (2.0 * (1.0 - 0.3**2))
+ALACI_RADIUS = 0.5 * (3.0 / (4.0 * math.pi * 7800.0)) ** (1.0 / 3.0)
+
+# The chain of Wang, Liu & Liu 2022, table 8, doi:10.1016/j.ijmecsci.2022.107214: steel 316, radius 2.38 mm, E 193 GPa, nu 0.3, 0.45 g,
+# striker 1.77 m/s.
+CHAIN_STIFFNESS = theory.hertz_stiffness(193e9 / (2.0 * (1.0 - 0.3**2)), 0.5 * 2.38e-3)
+CHAIN_MASS, CHAIN_DIAMETER, STRIKER_SPEED = 0.45e-3, 2.0 * 2.38e-3, 1.77
+
+
+# --- two bodies -----------------------------------------------------------------------------------------------------
+
+
+def test_the_hertz_stiffness_is_that_of_the_two_published_pairs():
+    # recomputed from the tables' inputs with E and R above
+    assert theory.hertz_stiffness(ALACI_MODULUS, ALACI_RADIUS) == pytest.approx(1.924012e10, rel=3e-7)
+    assert pytest.approx(4.877510e9, rel=2e-7) == CHAIN_STIFFNESS
+
+
+def test_the_duration_factor_is_2_9432752_for_hertz_and_pi_for_a_linear_spring():
+    # Johnson 1985 prints 2.94, Alaci et al. 2.9432
+    assert theory.impact_duration_factor() == pytest.approx(2.9432752, abs=5e-8)
+    assert theory.impact_duration_factor(1.0) == pytest.approx(math.pi, rel=1e-15)
+
+
+def test_an_elastic_impact_has_the_published_overlap_force_and_duration():
+    impact = theory.elastic_impact(theory.hertz_stiffness(ALACI_MODULUS, ALACI_RADIUS), 0.5, 5.0)
+    # Alaci et al.: 2.31124e-4 m, printed 6.7604 N without its exponent, 6.80233e-5 s with the rounded factor 2.9432
+    assert impact.max_overlap == pytest.approx(2.31124e-4, rel=3e-6)
+    assert impact.max_force == pytest.approx(6.7604e4, rel=1e-5)
+    assert impact.duration == pytest.approx(6.8026e-5, rel=1e-5)
+    # the same with the formula (15 m v^2/(16 E sqrt(R)))^(2/5)
+    formula = (15.0 * 0.5 * 5.0**2 / (16.0 * ALACI_MODULUS * math.sqrt(ALACI_RADIUS))) ** 0.4
+    assert impact.max_overlap == pytest.approx(formula, rel=1e-14)
+
+
+# --- hysteresis dashpots --------------------------------------------------------------------------------------------
+
+# Damping factors of the published laws and what they deliver for an asked restitution of .1 .3 .5 .7 .9: computed by integration,
+# independently of this package, to the digits shown. Laws in the notation of Autiero et al. 2022, section 3.
+ASKED = (0.1, 0.3, 0.5, 0.7, 0.9)
+LAWS = {
+    "Hunt & Crossley 1975": (lambda e: 1.5 * (1 - e), (0.5158, 0.5813, 0.6630, 0.7680, 0.9090)),
+    "Herbert & McWhannell 1977": (lambda e: 6 * (1 - e) / ((2 * e - 1) ** 2 + 3), (0.4907, 0.5200, 0.5936, 0.7227, 0.9009)),
+    "Lee & Wang 1983": (lambda e: 0.75 * (1 - e), (0.6867, 0.7390, 0.7992, 0.8693, 0.9524)),
+    "Lankarani & Nikravesh 1990": (lambda e: 0.75 * (1 - e * e), (0.6653, 0.6842, 0.7252, 0.7960, 0.9132)),
+    "Gonthier et al. 2004": (lambda e: (1 - e * e) / e, (0.1010, 0.3042, 0.4877, 0.6696, 0.8764)),
+    "Zhiying & Qishao 2006": (lambda e: 0.75 * (1 - e * e) * math.exp(2 * (1 - e)), (0.2175, 0.3267, 0.4826, 0.6796, 0.8959)),
+    "Flores et al. 2011": (lambda e: 1.6 * (1 - e) / e, (0.0694, 0.2562, 0.4704, 0.6832, 0.8939)),
+    "Gharib & Hurmuzlu 2012": (lambda e: 1 / e, (0.1000, 0.2819, 0.4107, 0.5008, 0.5668)),
+    "Hu & Guo 2015": (lambda e: 1.5 * (1 - e) / e, (0.0741, 0.2707, 0.4877, 0.6973, 0.8999)),
+    "Hu et al. 2011": (lambda e: -6.66264 * math.log(e) / (3.85238 + math.log(e)), (0.1010, 0.3046, 0.4946, 0.6851, 0.8888)),
+    "Shen et al. 2018": (lambda e: 1.5 * (1 - e) / e**0.89, (0.0954, 0.3017, 0.5081, 0.7057, 0.9009)),
+    "Carvalho & Martins 2019": (lambda e: 1.5 * (1 - e) * (11 - e) / (1 + 9 * e), (0.1289, 0.3040, 0.5002, 0.7000, 0.9000)),
+    "Safaeifar & Farshidianfar 2020": (lambda e: 1.25 * (1 - e) / e, (0.0889, 0.3138, 0.5362, 0.7350, 0.9152)),
+    "Zhang et al. 2020": (
+        lambda e: 1.5 * (1 - e) / ((0.618 * math.exp(-3.25 * e) + 0.899 * math.exp(0.09025 * e)) * e),
+        (0.1003, 0.3048, 0.5039, 0.7018, 0.9006),
+    ),
+    "Zhao et al.": (lambda e: 4 * (1 - e) / (1.302 * e), (0.0362, 0.1392, 0.3012, 0.5225, 0.8140)),
+}
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_a_damping_factor_delivers_the_tabulated_restitution(law):
+    factor, delivered = LAWS[law]
+    assert [theory.delivered_restitution(factor(e)) for e in ASKED] == pytest.approx(delivered, abs=5.1e-5)
+
+
+@pytest.mark.parametrize("factor", [1e-6, 0.03, 0.5, 1.0, 3.0, 20.0])
+def test_the_delivered_restitution_solves_its_equation(factor):
+    e = theory.delivered_restitution(factor)
+    assert factor * (1.0 + e) == pytest.approx(math.log1p(factor) - math.log1p(-factor * e), rel=1e-9)
+
+
+def test_the_delivered_restitution_has_its_limits_for_weak_and_strong_damping():
+    assert theory.delivered_restitution(0.0) == 1.0
+    # 1 - 2 a/3, and far beyond where the equation's two sides differ in floating point
+    assert theory.delivered_restitution(1e-9) == pytest.approx(1.0 - 2e-9 / 3.0, rel=1e-15)
+    assert theory.delivered_restitution(1e-200) == 1.0
+    assert theory.delivered_restitution(1e8) == pytest.approx(1e-8, rel=1e-14)
+
+
+@pytest.mark.parametrize("exponent", [1.0, 1.5])
+def test_the_delivered_restitution_is_that_of_an_integrated_impact_for_any_exponent(exponent):
+    factor = 1.3
+
+    def rates(_, state):
+        return [state[1], -(max(state[0], 0.0) ** exponent) * (1.0 + factor * state[1])]
+
+    def closed(_, state):
+        return state[0]
+
+    closed.terminal, closed.direction = True, -1.0
+    end = solve_ivp(rates, (0.0, 20.0), [0.0, 1.0], method="DOP853", events=closed, rtol=1e-12, atol=1e-14)
+    impact = theory.hysteresis_impact(1.0, 1.0, 1.0, factor, exponent)
+    assert impact.restitution == pytest.approx(-end.y[1, -1], rel=1e-8)
+
+
+def test_damping_factor_is_the_inverse_of_the_delivered_restitution():
+    for e in [1e-9, 1e-3, *np.linspace(0.01, 0.99, 99), 1.0 - 1e-9]:
+        assert theory.delivered_restitution(theory.damping_factor(e)) == pytest.approx(e, rel=1e-13)
+    assert theory.damping_factor(1.0) == 0.0
+    # 1.5 (1 - e) for e near 1
+    assert theory.damping_factor(1.0 - 1e-6) == pytest.approx(1.5e-6, rel=1e-6)
+
+
+# Wang, Liu & Liu 2022, tables 2 and 5: internal contact of a ball in a socket, 0.261381 kg, restitution of their elastoplastic law;
+# v_out printed to five digits, F_max recomputed to six. K_p of their law for the last row.
+WANG = {
+    "Hunt-Crossley": (6.6018e10, 1.5, lambda e: 1.5 * (1 - e), 3.0503, 5.8276, 5.22345e4),
+    "Lankarani-Nikravesh": (6.6018e10, 1.5, lambda e: 0.75 * (1 - e * e), 3.1677, 6.1393, 5.25436e4),
+    "Flores et al.": (6.6018e10, 1.5, lambda e: 1.6 * (1 - e) / e, 2.6944, 4.8808, 5.18382e4),
+    "Wang-Liu-Liu (18)": (3.91293e8, 1.0, lambda e: 1.5 * (1 - e) / e, 2.7518, 5.0072, 3.85378e4),
+}
+
+
+@pytest.mark.parametrize("law", WANG)
+def test_a_hysteresis_impact_has_the_published_speed_and_force(law):
+    stiffness, exponent, factor, slow, fast, force = WANG[law]
+    at_4 = theory.hysteresis_impact(stiffness, 0.261381, 4.0, factor(0.69091), exponent)
+    at_8 = theory.hysteresis_impact(stiffness, 0.261381, 8.0, factor(0.63092), exponent)
+    assert 4.0 * at_4.restitution == pytest.approx(slow, abs=6e-5)
+    assert 8.0 * at_8.restitution == pytest.approx(fast, abs=6e-5)
+    assert at_4.max_force == pytest.approx(force, rel=1e-5)
+
+
+# Alaci et al.: asked e, delivered, F_max/F_H, x_m/x_H under Lankarani-Nikravesh.
+@pytest.mark.parametrize(
+    ("asked", "delivered", "force", "overlap"),
+    [
+        (0.0, 0.66296, 0.9033, 0.8555),
+        (0.3, 0.68422, 0.9033, 0.8653),
+        (0.5, 0.72524, 0.9055, 0.8839),
+        (0.8, 0.84710, 0.9300, 0.9371),
+        (0.95, 0.95351, 0.9741, 0.9812),
+    ],
+)
+def test_a_damped_impact_of_two_balls_is_the_published_part_of_the_elastic_one(asked, delivered, force, overlap):
+    stiffness = theory.hertz_stiffness(ALACI_MODULUS, ALACI_RADIUS)
+    elastic = theory.elastic_impact(stiffness, 0.5, 5.0)
+    damped = theory.hysteresis_impact(stiffness, 0.5, 5.0, 0.75 * (1.0 - asked**2))
+    assert damped.restitution == pytest.approx(delivered, abs=5.1e-6)
+    assert damped.max_force / elastic.max_force == pytest.approx(force, abs=5.1e-5)
+    assert damped.max_overlap / elastic.max_overlap == pytest.approx(overlap, abs=5.1e-5)
+
+
+def test_a_hysteresis_impact_without_damping_is_the_elastic_one():
+    elastic, weak = theory.elastic_impact(1e9, 0.1, 3.0), theory.hysteresis_impact(1e9, 0.1, 3.0, 1e-12)
+    assert theory.hysteresis_impact(1e9, 0.1, 3.0, 0.0).max_force == elastic.max_force
+    assert weak.max_overlap == pytest.approx(elastic.max_overlap, rel=1e-11)
+    assert weak.max_force == pytest.approx(elastic.max_force, rel=1e-11)
+
+
+@pytest.mark.parametrize("value", [-0.1, math.nan, math.inf])
+def test_a_damping_factor_that_means_nothing_is_refused(value):
+    with pytest.raises(ValueError, match="damping_factor: got .* allowed"):
+        theory.delivered_restitution(value)
+
+
+@pytest.mark.parametrize("value", [0.0, 1.1, math.nan])
+@pytest.mark.parametrize("function", [theory.damping_factor, theory.damping_ratio, theory.clamped_restitution, theory.asked_for_clamped])
+def test_a_restitution_that_means_nothing_is_refused(function, value):
+    with pytest.raises(ValueError, match="got .* allowed"):
+        function(value)
+
+
+# --- linear oscillator ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("asked", [0.1, 0.5, 0.9, 1.0])
+def test_the_damping_ratio_returns_the_restitution_after_half_a_period(asked):
+    zeta = theory.damping_ratio(asked)
+    assert math.exp(-math.pi * zeta / math.sqrt(1.0 - zeta * zeta)) == pytest.approx(asked, rel=1e-14)
+
+
+def test_a_clamped_contact_delivers_the_tabulated_restitution():
+    # integrated, for Kelvin-Voigt and Tsuji alike
+    assert [theory.clamped_restitution(e) for e in ASKED] == pytest.approx((0.2527, 0.3971, 0.5503, 0.7182, 0.9020), abs=5.1e-5)
+    assert [theory.asked_for_clamped(e) for e in (0.5, 0.7, 0.9)] == pytest.approx((0.436288, 0.679194, 0.897887), abs=5.1e-7)
+
+
+def test_a_clamped_contact_ends_where_the_force_of_the_damped_oscillator_vanishes():
+    zeta = theory.damping_ratio(0.4)
+    w = math.sqrt(1.0 - zeta * zeta)
+    # d = exp(-zeta t) sin(w t)/w; the force d + 2 zeta d' changes sign once before half a period
+    t = np.linspace(0.0, math.pi / w, 1_000_001)
+    overlap = np.exp(-zeta * t) * np.sin(w * t) / w
+    rate = np.exp(-zeta * t) * (np.cos(w * t) - zeta / w * np.sin(w * t))
+    opens = np.argmax(overlap + 2.0 * zeta * rate < 0.0)
+    assert theory.clamped_restitution(0.4) == pytest.approx(-rate[opens], abs=5e-6)
+
+
+def test_a_clamped_contact_never_delivers_less_than_exp_minus_2():
+    assert theory.clamped_restitution(1e-300) == pytest.approx(math.exp(-2.0), rel=2e-5)
+    assert theory.clamped_restitution(1e-300) > math.exp(-2.0)
+    assert theory.clamped_restitution(1.0) == theory.asked_for_clamped(1.0) == 1.0
+    with pytest.raises(ValueError, match=r"got 0\.13, allowed: 0\.135.* to 1"):
+        theory.asked_for_clamped(0.13)
+
+
+def test_asked_for_clamped_is_the_inverse_of_the_clamped_restitution():
+    for asked in (1e-6, 0.01, 0.3, 0.8, 0.999999):
+        assert theory.asked_for_clamped(theory.clamped_restitution(asked)) == pytest.approx(asked, rel=1e-9)
+
+
+# --- solitary wave --------------------------------------------------------------------------------------------------
+
+
+def test_the_solitary_wave_has_the_exact_coefficients():
+    # computed before and independently, by integrating long chains
+    wave = theory.solitary_wave()
+    assert wave.speed_from_velocity == pytest.approx(0.907470, abs=5.1e-7)
+    assert wave.speed_from_force == pytest.approx(0.905516, abs=5.1e-7)
+    assert wave.force_from_velocity == pytest.approx(1.013019, abs=5.1e-7)
+    assert wave.bead_force == pytest.approx(0.707324, abs=5.1e-7)
+    assert wave.kinetic_share_range == pytest.approx((0.5439, 0.5672), abs=5.1e-5)
+    assert [wave.width(level) for level in (0.5, 0.1, 0.01)] == pytest.approx((1.579, 2.840, 3.946), abs=5.1e-4)
+
+
+def test_the_kinetic_share_of_the_solitary_wave_is_5_of_9():
+    # virial theorem for a potential of degree 5/2: 2 T = (5/2) U in the mean over a period
+    assert theory.solitary_wave().kinetic_share == pytest.approx(5.0 / 9.0, rel=1e-12)
+
+
+def test_the_solitary_wave_solves_the_equation_of_the_chain():
+    # m V^2 d''(x) = F(x + 1) - 2 F(x) + F(x - 1), with k = m = 1 and the largest overlap 1, so that V is the coefficient of the force
+    wave, h = theory.solitary_wave(), 1e-3
+    x = np.linspace(-3.0, 3.0, 41)
+
+    def force(at):
+        return np.maximum(wave.overlap(at), 0.0) ** 1.5
+
+    curvature = (wave.overlap(x + h) - 2.0 * wave.overlap(x) + wave.overlap(x - h)) / (h * h)
+    right = force(x + 1.0) - 2.0 * force(x) + force(x - 1.0)
+    assert wave.speed_from_force**2 * curvature == pytest.approx(right, abs=2e-6)
+
+
+def test_the_speed_from_velocity_and_from_force_is_one_speed():
+    k, m, v = 3e9, 2e-3, 0.7
+    force = theory.solitary_force(k, m, v)
+    speed = theory.solitary_speed(k, m, peak_velocity=v)
+    assert theory.solitary_speed(k, m, peak_force=force) == pytest.approx(speed, rel=1e-12)
+    # a wave carries its momentum through every contact: the integral of the force over time is the wave's momentum
+    wave = theory.solitary_wave()
+    x = np.linspace(-6.0, 6.0, 2401)
+    impulse = np.trapezoid(force * np.maximum(wave.overlap(x), 0.0) ** 1.5, x) / speed
+    assert impulse == pytest.approx(wave.momentum * m * v, rel=1e-9)
+
+
+def test_the_long_wave_coefficients_of_nesterenko_are_off_by_more_than_a_half_and_less_than_1_3_percent():
+    assert theory.LONG_WAVE_SPEED_FROM_VELOCITY == pytest.approx(0.914610, abs=5.1e-7)
+    assert theory.LONG_WAVE_SPEED_FROM_FORCE == pytest.approx(0.894427, abs=5.1e-7)
+    k, m, v, force = 4e9, 1e-3, 1.3, 90.0
+    by_velocity = theory.solitary_speed(k, m, peak_velocity=v, long_wave=True) / theory.solitary_speed(k, m, peak_velocity=v)
+    by_force = theory.solitary_speed(k, m, peak_force=force, long_wave=True) / theory.solitary_speed(k, m, peak_force=force)
+    assert 0.005 < by_velocity - 1.0 < 0.013
+    assert 0.005 < 1.0 - by_force < 0.013
+
+
+@pytest.mark.parametrize("given", [{}, {"peak_velocity": 1.0, "peak_force": 1.0}])
+def test_the_speed_wants_one_of_velocity_and_force(given):
+    with pytest.raises(ValueError, match="one of the two"):
+        theory.solitary_speed(1.0, 1.0, **given)
+
+
+def test_a_width_outside_the_wave_is_refused():
+    with pytest.raises(ValueError, match="level: got 1.0, allowed"):
+        theory.solitary_wave().width(1.0)
+
+
+# --- struck chain ---------------------------------------------------------------------------------------------------
+
+
+def test_the_struck_steel_chain_has_the_forces_and_speed_of_the_converged_run():
+    chain = theory.equal_striker(CHAIN_STIFFNESS, CHAIN_MASS, STRIKER_SPEED)
+    # 71 bodies integrated to convergence: first contact, contacts and sensors of the developed wave, wave speed in m/s
+    assert chain.first_force == pytest.approx(110.837, abs=6e-4)
+    assert chain.peak_force == pytest.approx(93.466, abs=6e-4)
+    assert chain.sensor_force == pytest.approx(66.110, abs=6e-4)
+    assert chain.wave_speed * CHAIN_DIAMETER == pytest.approx(734.07, abs=6e-3)
+    assert chain.wave_energy == pytest.approx(0.993661, abs=1e-6)
+    assert chain.rebound == pytest.approx([1.77 * v for v in (-0.0710850, -0.0302738, -0.0158334, -0.0088857)], abs=1e-7)
+
+
+@pytest.fixture(scope="module")
+def integrated():
+    times = np.linspace(0.0, 32.0, 32_001)
+    return times, *theory.struck_chain(48, times)
+
+
+def top(values):
+    """Largest value of evenly spaced samples, by a parabola through three."""
+    i = int(values.argmax())
+    left, middle, right = values[i - 1 : i + 2]
+    return middle + (left - right) ** 2 / (8.0 * (2.0 * middle - left - right))
+
+
+def test_the_constants_of_the_struck_chain_come_out_of_its_integration(integrated):
+    _, displacement, velocity = integrated
+    force = np.maximum(displacement[:, :-1] - displacement[:, 1:], 0.0) ** 1.5
+    assert top(force[:, 0]) == pytest.approx(theory.STRUCK_FIRST_FORCE, abs=1e-7)
+    # the peak velocities converge geometrically: extrapolated from three beads (Aitken)
+    a, b, c = (top(velocity[:, bead]) for bead in (18, 21, 24))
+    assert c - (c - b) ** 2 / ((c - b) - (b - a)) == pytest.approx(theory.STRUCK_PEAK_VELOCITY, abs=2e-7)
+    assert velocity[-1, :4] == pytest.approx(theory.STRUCK_REBOUND, abs=1e-7)
+
+
+def test_the_pulse_of_the_integrated_chain_has_the_shape_and_speed_of_the_solitary_wave(integrated):
+    times, displacement, velocity = integrated
+    wave = theory.solitary_wave()
+    peak_velocity = top(velocity[:, 24])
+    speed = theory.solitary_speed(1.0, 1.0, peak_velocity=peak_velocity)
+    overlap = displacement[:, 24] - displacement[:, 25]
+    arrival = [times[(displacement[:, k] - displacement[:, k + 1]).argmax()] for k in (20, 24)]
+    assert 4.0 / (arrival[1] - arrival[0]) == pytest.approx(speed, rel=1e-3)
+    near = np.abs(times - arrival[1]) < 3.0
+    shape = wave.overlap(speed * (arrival[1] - times[near]))
+    # the crest is known to half a sample, 5e-4
+    assert np.maximum(overlap[near], 0.0) / overlap.max() == pytest.approx(np.maximum(shape, 0.0), abs=1e-3)
+
+
+@pytest.mark.parametrize("count", theory.BALL_VELOCITIES)
+def test_the_tabulated_ball_velocities_come_out_of_their_integration(count):
+    velocities = theory.ball_velocities(count)
+    assert velocities == pytest.approx(theory.BALL_VELOCITIES[count], abs=6e-9)
+    assert velocities.sum() == pytest.approx(1.0, abs=1e-12)
+    assert (velocities**2).sum() == pytest.approx(1.0, abs=1e-11)
+
+
+def test_the_tabulated_ball_velocities_are_the_published_ones():
+    # integrated before and independently
+    assert theory.BALL_VELOCITIES[3] == (-0.07095235, 0.07640304, 0.99454931)
+    assert theory.BALL_VELOCITIES[5] == (-0.07108502, -0.03027376, -0.01446363, 0.12704499, 0.98877742)
+
+
+def test_a_single_ball_is_no_chain():
+    with pytest.raises(ValueError, match="count: got 1, allowed: at least 2"):
+        theory.struck_chain(1, [0.0, 1.0])
+
+
+# --- precompressed chain --------------------------------------------------------------------------------------------
+
+
+def test_the_precompressed_stiffness_is_the_slope_of_the_force():
+    k, force = 4.9e9, 20.0
+    d = (force / k) ** (2.0 / 3.0)
+    slope = k * ((d * 1.0001) ** 1.5 - (d * 0.9999) ** 1.5) / (0.0002 * d)
+    assert theory.precompressed_stiffness(k, force) == pytest.approx(slope, rel=1e-8)
+
+
+def test_the_dispersion_gives_the_eigenfrequencies_of_a_ring_of_beads():
+    n, k, m, force = 12, 4.9e9, 0.45e-3, 20.0
+    links = 2.0 * np.eye(n) - np.roll(np.eye(n), 1, axis=1) - np.roll(np.eye(n), -1, axis=1)
+    eigen = np.linalg.eigvalsh(theory.precompressed_stiffness(k, force) / m * links)
+    waves = np.sort(theory.dispersion(2.0 * math.pi * np.arange(n) / n, k, m, force))
+    assert waves == pytest.approx(np.sqrt(np.maximum(eigen, 0.0)), abs=1e-6 * waves.max())
+
+
+def test_the_small_wave_speed_is_the_long_wave_limit_of_the_dispersion():
+    k, m, force = 4.9e9, 0.45e-3, 20.0
+    assert theory.dispersion(1e-4, k, m, force) / 1e-4 == pytest.approx(theory.small_wave_speed(k, m, force), rel=1e-8)
+
+
+# --- layer ----------------------------------------------------------------------------------------------------------
+
+
+def test_theory_loads_no_law_no_engine_and_no_scipy():
+    code = (
+        "import sys, granchain.theory\n"
+        "bad = [name for name in sys.modules if name.startswith(('granchain.contact', 'granchain.engine', 'scipy', 'numba'))]\n"
+        "sys.exit(', '.join(bad))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
