@@ -1,6 +1,8 @@
 """Discrete-element simulation of one-dimensional chains of beads, with every contact law written once."""
 
+import sys
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -9,6 +11,7 @@ if TYPE_CHECKING:
     from granchain.contact import laws
     from granchain.contact.law import ContactLaw, Elastoplastic, Quantity, Source
     from granchain.contact.pair import Pair
+    from granchain.impact import impact
     from granchain.material import Material
     from granchain.output import Result, open_result
     from granchain.simulation import run
@@ -25,6 +28,7 @@ __all__ = [
     "Result",
     "Source",
     "errors",
+    "impact",
     "laws",
     "load_case",
     "open_result",
@@ -37,6 +41,7 @@ _HOMES = {
     "granchain.contact": ("laws",),
     "granchain.contact.law": ("ContactLaw", "Elastoplastic", "Quantity", "Source"),
     "granchain.contact.pair": ("Pair",),
+    "granchain.impact": ("impact",),
     "granchain.material": ("Material",),
     "granchain.output": ("Result", "open_result"),
     "granchain.simulation": ("run",),
@@ -54,4 +59,16 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted([*__all__, "__version__"])
+
+
+class _Package(ModuleType):
+    """The package: where a module has the name of its public function, the import of the module must not hide the function."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if isinstance(value, ModuleType) and _HOME.get(name) == value.__name__ == f"{__name__}.{name}":
+            value = getattr(value, name)
+        super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package

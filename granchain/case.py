@@ -285,7 +285,7 @@ def parsed(text: str, name: str) -> dict[str, Any]:
     except RecursionError:
         raise CaseError(f"{where}: got brackets nested without end, allowed {DEPTH} levels; take them out") from None
     except ValueError as error:
-        raise CaseError(f"{where}: got text that is not TOML ({shown(str(error))[1:-1]}), allowed TOML 1.0; mend it there") from None
+        raise CaseError(f"{where}: got text that is not TOML ({shown(str(error), 200)[1:-1]}), allowed TOML 1.0; mend it there") from None
 
 
 def toml_value(text: str) -> Any:

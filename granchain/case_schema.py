@@ -35,7 +35,7 @@ from granchain.material import MATERIALS, Material
 PROBLEMS = 100
 
 
-def shown(value: Any) -> str:
+def shown(value: Any, length: int = 60) -> str:
     """A value as a sentence shows it: short, on one line, without control characters."""
     if isinstance(value, (Mapping, BaseModel, Material)):
         return "a table"
@@ -44,7 +44,8 @@ def shown(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     text = str(value)
-    clean = "".join(sign if sign.isprintable() else f"\\x{ord(sign):02x}" for sign in text[:60]) + ("..." if len(text) > 60 else "")
+    clean = "".join(sign if sign.isprintable() else f"\\x{ord(sign):02x}" for sign in text[:length])
+    clean += "..." if len(text) > length else ""
     return f'"{clean}"' if isinstance(value, str) else clean
 
 

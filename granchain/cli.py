@@ -16,6 +16,7 @@ import sys
 import time
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TextIO
@@ -56,7 +57,7 @@ app = typer.Typer(
     epilog="Exit codes: 0 done, 2 wrong input, 3 the run failed, 4 file or disk, 5 a stated tolerance missed, 130 or 143 interrupted.",
 )
 
-CaseArgument = Annotated[str, typer.Argument(metavar="[CASE]", help="Path of a case file, or name of a built-in case.", show_default=True)]
+CaseArgument = Annotated[str, typer.Argument(metavar="CASE", help="Path of a case file, or name of a built-in case.", show_default=True)]
 FileArgument = Annotated[str, typer.Argument(metavar="FILE", help="Output file of a run.")]
 SetOption = Annotated[
     list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a key of the case: contact.psi=2.9. May be repeated.")
@@ -89,6 +90,7 @@ def start(
 
 @app.command()
 def run(
+    context: typer.Context,
     case: CaseArgument = "steel-chain",
     changes: SetOption = None,
     out: Annotated[str | None, typer.Option(metavar="FILE", help="Output file. Default: name of the case, here.")] = None,
@@ -102,18 +104,18 @@ def run(
     with no_collection(), Interruption() as interruption:
         try:
             load_laws(law_module)
-            result = computed(case, changes or [], target, overwrite, Progress(interruption, not quiet and sys.stderr.isatty()))
+            progress = Progress(interruption, shown=not quiet and sys.stderr.isatty())
+            result = computed(case, changes or [], target, overwrite, progress, bool(context.obj))
             report_run(result, target, as_json)
         except KeyboardInterrupt:
-            say(f"interrupted before the run began; {target} was not written")
-            raise typer.Exit(interruption.exit_code) from None
+            raise InterruptedRun(f"interrupted before the run began; {target} was not written", interruption.exit_code) from None
         if result.status.label == "interrupted":
             say(f"interrupted; {target} holds what was computed until then")
             raise typer.Exit(interruption.exit_code)
 
 
 @app.command()
-def cases(name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Print this case's file.")] = None) -> None:
+def cases(name: Annotated[str | None, typer.Argument(metavar="NAME", help="Print this case's file.")] = None) -> None:
     """List the built-in cases, or print one."""
     from granchain.case import case_names, load_case
 
@@ -126,7 +128,7 @@ def cases(name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Pri
 
 @app.command()
 def laws(
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Say all about this law.")] = None,
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="Say all about this law.")] = None,
     law_module: LawModuleOption = None,
     as_json: JsonOption = False,
     as_markdown: Annotated[bool, typer.Option("--markdown", help="Print the table as Markdown.")] = False,
@@ -138,7 +140,7 @@ def laws(
     known = laws()
     chosen = known if name is None else {name: known[the_one(name, known, "contact law", LawError)]}
     if as_json:
-        tell_json({"laws": [law_facts(law) for law in chosen.values()]})
+        tell_json({"command": "laws", "laws": [law_facts(law) for law in chosen.values()]})
     elif as_markdown:
         tell(markdown(LAW_COLUMNS, map(law_row, chosen.values())))
     elif name is None:
@@ -154,23 +156,21 @@ def info(
     as_json: JsonOption = False,
 ) -> None:
     """Say what an output file holds."""
+    from granchain.analysis import summary
     from granchain.output import open_result
     from granchain.output import verify as verified
 
     result = open_result(file)
     data_sha256 = verified(file) if verify else None
-    summary, problem = summary_of(result)
+    numbers = summary(result)
     if as_json:
-        facts = {"file": file, "data_verified": data_sha256, "variables": variable_facts(result), "messages": result.messages}
-        numbers = summary.as_dict() if summary else {"title": result.title, "law": result.law, "status": result.status.label}
-        tell_json(facts | numbers | {"provenance": result.provenance})
+        facts = {"command": "info", "file": file, "data_verified": data_sha256, **numbers.as_dict(), "messages": result.messages}
+        tell_json({**facts, "variables": variable_facts(result), "provenance": result.provenance})
         return
     tell(aligned(heading(result), "<<"))
-    tell(aligned([(v["name"], "(" + ", ".join(v["dims"]) + ")", v["shape"], v["unit"], v["long_name"]) for v in variable_facts(result)], "<<><<"))
-    if summary:
-        tell(numbers_of(summary))
-    if problem:
-        say(f"the case in {file} cannot be read by this granchain, so peaks and speeds are left out: {problem}")
+    rows = [(v["name"], f"({', '.join(v['dims'])})", v["shape"], v["unit"], v["long_name"]) for v in variable_facts(result)]
+    tell(aligned(rows, "<<><<"))
+    tell(numbers_of(numbers))
     tell("\n".join(result.messages))
     if data_sha256:
         tell(f"every value agrees with the hash in the file, {data_sha256}")
@@ -190,7 +190,7 @@ def plot(
     if not folder.is_dir():
         raise FileError(f"{out}: is not a folder; make it first, or name one that is there")
     for name, draw in all_figures(result).items():
-        target = folder / f"{Path(file).stem}-{name}.png"
+        target = folder / f"{Path(file).stem}-{name.replace('_', '-')}.png"
         figure, _ = draw()
         save(figure, target)
         tell(str(target))
@@ -211,7 +211,7 @@ def load_laws(law_module: str | None) -> None:
             load_law_module(law_module)
 
 
-def computed(name: str, changes: Sequence[str], target: Path, overwrite: bool, progress: Progress) -> Result:
+def computed(name: str, changes: Sequence[str], target: Path, overwrite: bool, progress: Progress, own_process: bool) -> Result:
     """Run a case and write its file; the right to write it is taken before anything is computed."""
     from granchain.case import load_case
     from granchain.output import claim
@@ -219,6 +219,10 @@ def computed(name: str, changes: Sequence[str], target: Path, overwrite: bool, p
     case = load_case(name, changes)
     progress.title = case.title
     with claim(target, overwrite):
+        if own_process:
+            from granchain.engine.startup import load_without_blas
+
+            load_without_blas()
         with progress:
             result = simulated(case, target, progress)
         result.save(target, overwrite)
@@ -242,19 +246,27 @@ def simulated(case: Case, target: Path, progress: Progress) -> Result:
         file = file_of(law)
         if file is None:
             raise
-        raise LawError(f'contact law "{law.name}" of {file}: {blame(error, file)}') from error
+        raise LawError(f'contact law "{law.name}" of {file}: {blame(error, file)}; mend it there') from error
+
+
+class InterruptedRun(Exception):  # noqa: N818
+    """A run that a signal ended before it had anything to save."""
+
+    def __init__(self, message: str, exit_code: int):
+        super().__init__(message)
+        self.exit_code = exit_code
 
 
 class Interruption:
     """SIGINT and SIGTERM during a run.
 
-    While steps are computed the first one is noted and heard between two blocks of them; before, there is nothing to lose, and it is raised
-    at once. A second one ends the process as soon as what is open is closed, a third one without.
+    Before the first step there is nothing to lose, and it is raised at once; from then on it is noted and heard between two blocks of
+    steps, and the file is written. A second one ends the process as soon as what is open is closed, a third one without.
     """
 
     def __init__(self) -> None:
         self.number = 0
-        self.computing = False
+        self.something_to_lose = False
         self._count = 0
         self._before: dict[signal.Signals, Any] = {}
 
@@ -282,7 +294,7 @@ class Interruption:
         if self._count == 2:
             os.write(2, b"granchain: aborted\n")
             raise SystemExit(self.exit_code)
-        if not self.computing:
+        if not self.something_to_lose:
             raise KeyboardInterrupt
 
 
@@ -308,13 +320,12 @@ class Progress:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self._interruption.computing = False
         if self._bar is not None:
             self._bar.stop()
 
     def advance(self, fraction: float) -> None:
         """Told between blocks of steps which part of the run is done."""
-        self._interruption.computing = True
+        self._interruption.something_to_lose = True
         if self._interruption.number:
             raise KeyboardInterrupt
         now = time.monotonic()
@@ -323,6 +334,9 @@ class Progress:
             # From here on garbage counts; what was loaded until now is none.
             gc.freeze()
             gc.enable()
+            # What the end of the run needs: an interruption then need not wait for it.
+            for name in ("granchain.analysis", "h5py"):
+                import_module(name)
             self._bar = self._new_bar() if self._shown else None
         if self._bar is not None and now - self._drawn > BAR_EVERY:
             self._drawn = now
@@ -356,16 +370,6 @@ def no_collection() -> Iterator[None]:
 # What is said of a run
 
 
-def summary_of(result: Result) -> tuple[Summary | None, str]:
-    """Numbers of a result; or why there are none: a law that is not installed, a case of another version."""
-    from granchain.analysis import summary
-
-    try:
-        return summary(result), ""
-    except CaseError as error:
-        return None, str(error)
-
-
 def report_run(result: Result, target: Path, as_json: bool) -> None:
     """Numbers of a run, what it had to say, and where its file is."""
     from granchain.analysis import summary
@@ -384,18 +388,19 @@ def report_run(result: Result, target: Path, as_json: bool) -> None:
 
 def numbers_of(summary: Summary) -> str:
     """Peaks and arrivals, speed of the wave, energy balance."""
+    from granchain.analysis import LEDGER
+
     parts = []
     if summary.sensors:
-        rows = [(pulse.bead, number(pulse.peak), number(pulse.arrival * 1e6)) for pulse in summary.sensors]
+        rows = [(str(p.bead), number(p.peak), number(p.arrival * 1e6) if p.complete else "not yet") for p in summary.sensors]
         parts.append(aligned([("sensor bead", "peak [N]", "arrival [us]"), *rows], ">>>"))
     if math.isfinite(summary.wave_speed):
         parts.append(f"wave speed {summary.wave_speed:.6g} m/s")
     if summary.energy is not None:
         balance = summary.energy
-        names = ("kinetic", "recoverable", "plastic", "viscous", "clamp", "external", "residual")
-        values = [(name, getattr(balance, name)) for name in names]
         share = 100.0 / balance.put_in if balance.put_in > 0.0 else math.nan
-        rows = [(name, f"{value:.6g}", number(share * value)) for name, value in values]
+        values = [(name, getattr(balance, name)) for name in LEDGER]
+        rows = [(name, number(value), number(share * value)) for name, value in values]
         parts.append(aligned([("energy at the end", "[J]", "[% of put in]"), *rows], "<>>"))
         parts.append(f"largest residual of the ledger {balance.largest_residual:.1e} of {balance.put_in:.6g} J put in")
     return "\n".join(parts)
@@ -403,7 +408,9 @@ def numbers_of(summary: Summary) -> str:
 
 def number(value: float) -> str:
     """A number for a table; a dash where there is none."""
-    return f"{value:.6g}" if math.isfinite(value) else "-"
+    if not math.isfinite(value):
+        return "-"
+    return f"{value:#.6g}" if value else "0"
 
 
 def heading(result: Result) -> list[tuple[str, str]]:
@@ -580,7 +587,7 @@ def main() -> None:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     warnings.showwarning = _show_warning
-    leave(obey(sys.argv[1:]))
+    leave(obey(sys.argv[1:], own_process=True))
 
 
 def _nowhere() -> TextIO:
@@ -595,13 +602,15 @@ def leave(code: int) -> NoReturn:
     os._exit(code)
 
 
-def obey(arguments: Sequence[str]) -> int:
+def obey(arguments: Sequence[str], own_process: bool = False) -> int:
     """Do what a command line says.
 
     Parameters
     ----------
     arguments : sequence of str
         Without the name of the program.
+    own_process : bool
+        Whether the process ends with the command, so that nothing need be left to others.
 
     Returns
     -------
@@ -609,9 +618,13 @@ def obey(arguments: Sequence[str]) -> int:
         Exit code; whatever goes wrong is one of them, and has been told.
     """
     try:
-        return int(app(list(arguments), prog_name="granchain", standalone_mode=False) or DONE)
+        return int(app(list(arguments), prog_name="granchain", standalone_mode=False, obj=own_process) or DONE)
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else BUG
+    except KeyboardInterrupt:
+        return SIGNALLED + signal.SIGINT
+    except InterruptedRun as error:
+        return _told(error, error.exit_code, str(error), arguments)
     except TyperException as error:
         context = getattr(error, "ctx", None)
         command = context.command_path if context is not None else "granchain"

@@ -106,7 +106,10 @@ def _heading(axes: Axes, results: Sequence[Result], *notes: str) -> None:
         parts.append(f"time step {results[0].time_step * factor:.3g} {unit}")
     parts += [note for note in notes if note]
     parts += [f"RUN FAILED: {result.status.label}" for result in results if result.status.failed]
-    lines = textwrap.wrap("  \N{MIDDLE DOT}  ".join(parts), 96)
+    lines = [parts[0]]
+    for part in parts[1:]:
+        longer = f"{lines[-1]}  \N{MIDDLE DOT}  {part}"
+        lines[-1:] = [longer] if len(longer) <= 96 else [lines[-1], part]
     failed = any(result.status.failed for result in results)
     axes.annotate(
         "\n".join(lines),

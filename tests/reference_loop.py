@@ -1,6 +1,7 @@
 """Kick-drift-kick on a row of bodies in plain Python, step by step as the time step is defined: what the compiled loop is compared with.
 
-It knows a law's functions and nothing of the engine: no window, no padding, no fused sweep, no division done ahead. A wall is a body of infinite mass.
+It knows a law's functions and nothing of the engine: no window, no padding, no fused sweep, no division done ahead. A wall is a body of
+infinite mass.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ def march(
     u, v, a = [0.0 for _ in bodies], list(start_velocity), [0.0 for _ in bodies]
     names = [quantity.name for quantity in law.history]
     weight = names.index("onset_weight") if "onset_weight" in names else None
-    pulls = [dict(zip((quantity.name for quantity in law.coefficients), c, strict=True)).get("lowest_force", 0.0) < 0.0 for c in coefficients]
+    lowest = [quantity.name for quantity in law.coefficients].index("lowest_force") if weight is not None else 0
     history, kicks, before, forces, largest = [], [0.0 for _ in contacts], list(start_overlap), [], 0.0
 
     # before the first step: a contact under static load may have yielded
@@ -83,7 +84,7 @@ def march(
             kick = force = law.force(overlap, rate, c, h)
             if weight is not None:
                 force = law.force(overlap, rate, c, (*h[:weight], 1.0, *h[weight + 1 :]))
-                if pulls[k] and before[k] > 0.0 > overlap:
+                if c[lowest] < 0.0 and before[k] > 0.0 > overlap:
                     # a tensile contact pulled until it opened, a part theta of the step ago
                     kick = (0.5 - overlap / (dt * half)) * kicks[k]
             history[k], kicks[k], before[k] = h, kick, overlap

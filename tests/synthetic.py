@@ -41,8 +41,8 @@ def synthetic(
         return wave.overlap(np.subtract.outer(np.asarray(labels) + 0.5, speed * time + CREST)).T
 
     labels = np.arange(1, beads + 1)
-    time = np.arange(0.0, end, 2e-7)
-    shots = np.arange(0.0, end, 2e-6)
+    time = 2e-7 * np.arange(round(end / 2e-7))
+    shots = 2e-6 * np.arange(round(end / 2e-6))
     ledger = np.linspace(0.0, end, 51)
     largest = (PEAK_FORCE / STIFFNESS) ** (2.0 / 3.0)
     force = PEAK_FORCE * np.maximum(overlaps(time, np.arange(beads + 1)), 0.0) ** 1.5

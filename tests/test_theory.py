@@ -38,10 +38,10 @@ def test_the_duration_factor_is_2_9432752_for_hertz_and_pi_for_a_linear_spring()
 
 def test_an_elastic_impact_has_the_published_overlap_force_and_duration():
     impact = theory.elastic_impact(theory.hertz_stiffness(ALACI_MODULUS, ALACI_RADIUS), 0.5, 5.0)
-    # Alaci et al.: 2.31124e-4 m, printed 6.7604 N without its exponent, 6.80233e-5 s with the rounded factor 2.9432
+    # Alaci et al.: 2.31124e-4 m, 6.7604 N printed without its exponent; 6.80233e-5 s to the largest overlap, recomputed 6.8026e-5
     assert impact.max_overlap == pytest.approx(2.31124e-4, rel=3e-6)
     assert impact.max_force == pytest.approx(6.7604e4, rel=1e-5)
-    assert impact.duration == pytest.approx(6.8026e-5, rel=1e-5)
+    assert impact.duration / 2.0 == pytest.approx(6.8026e-5, rel=1e-5)
     # the same with the formula (15 m v^2/(16 E sqrt(R)))^(2/5)
     formula = (15.0 * 0.5 * 5.0**2 / (16.0 * ALACI_MODULUS * math.sqrt(ALACI_RADIUS))) ** 0.4
     assert impact.max_overlap == pytest.approx(formula, rel=1e-14)
@@ -133,8 +133,9 @@ def test_a_hysteresis_impact_has_the_published_speed_and_force(law):
     stiffness, exponent, factor, slow, fast, force = WANG[law]
     at_4 = theory.hysteresis_impact(stiffness, 0.261381, 4.0, factor(0.69091), exponent)
     at_8 = theory.hysteresis_impact(stiffness, 0.261381, 8.0, factor(0.63092), exponent)
-    assert 4.0 * at_4.restitution == pytest.approx(slow, abs=6e-5)
-    assert 8.0 * at_8.restitution == pytest.approx(fast, abs=6e-5)
+    # half a digit of the printed speed, and half a digit of the restitution, 5e-6, times the speed and a slope of 1.3
+    assert 4.0 * at_4.restitution == pytest.approx(slow, abs=8e-5)
+    assert 8.0 * at_8.restitution == pytest.approx(fast, abs=11e-5)
     assert at_4.max_force == pytest.approx(force, rel=1e-5)
 
 
@@ -167,14 +168,14 @@ def test_a_hysteresis_impact_without_damping_is_the_elastic_one():
 
 @pytest.mark.parametrize("value", [-0.1, math.nan, math.inf])
 def test_a_damping_factor_that_means_nothing_is_refused(value):
-    with pytest.raises(ValueError, match="damping_factor: got .* allowed"):
+    with pytest.raises(ValueError, match=r"damping_factor: got .* allowed"):
         theory.delivered_restitution(value)
 
 
 @pytest.mark.parametrize("value", [0.0, 1.1, math.nan])
 @pytest.mark.parametrize("function", [theory.damping_factor, theory.damping_ratio, theory.clamped_restitution, theory.asked_for_clamped])
 def test_a_restitution_that_means_nothing_is_refused(function, value):
-    with pytest.raises(ValueError, match="got .* allowed"):
+    with pytest.raises(ValueError, match=r"got .* allowed"):
         function(value)
 
 
@@ -262,8 +263,8 @@ def test_the_speed_from_velocity_and_from_force_is_one_speed():
 
 
 def test_the_long_wave_coefficients_of_nesterenko_are_off_by_more_than_a_half_and_less_than_1_3_percent():
-    assert theory.LONG_WAVE_SPEED_FROM_VELOCITY == pytest.approx(0.914610, abs=5.1e-7)
-    assert theory.LONG_WAVE_SPEED_FROM_FORCE == pytest.approx(0.894427, abs=5.1e-7)
+    factors = (theory.LONG_WAVE_SPEED_FROM_VELOCITY, theory.LONG_WAVE_SPEED_FROM_FORCE)
+    assert factors == pytest.approx((0.914610, 0.894427), abs=5.1e-7)
     k, m, v, force = 4e9, 1e-3, 1.3, 90.0
     by_velocity = theory.solitary_speed(k, m, peak_velocity=v, long_wave=True) / theory.solitary_speed(k, m, peak_velocity=v)
     by_force = theory.solitary_speed(k, m, peak_force=force, long_wave=True) / theory.solitary_speed(k, m, peak_force=force)
@@ -278,7 +279,7 @@ def test_the_speed_wants_one_of_velocity_and_force(given):
 
 
 def test_a_width_outside_the_wave_is_refused():
-    with pytest.raises(ValueError, match="level: got 1.0, allowed"):
+    with pytest.raises(ValueError, match=r"level: got 1\.0, allowed"):
         theory.solitary_wave().width(1.0)
 
 
@@ -382,7 +383,7 @@ def test_theory_loads_no_law_no_engine_and_no_scipy():
     code = (
         "import sys, granchain.theory\n"
         "bad = [name for name in sys.modules if name.startswith(('granchain.contact', 'granchain.engine', 'scipy', 'numba'))]\n"
-        "sys.exit(', '.join(bad))"
+        "sys.exit(', '.join(bad) or 0)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr

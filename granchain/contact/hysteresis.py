@@ -1,18 +1,26 @@
 """Hysteresis dashpots: F = K d^n (1 + a rate/v0), one family, one damping factor a(e) a law.
 
 The delivered restitution depends on the factor a alone: it solves Phi(a) = Phi(-a e_out), Phi(z) = z - ln(1 + z), for every n, K, m
-and v0 (`granchain.theory.delivered_restitution`). v0 is the approach speed at the start of the contact; beads that touch at rest
-have none, so a run says which speed it took (`impact_speed`).
+and v0 (`granchain.theory.delivered_restitution`), so that few of the published factors deliver what was asked; `damping =
+"identified"` takes the factor that does. A law is right for e near 1 only if a approaches 1.5 (1 - e). v0 is the approach speed at
+the start of the contact; beads that touch at rest have none, so a run says which speed it took (`impact_speed`). The force ends at
+d = 0, and of two bodies it never pulls: 1 - a e_out is above 0.
+
+Delivered restitutions in the docstrings are computed, to the digits shown.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
+import numpy as np
+
 from granchain.contact.law import (
+    DAMPING,
     IMPACT_SPEED,
     IMPACT_SPEED_FLOOR,
     LOWEST_FORCE,
@@ -25,134 +33,342 @@ from granchain.contact.law import (
     ContactLaw,
     Quantity,
     Source,
+    checked,
+    positive,
 )
 from granchain.contact.pair import linearised_plastic_stiffness, ma_liu_points
 from granchain.errors import LawError
 
+# Where the factor is finite at e = 0, that may be asked; the laws with 1/e or ln e are open there.
+FROM_ZERO = replace(RESTITUTION, above=None, low=0.0)
+# The exponent 1 leaves no stiffness that radius and modulus give.
+LINEAR_STIFFNESS = positive("stiffness", "N/m", "contact stiffness")
 
+
+# The factor that delivers e solves a (1 + e) = ln[(1 + a)/(1 - a e)]. With x = a (1 + e)/2 the ratio is exp(2 x), so a = x coth x - 1 + x
+# and 1 - a e = x coth x - x; their quotient gives coth x - 1/x = (1 - e)/(1 + e): x is the inverse of Langevin's function L.
+#     L(x) = x sum_k 2 k x^(2 k - 2)/(2 k + 1)! over sum_k x^(2 k)/(2 k + 1)!,  k from 1, k from 0:  x cosh x - sinh x over x sinh x.
+# No digits cancel in it. Up to x = 1, where it is used, the next term is 1e-19 of the first: 22/23!.
+_TERMS = 10
+_ABOVE = [2.0 * k / math.factorial(2 * k + 1) for k in range(_TERMS, 0, -1)]
+_BELOW = [1.0 / math.factorial(2 * k + 1) for k in range(_TERMS, -1, -1)]
+# Cohen 1991, doi:10.1007/BF00366640: L(x) = q near x = q (3 - q^2)/(1 - q^2), to 5 %; each Newton step squares the error.
+_NEWTON_STEPS = 8
+
+
+def exact_damping_factor(restitution: Any) -> Any:
+    """Damping factor a with which F = K d^n (1 + a rate/v0) delivers a restitution, to rounding.
+
+    Solves a (1 + e) = ln[(1 + a)/(1 - a e)], Gonthier et al. 2004, doi:10.1023/B:MUBO.0000029392.21648.bc, before their approximation.
+
+    Parameters
+    ----------
+    restitution : float or array
+        e [1], above 0 and at most 1.
+
+    Returns
+    -------
+    float or array
+        a [1]; 1.5 (1 - e) for e near 1, 1/e for e near 0.
+
+    Raises
+    ------
+    LawError
+        Outside that range.
+    """
+    e = np.asarray(checked(RESTITUTION, restitution), dtype=float)
+    # q + p = 1, each to its own last digit
+    q, p = (1.0 - e) / (1.0 + e), 2.0 * e / (1.0 + e)
+    x = q * (3.0 - q * q) / (p * (1.0 + q))
+    for _ in range(_NEWTON_STEPS):
+        low, high = np.minimum(x, 1.0), np.maximum(x, 1.0)
+        ratio = np.polyval(_ABOVE, low * low) / np.polyval(_BELOW, low * low)
+        # L' = 1 - L^2 - 2 L/x, and with L = x ratio
+        step = (q - low * ratio) / (1.0 - ratio * (2.0 + low * low * ratio))
+        decay = np.exp(-high)
+        # L = 1 - 1/x + 2 y/(1 - y) and L' = 1/x^2 - 4 y/(1 - y)^2, y = exp(-2 x); both times x^2, which is large where q is near 1
+        rest = 2.0 * high * decay / (1.0 - decay * decay)
+        far = high * (1.0 - p * high - rest * decay) / (1.0 - rest * rest)
+        x = x + np.where(x < 1.0, step, far)
+    return (2.0 * x / (1.0 + e))[()]
+
+
+def three_halves(d: float) -> float:
+    """d^1.5, with one square root."""
+    return d * math.sqrt(d)
+
+
+def three_halves_work(d: float) -> float:
+    """Integral of d^1.5."""
+    return 0.4 * (d * d * math.sqrt(d))
+
+
+def straight(d: float) -> float:
+    """d."""
+    return d
+
+
+def straight_work(d: float) -> float:
+    """Integral of d."""
+    return 0.5 * (d * d)
+
+
+def spring(power: Callable, work: Callable, unit: str) -> Callable[[type[Hysteresis]], type[Hysteresis]]:
+    """Class decorator: the family's functions over the elastic force K power(d), whose integral is K work(d)."""
+
+    def force(overlap: float, rate: float, c: tuple, h: tuple) -> float:
+        stiffness, damping, lowest_force = c
+        d = overlap if overlap > OPEN else 0.0
+        f = stiffness * power(d) * (1.0 + damping * rate)
+        return f if f > lowest_force else lowest_force
+
+    def force_at_onset(overlap: float, rate: float, c: tuple, h: tuple) -> float:
+        stiffness, damping, lowest_force, _ = c
+        d = overlap if overlap > OPEN else 0.0
+        f = stiffness * power(d) * (1.0 + damping * rate / h[0])
+        return f if f > lowest_force else lowest_force
+
+    def energy(overlap: float, c: tuple, h: tuple) -> float:
+        d = overlap if overlap > OPEN else 0.0
+        return c[0] * work(d)
+
+    def decorate(cls: type[Hysteresis]) -> type[Hysteresis]:
+        stiffness = Quantity("stiffness", unit, "K")
+        cls.coefficients = (stiffness, Quantity("damping", "s/m", "a/v0, damping factor over impact speed"), LOWEST_FORCE)
+        cls.force, cls.energy = staticmethod(force), staticmethod(energy)  # type: ignore[method-assign]
+        cls.at_onset = {
+            "coefficients": (stiffness, Quantity("damping", "1", "a, damping factor"), LOWEST_FORCE, _FLOOR),
+            "history": _ONSETS,
+            "force": staticmethod(force_at_onset),
+            "history_of": staticmethod(_history_of),
+            "needs_update": staticmethod(_needs_update),
+            "update": staticmethod(_update),
+        }
+        return cls
+
+    return decorate
+
+
+# With each contact's own approach speed, interpolated to its onset, and never below a floor.
+_FLOOR = Quantity("impact_speed_floor", "m/s", "smallest speed in the damping term")
+_ONSETS = (
+    Quantity("impact_speed", "m/s", "approach speed at the contact's last onset", output=True),
+    Quantity("closed", "1", "1 while the contact is closed, 0 while it is open"),
+    Quantity("floored", "1", "number of onsets at which the floor acted"),
+)
+
+
+def _history_of(c: tuple) -> tuple:
+    return (c[3], 0.0, 0.0)
+
+
+def _needs_update(overlap: float, rate: float, c: tuple, h: tuple) -> bool:
+    return (overlap > OPEN) != (h[1] > 0.0)
+
+
+def _update(event: tuple, c: tuple, h: tuple) -> tuple:
+    overlap, _, onset_rate, _ = event
+    if overlap <= OPEN:
+        return (h[0], 0.0, h[2])
+    return (onset_rate, 1.0, h[2]) if onset_rate > c[3] else (c[3], 1.0, h[2] + 1.0)
+
+
+def inputs_with(restitution: Quantity = RESTITUTION, stiffness: Quantity = STIFFNESS) -> tuple[Quantity, ...]:
+    """The family's inputs, with a law's own range of the restitution, or its own stiffness."""
+    return restitution, DAMPING, IMPACT_SPEED, IMPACT_SPEED_FLOOR, stiffness, SEPARATION
+
+
+@spring(three_halves, three_halves_work, "N/m^1.5")
 class Hysteresis(ContactLaw):
-    """Base of the family with exponent 1.5: F = K d^1.5 (1 + a rate/v0)."""
+    """Base of the family, with exponent 1.5: F = K d^1.5 (1 + a rate/v0)."""
 
-    inputs = (RESTITUTION, IMPACT_SPEED, IMPACT_SPEED_FLOOR, STIFFNESS, SEPARATION)
-    coefficients = (
-        Quantity("stiffness", "N/m^1.5", "K"),
-        Quantity("damping", "s/m", "a/v0, damping factor over impact speed"),
-        LOWEST_FORCE,
-    )
+    inputs = inputs_with()
     uses_rate = True
     validity = "impacts whose speed is near the one in the damping term"
     status = "verified against the closed form of the delivered restitution"
-    _at_onset: ClassVar[dict[str, type[ContactLaw]]] = {}
+    at_onset: ClassVar[dict[str, Any]]
+    _variants: ClassVar[dict[type[ContactLaw], type[ContactLaw]]] = {}
 
     @classmethod
     def variant(cls, inputs: SimpleNamespace) -> type[ContactLaw]:
         """The law with one speed for all contacts, or with each contact's own."""
         if inputs.impact_speed != "onset":
             return cls
-        if cls.name not in cls._at_onset:
-            functions = {name: staticmethod(getattr(AtOnset, name)) for name in ("history_of", "force", "needs_update", "update")}
-            data = {"__doc__": cls.__doc__, "history": AtOnset.history, "coefficients": AtOnset.coefficients}
-            cls._at_onset[cls.name] = type(f"{cls.__name__}AtOnset", (cls,), {**data, **functions})
-        return cls._at_onset[cls.name]
+        if cls not in cls._variants:
+            cls._variants[cls] = type(f"{cls.__name__}AtOnset", (cls,), {"__doc__": cls.__doc__, **cls.at_onset})
+        return cls._variants[cls]
 
     @staticmethod
     def damping_factor(restitution: Any) -> Any:
-        """a(e) of the law."""
+        """a(e) as the law's source has it."""
         raise NotImplementedError
 
     @classmethod
-    def coefficients_of(cls, pair: Any, inputs: SimpleNamespace) -> tuple[Any, ...]:  # type: ignore[override]
+    def factor(cls, inputs: SimpleNamespace) -> Any:
+        """a, as published or identified."""
+        (quantity,) = (quantity for quantity in cls.inputs if quantity.name == "restitution")
+        asked = checked(quantity, inputs.restitution)
+        return exact_damping_factor(asked) if getattr(inputs, "damping", "") == "identified" else cls.damping_factor(asked)
+
+    @classmethod
+    def coefficients_of(cls, pair: Any, inputs: SimpleNamespace) -> tuple[Any, ...]:
         stiffness = pair.hertz_stiffness if inputs.stiffness is None else inputs.stiffness
-        damping, lowest_force = cls.damping_factor(inputs.restitution), 0.0 if inputs.separation == "clamped" else -math.inf
+        damping, lowest_force = cls.factor(inputs), 0.0 if inputs.separation == "clamped" else -math.inf
         if inputs.impact_speed != "onset":
             return stiffness, damping / inputs.impact_speed, lowest_force
         if inputs.impact_speed_floor is None:
             raise LawError('impact_speed = "onset" needs impact_speed_floor: contacts that close at zero speed have no other speed')
         return stiffness, damping, lowest_force, inputs.impact_speed_floor
 
-    @staticmethod
-    def force(overlap: float, rate: float, c: tuple, h: tuple) -> float:
-        stiffness, damping, lowest_force = c
-        d = overlap if overlap > OPEN else 0.0
-        f = stiffness * (d * math.sqrt(d)) * (1.0 + damping * rate)
-        return f if f > lowest_force else lowest_force
 
-    @staticmethod
-    def energy(overlap: float, c: tuple, h: tuple) -> float:
-        d = overlap if overlap > OPEN else 0.0
-        return 0.4 * c[0] * (d * d * math.sqrt(d))
+@spring(straight, straight_work, "N/m")
+class LinearHysteresis(Hysteresis):
+    """Base of the family with exponent 1: F = K d (1 + a rate/v0), K in N/m and required."""
 
-
-class AtOnset:
-    """The family with each contact's own approach speed, interpolated to its onset, and never below a floor."""
-
-    coefficients = (
-        Quantity("stiffness", "N/m^1.5", "K"),
-        Quantity("damping", "1", "a, damping factor"),
-        LOWEST_FORCE,
-        Quantity("impact_speed_floor", "m/s", "smallest speed in the damping term"),
-    )
-    history = (
-        Quantity("impact_speed", "m/s", "approach speed at the contact's last onset", output=True),
-        Quantity("closed", "1", "1 while the contact is closed, 0 while it is open"),
-        Quantity("floored", "1", "number of onsets at which the floor acted"),
-    )
-
-    @staticmethod
-    def history_of(c: tuple) -> tuple:
-        return (c[3], 0.0, 0.0)
-
-    @staticmethod
-    def force(overlap: float, rate: float, c: tuple, h: tuple) -> float:
-        stiffness, damping, lowest_force, _ = c
-        d = overlap if overlap > OPEN else 0.0
-        f = stiffness * (d * math.sqrt(d)) * (1.0 + damping * rate / h[0])
-        return f if f > lowest_force else lowest_force
-
-    @staticmethod
-    def needs_update(overlap: float, rate: float, c: tuple, h: tuple) -> bool:
-        return (overlap > OPEN) != (h[1] > 0.0)
-
-    @staticmethod
-    def update(event: tuple, c: tuple, h: tuple) -> tuple:
-        overlap, _, onset_rate, _ = event
-        if overlap <= OPEN:
-            return (h[0], 0.0, h[2])
-        return (onset_rate, 1.0, h[2]) if onset_rate > c[3] else (c[3], 1.0, h[2] + 1.0)
+    inputs = inputs_with(stiffness=LINEAR_STIFFNESS)
 
 
 class HuntCrossley(Hysteresis):
     """Hunt and Crossley: a = 1.5 (1 - e).
 
-    Right for e near 1 only: delivers .6630 for an asked .5. The contact ends at d = 0.
+    The loss of the elastic motion with a restitution that falls linearly with the speed. Right for e near 1 only: delivers .6630 for an
+    asked .5 and .5158 for .1. The contact ends at d = 0.
     """
 
     name = "hunt-crossley"
     source = Source("Hunt & Crossley 1975", "eq. (11)", "10.1115/1.3423596")
+    inputs = inputs_with(FROM_ZERO)
+    validity = "restitution near 1; impacts whose speed is near the one in the damping term"
 
     @staticmethod
     def damping_factor(restitution: Any) -> Any:
         return 1.5 * (1.0 - restitution)
 
 
+class HerbertMcWhannell(Hysteresis):
+    """Herbert and McWhannell: a = 6 (1 - e)/((2 e - 1)^2 + 3).
+
+    The logarithm of the exact equation, expanded to the third order. Delivers .5936 for an asked .5 and .4907 for .1. The contact ends
+    at d = 0.
+    """
+
+    name = "herbert-mcwhannell"
+    source = Source("Herbert & McWhannell 1977; Autiero et al. 2022", "eq. (25)", "10.1115/1.3439270; 10.3390/machines10110966")
+    inputs = inputs_with(FROM_ZERO)
+    validity = "restitution above .7; impacts whose speed is near the one in the damping term"
+
+    @staticmethod
+    def damping_factor(restitution: Any) -> Any:
+        centred = 2.0 * restitution - 1.0
+        return 6.0 * (1.0 - restitution) / (centred * centred + 3.0)
+
+
+class LeeWang(Hysteresis):
+    """Lee and Wang, first law: a = 0.75 (1 - e).
+
+    Half of what e near 1 needs: delivers .7992 for an asked .5 and .9524 for .9. Exponent 1.5, as in the review of Wang et al. 2022,
+    table 1; Autiero et al. 2022, eq. (39), print exponent 1 (the restitution does not depend on it). The contact ends at d = 0.
+    """
+
+    name = "lee-wang"
+    source = Source(
+        "Lee & Wang 1983; Wang et al. 2022, review of contact force models; Autiero et al. 2022",
+        "table 1; eq. (39)",
+        "10.1115/1.3267392; 10.3390/machines10110966",
+    )
+    inputs = inputs_with(FROM_ZERO)
+    validity = "loses half of what is asked; impacts whose speed is near the one in the damping term"
+
+    @staticmethod
+    def damping_factor(restitution: Any) -> Any:
+        return 0.75 * (1.0 - restitution)
+
+
+def lankarani_nikravesh_factor(restitution: Any) -> Any:
+    """a = 0.75 (1 - e^2)."""
+    return 0.75 * (1.0 - restitution * restitution)
+
+
 class LankaraniNikravesh(Hysteresis):
     """Lankarani and Nikravesh: a = 0.75 (1 - e^2).
 
-    Right for e near 1 only: delivers .7252 for an asked .5. The contact ends at d = 0.
+    The loss of the elastic motion, equal in approach and recovery. Right for e near 1 only: delivers .7252 for an asked .5 and .6630
+    for 0. The contact ends at d = 0.
     """
 
     name = "lankarani-nikravesh"
     source = Source("Lankarani & Nikravesh 1990", "", "10.1115/1.2912617")
+    inputs = inputs_with(FROM_ZERO)
+    validity = "restitution near 1; impacts whose speed is near the one in the damping term"
+    damping_factor = staticmethod(lankarani_nikravesh_factor)
+
+
+class KhuliefShabana(LinearHysteresis):
+    """Khulief and Shabana: Lankarani and Nikravesh's factor over a linear spring, a = 0.75 (1 - e^2), n = 1.
+
+    Their damping coefficient with the largest overlap of the elastic motion in it. Delivers .7252 for an asked .5. The contact ends at
+    d = 0. Autiero et al. 2022 print eq. (71) with misplaced powers: the root has v^3 - (v^2 - beta^2 d_m^2)^1.5.
+    """
+
+    name = "khulief-shabana"
+    source = Source(
+        "Khulief & Shabana 1987; Autiero et al. 2022", "eqs. (71), (72)", "10.1016/0094-114X(87)90004-8; 10.3390/machines10110966"
+    )
+    inputs = inputs_with(FROM_ZERO, LINEAR_STIFFNESS)
+    validity = "restitution near 1; impacts whose speed is near the one in the damping term"
+    damping_factor = staticmethod(lankarani_nikravesh_factor)
+
+
+class Gonthier(Hysteresis):
+    """Gonthier et al., closed form: a = (1 - e^2)/e.
+
+    Close to the exact factor at small e, a third too large at e near 1: delivers .1010 for an asked .1, .4877 for .5 and .8764 for .9.
+    The contact ends at d = 0.
+    """
+
+    name = "gonthier"
+    source = Source("Gonthier et al. 2004", "", "10.1023/B:MUBO.0000029392.21648.bc")
+    validity = "restitution below .5; impacts whose speed is near the one in the damping term"
 
     @staticmethod
     def damping_factor(restitution: Any) -> Any:
-        return 0.75 * (1.0 - restitution * restitution)
+        return (1.0 - restitution * restitution) / restitution
+
+
+class GonthierExact(Hysteresis):
+    """Gonthier et al. without their approximation: a solves a (1 + e) = ln[(1 + a)/(1 - a e)].
+
+    Delivers exactly what is asked, at the speed in the damping term. The contact ends at d = 0. Autiero et al. 2022, eq. (115), print c
+    for e.
+    """
+
+    name = "gonthier-exact"
+    source = Source(
+        "Gonthier et al. 2004; Autiero et al. 2022", "eq. (113)", "10.1023/B:MUBO.0000029392.21648.bc; 10.3390/machines10110966"
+    )
+    inputs = tuple(quantity for quantity in inputs_with() if quantity is not DAMPING)
+    damping_factor = staticmethod(exact_damping_factor)
+
+
+class ZhiyingQishao(Hysteresis):
+    """Zhiying and Qishao: a = 0.75 (1 - e^2) exp(2 (1 - e)).
+
+    Lankarani and Nikravesh's factor, corrected for small e. Delivers .2175 for an asked .1, .4826 for .5. The contact ends at d = 0.
+    """
+
+    name = "zhiying-qishao"
+    source = Source("Zhiying & Qishao 2006", "", "10.3969/j.issn.1672-6553.2006.04.002")
+    inputs = inputs_with(FROM_ZERO)
+
+    @staticmethod
+    def damping_factor(restitution: Any) -> Any:
+        return lankarani_nikravesh_factor(restitution) * np.exp(2.0 * (1.0 - restitution))
 
 
 class Flores(Hysteresis):
     """Flores et al.: a = 1.6 (1 - e)/e.
 
-    Within .04 of the asked restitution: delivers .4704 for .5. The contact ends at d = 0.
+    Within .046 of the asked restitution: delivers .4704 for .5 and .8939 for .9. The contact ends at d = 0.
     """
 
     name = "flores"
@@ -163,16 +379,202 @@ class Flores(Hysteresis):
         return 1.6 * (1.0 - restitution) / restitution
 
 
+class GharibHurmuzlu(Hysteresis):
+    """Gharib and Hurmuzlu, first law: a = 1/e.
+
+    Made for small e: delivers .1000 for an asked .1, but .4107 for .5, and never more than .5936, not even for 1. The contact ends at
+    d = 0.
+    """
+
+    name = "gharib-hurmuzlu"
+    source = Source("Gharib & Hurmuzlu 2012", "", "10.1115/1.4006494")
+    validity = "restitution below .3; impacts whose speed is near the one in the damping term"
+
+    @staticmethod
+    def damping_factor(restitution: Any) -> Any:
+        return 1.0 / restitution
+
+
+def hu_guo_factor(restitution: Any) -> Any:
+    """a = 1.5 (1 - e)/e."""
+    return 1.5 * (1.0 - restitution) / restitution
+
+
+class HuGuo(Hysteresis):
+    """Hu and Guo: a = 1.5 (1 - e)/e.
+
+    Losses of approach and recovery apart, each of the elastic motion. Delivers .0741 for an asked .1, .4877 for .5 and .8999 for .9. The
+    contact ends at d = 0.
+    """
+
+    name = "hu-guo"
+    source = Source("Hu & Guo 2015", "", "10.1007/s11044-015-9453-z")
+    damping_factor = staticmethod(hu_guo_factor)
+
+
+# Hu et al. 2011, doi:10.4304/jcp.6.5.984-988, as the review of Wang et al. 2022, table 1, quotes them.
+_HU_FACTOR, _HU_POLE = 6.66264, 3.85238
+
+
+class Hu(Hysteresis):
+    """Hu et al.: a = -6.66264 ln e/(3.85238 + ln e).
+
+    A fit, 1.73 (1 - e) for e near 1. Delivers .1010 for an asked .1, .4946 for .5 and .8888 for .9. Below e = exp(-3.85238) = .0212 the
+    factor is negative: refused. The contact ends at d = 0.
+    """
+
+    name = "hu"
+    source = Source("Hu et al. 2011", "", "10.4304/jcp.6.5.984-988")
+    inputs = inputs_with(replace(RESTITUTION, above=math.exp(-_HU_POLE)))
+
+    @staticmethod
+    def damping_factor(restitution: Any) -> Any:
+        log = np.log(restitution)
+        return -_HU_FACTOR * log / (_HU_POLE + log)
+
+
+class Shen(Hysteresis):
+    """Shen et al.: a = 1.5 (1 - e)/e^0.89.
+
+    Hu and Guo's factor with the power fitted. Delivers .0954 for an asked .1, .5081 for .5 and .9009 for .9. The contact ends at d = 0.
+    """
+
+    name = "shen"
+    source = Source("Shen et al. 2018", "", "10.1007/s11044-018-09638-0")
+
+    @staticmethod
+    def damping_factor(restitution: Any) -> Any:
+        return 1.5 * (1.0 - restitution) / np.power(restitution, 0.89)
+
+
+class CarvalhoMartins(Hysteresis):
+    """Carvalho and Martins: a = 1.5 (1 - e)(11 - e)/(1 + 9 e).
+
+    A rational approximation of the exact factor: delivers .1289 for an asked .1, .3040 for .3, and from .5 on what is asked, within
+    .0002. The contact ends at d = 0.
+    """
+
+    name = "carvalho-martins"
+    source = Source("Carvalho & Martins 2019", "", "10.1016/j.mechmachtheory.2019.03.028")
+    inputs = inputs_with(FROM_ZERO)
+
+    @staticmethod
+    def damping_factor(restitution: Any) -> Any:
+        return 1.5 * (1.0 - restitution) * (11.0 - restitution) / (1.0 + 9.0 * restitution)
+
+
+class SafaeifarFarshidianfar(Hysteresis):
+    """Safaeifar and Farshidianfar: a = 1.25 (1 - e)/e.
+
+    A sixth too small at e near 1. Delivers .0889 for an asked .1, .5362 for .5 and .9152 for .9. The contact ends at d = 0.
+    """
+
+    name = "safaeifar-farshidianfar"
+    source = Source("Safaeifar & Farshidianfar 2020", "", "10.1007/s11044-020-09732-2")
+
+    @staticmethod
+    def damping_factor(restitution: Any) -> Any:
+        return 1.25 * (1.0 - restitution) / restitution
+
+
+class Zhang(Hysteresis):
+    """Zhang et al.: a = 1.5 (1 - e)/((0.618 exp(-3.25 e) + 0.899 exp(0.09025 e)) e).
+
+    Fitted to the exact factor: within .0051 of the asked restitution, .5039 for .5. The contact ends at d = 0.
+    """
+
+    name = "zhang"
+    source = Source("Zhang et al. 2020", "", "10.1016/j.mechmachtheory.2020.103946")
+
+    @staticmethod
+    def damping_factor(restitution: Any) -> Any:
+        fitted = 0.618 * np.exp(-3.25 * restitution) + 0.899 * np.exp(0.09025 * restitution)
+        return 1.5 * (1.0 - restitution) / (fitted * restitution)
+
+
+class Zhao(Hysteresis):
+    """Zhao et al., as the review of Wang et al. prints it: a = 4 (1 - e)/(1.302 e).
+
+    Twice what e near 1 needs: delivers .3012 for an asked .5 and .8140 for .9. The contact ends at d = 0.
+    """
+
+    name = "zhao"
+    source = Source("Zhao et al. 2021; Wang et al. 2022, review of contact force models", "table 1", "10.1007/s11071-021-06660-4")
+    validity = "loses twice of what is asked at e near 1; impacts whose speed is near the one in the damping term"
+
+    @staticmethod
+    def damping_factor(restitution: Any) -> Any:
+        return 4.0 * (1.0 - restitution) / (1.302 * restitution)
+
+
+class MarhefkaOrin(Hysteresis):
+    """Marhefka and Orin: a = 1.5 (1 - e^2)/(1 + e^3).
+
+    The same number as Herbert and McWhannell's: 1 + e^3 = (1 + e)(1 - e + e^2). The contact ends at d = 0. Autiero et al. 2022 write it
+    with alpha v = 1 - e and print the closing parenthesis of eq. (107) before the rate.
+    """
+
+    name = "marhefka-orin"
+    source = Source("Marhefka & Orin 1999; Autiero et al. 2022", "eq. (107)", "10.1109/3468.798060; 10.3390/machines10110966")
+    inputs = inputs_with(FROM_ZERO)
+    validity = HerbertMcWhannell.validity
+
+    @staticmethod
+    def damping_factor(restitution: Any) -> Any:
+        return 1.5 * (1.0 - restitution * restitution) / (1.0 + restitution * restitution * restitution)
+
+
+class MarhefkaOrinApproximate(Hysteresis):
+    """Marhefka and Orin without the powers of alpha v = 1 - e: a = 1.5 (1 - e^2)/(3 e - 1).
+
+    Singular at e = 1/3 and negative below: refused. Delivers .3796 for an asked .5 and .8994 for .9. The contact ends at d = 0.
+    Autiero et al. 2022 print the closing parenthesis of eq. (108) before the rate.
+    """
+
+    name = "marhefka-orin-approximate"
+    source = Source("Marhefka & Orin 1999; Autiero et al. 2022", "eq. (108)", "10.1109/3468.798060; 10.3390/machines10110966")
+    inputs = inputs_with(replace(RESTITUTION, above=1.0 / 3.0))
+    validity = "restitution above .7; impacts whose speed is near the one in the damping term"
+
+    @staticmethod
+    def damping_factor(restitution: Any) -> Any:
+        return 1.5 * (1.0 - restitution * restitution) / (3.0 * restitution - 1.0)
+
+
+class HuntCrossleyAlpha(Hysteresis):
+    """Hunt and Crossley with their constant alpha: F = K d^1.5 (1 + 1.5 alpha rate), no impact speed.
+
+    The restitution falls with the speed v of the impact, 1 - e near alpha v: the factor is a = 1.5 alpha v. alpha is 0.08 to 0.32 s/m for
+    steel, bronze and ivory. The contact ends at d = 0.
+    """
+
+    name = "hunt-crossley-alpha"
+    source = Source("Hunt & Crossley 1975; Autiero et al. 2022", "eqs. (22), (153)", "10.1115/1.3423596; 10.3390/machines10110966")
+    inputs = (positive("alpha", "s/m", "slope of the restitution over the impact speed"), STIFFNESS, SEPARATION)
+    validity = "alpha v far below 1, v the speed of an impact"
+
+    @classmethod
+    def variant(cls, inputs: SimpleNamespace) -> type[ContactLaw]:
+        """The law itself."""
+        return cls
+
+    @classmethod
+    def coefficients_of(cls, pair: Any, inputs: SimpleNamespace) -> tuple[Any, ...]:
+        stiffness = pair.hertz_stiffness if inputs.stiffness is None else inputs.stiffness
+        return stiffness, 1.5 * inputs.alpha, 0.0 if inputs.separation == "clamped" else -math.inf
+
+
 class WangLiuHysteretic(ContactLaw):
     """The elastoplastic dashpot of Wang, Liu and Liu: F = K_p d (1 + a rate/v0) above d_y, Flores et al. below.
 
     a = 1.5 (1 - e)/e, K_p = (F_p - F_y)/(d_p - d_y) of Ma-Liu. The switch is on the overlap, without offset: the force jumps at
-    d_y (from 1.98 to 8.88 N for the steel chain), so the law is of first order in time. The contact ends at d = 0.
+    d_y (from 1.98 to 8.88 N for the steel chain), so the law is of first order in time. The contact ends at d = 0. The delivered
+    restitution depends on the factors alone: with the exact one on both sides of d_y (damping = "identified") it is the asked one.
     """
 
     name = "wang-liu-hysteretic"
     source = Source("Wang, Liu & Liu 2022", "eq. (18) and sec. 5.2", "10.1016/j.ijmecsci.2022.107214")
-    inputs = (RESTITUTION, PSI, XI, replace(IMPACT_SPEED, choices=("striker",)), SEPARATION)
+    inputs = (RESTITUTION, DAMPING, PSI, XI, replace(IMPACT_SPEED, choices=("striker",)), SEPARATION)
     coefficients = (
         Quantity("yield_overlap", "m", "d_y, where the law switches"),
         Quantity("stiffness", "N/m^1.5", "K of Hertz, below d_y"),
@@ -188,13 +590,14 @@ class WangLiuHysteretic(ContactLaw):
 
     @staticmethod
     def coefficients_of(pair: Any, inputs: SimpleNamespace) -> tuple[Any, ...]:
-        e, v0 = inputs.restitution, inputs.impact_speed
+        e, v0 = checked(RESTITUTION, inputs.restitution), inputs.impact_speed
+        published = inputs.damping == "published"
         return (
             ma_liu_points(pair, inputs.psi, inputs.xi)[0],
             pair.hertz_stiffness,
-            Flores.damping_factor(e) / v0,
+            (Flores.damping_factor(e) if published else exact_damping_factor(e)) / v0,
             linearised_plastic_stiffness(pair, inputs.psi, inputs.xi),
-            1.5 * (1.0 - e) / e / v0,
+            (hu_guo_factor(e) if published else exact_damping_factor(e)) / v0,
             0.0 if inputs.separation == "clamped" else -math.inf,
         )
 

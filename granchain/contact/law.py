@@ -10,7 +10,7 @@ Sign: positive overlap is contact, positive rate is approach, positive force is 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any, ClassVar, cast
@@ -142,8 +142,32 @@ def positive(name: str, unit: str, meaning: str = "", **more: Any) -> Quantity:
     return Quantity(name, unit, meaning, above=0.0, **more)
 
 
+def checked(quantity: Quantity, values: Any) -> Any:
+    """A number, or an array of them, as it came.
+
+    Raises
+    ------
+    LawError
+        Where one is out of the quantity's range.
+    """
+    # the ranges are intervals: the ends of an array stand for it
+    for value in (float(np.min(values)), float(np.max(values))):
+        problem = quantity.problem(value)
+        if problem:
+            raise LawError(f"{quantity.name}: {problem}")
+    return values
+
+
 # Inputs that many laws share, under one name each.
 RESTITUTION = Quantity("restitution", "1", "asked coefficient of restitution", above=0.0, high=1.0)
+DAMPING = Quantity(
+    "damping",
+    "",
+    "damping as its source has it, or identified so that an impact delivers the asked restitution",
+    default="published",
+    choices=("published", "identified"),
+    kind="word",
+)
 AS_PRINTED = Quantity("as_printed", "", "the law as its source prints it, without the energy guard", default=False, kind="switch")
 SEPARATION = Quantity(
     "separation",
@@ -197,6 +221,8 @@ class ContactLaw:
     coefficients: ClassVar[tuple[Quantity, ...]] = ()
     history: ClassVar[tuple[Quantity, ...]] = ()
     uses_rate: ClassVar[bool] = False
+    # Whether an opening contact loses its history, and with it what the ledger has to keep.
+    forgets: ClassVar[bool] = False
     # Order in time of the scheme under this law; 1 where the force jumps.
     order: ClassVar[int] = 2
     validity: ClassVar[str] = ""
@@ -466,22 +492,39 @@ class Elastoplastic(ContactLaw):
         forget = getattr(inputs, "dents", "keep") == "forget"
         if (guarded, forget) not in cls._variants:
             suffix = ("" if guarded else "AsPrinted") + ("Forgetful" if forget else "")
-            made = cast(type[Elastoplastic], type(cls.__name__ + suffix, (cls,), {"__doc__": cls.__doc__, "guarded": guarded}))
+            made = cast(
+                type[Elastoplastic], type(cls.__name__ + suffix, (cls,), {"__doc__": cls.__doc__, "guarded": guarded, "forgets": forget})
+            )
             _derive(made, guarded, forget)
             cls._variants[(guarded, forget)] = made
         return cls._variants[(guarded, forget)]
 
 
-def three_halves(x: float) -> float:
-    """x^1.5, with one square root."""
-    return x * math.sqrt(x)
+_DERIVED: dict[tuple, tuple[Callable, ...]] = {}
 
 
 def _derive(cls: type[Elastoplastic], guarded: bool, forget: bool) -> None:
-    """Give a law its history, force, update and energy; plain closures, so that the engine can compile and hash them."""
-    elastic_limit, elastic_stiffness = cls.elastic_limit, cls.elastic_stiffness
-    loading, loading_work, residual, exponent = cls.loading, cls.loading_work, cls.residual, cls.exponent
-    varying = cls.varying_exponent
+    """Give a law its history, force, update and energy; laws that declare the same functions share them, and so one kernel."""
+    declared = (
+        cls.elastic_limit, cls.elastic_stiffness, cls.loading, cls.loading_work, cls.residual, cls.exponent, cls.varying_exponent,
+        guarded, forget,
+    )  # fmt: skip
+    if declared not in _DERIVED:
+        _DERIVED[declared] = _derived(*declared)
+    for function in _DERIVED[declared]:
+        setattr(cls, function.__name__, staticmethod(function))
+
+
+def _derived(
+    elastic_limit: Callable, elastic_stiffness: Callable, loading: Callable, loading_work: Callable, residual: Callable, exponent: Callable,
+    varying: bool, guarded: bool, forget: bool,
+) -> tuple[Callable, ...]:  # fmt: skip
+    """History, force, update and energy of a loading curve: plain closures, so that the engine can compile and hash them."""
+
+    def fresh_limit(c: tuple) -> float:
+        # a law may yield from the first touch; an open contact has nothing to update
+        limit = elastic_limit(c)
+        return limit if limit > OPEN else OPEN
 
     def loss(s: float, c: tuple) -> float:
         force = loading(s, c)
@@ -514,7 +557,7 @@ def _derive(cls: type[Elastoplastic], guarded: bool, forget: bool) -> None:
     if varying:
 
         def history_of(c: tuple) -> tuple:
-            return (elastic_limit(c), 0.0, elastic_stiffness(c), 1.5)
+            return (fresh_limit(c), 0.0, elastic_stiffness(c), 1.5)
 
         def force(overlap: float, rate: float, c: tuple, h: tuple) -> float:
             x = overlap - h[1]
@@ -529,7 +572,7 @@ def _derive(cls: type[Elastoplastic], guarded: bool, forget: bool) -> None:
     else:
 
         def history_of(c: tuple) -> tuple:
-            return (elastic_limit(c), 0.0, elastic_stiffness(c))
+            return (fresh_limit(c), 0.0, elastic_stiffness(c))
 
         def force(overlap: float, rate: float, c: tuple, h: tuple) -> float:
             x = overlap - h[1]
@@ -561,13 +604,7 @@ def _derive(cls: type[Elastoplastic], guarded: bool, forget: bool) -> None:
         def update(event: tuple, c: tuple, h: tuple) -> tuple:
             return renewed(event[0], c)
 
-    for function in (loss, history_of, force, needs_update, update, energy, plastic):
-        setattr(cls, function.__name__, staticmethod(function))
-
-
-def each(quantities: tuple[Quantity, ...]) -> Iterator[str]:
-    """Names of quantities, in order."""
-    return (quantity.name for quantity in quantities)
+    return loss, history_of, force, needs_update, update, energy, plastic
 
 
 def columns(values: tuple[Any, ...], n_contacts: int) -> np.ndarray:

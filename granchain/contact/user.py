@@ -58,7 +58,7 @@ def load_law_module(path: str | os.PathLike[str]) -> dict[str, type[ContactLaw]]
             sys.modules[name] = held
         if not isinstance(error, (Exception, SystemExit)):
             raise
-        raise LawError(f"law file {shown}: {blame(error, file)}") from error
+        raise LawError(f"law file {shown}: {blame(error, file)}; mend it there") from error
     found = {law: made for law, made in registered().items() if before.get(law) is not made}
     if not found:
         raise LawError(f"law file {shown}: no contact law in it; define a class based on granchain.ContactLaw and set its name")
@@ -67,12 +67,22 @@ def load_law_module(path: str | os.PathLike[str]) -> dict[str, type[ContactLaw]]
 
 def blame(error: BaseException, file: str | os.PathLike[str]) -> str:
     """What went wrong in a user's file: the line, where it is known, and the sentence of the error."""
-    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == os.fspath(file)]
-    where = f"line {lines[-1]}: " if lines else ""
-    if isinstance(error, LawError):
-        return f"{where}{error}"
-    told = str(error).strip()
-    return f"{where}{type(error).__name__}{': ' + told if told else ''}; mend it there"
+    frames = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == os.fspath(file)]
+    line, told = (frames[-1] if frames else None), str(error).strip()
+    if type(error).__module__.startswith("numba"):
+        line, told = _compilers(told, os.fspath(file))
+    elif not isinstance(error, LawError):
+        told = f"{type(error).__name__}{': ' + told if told else ''}"
+    return (f"line {line}: " if line else "") + told
+
+
+def _compilers(told: str, file: str) -> tuple[int | None, str]:
+    """Line and reason out of the pages that Numba writes on code that it cannot compile: the innermost of its reasons is the user's."""
+    place = re.search(re.escape(file) + r" \(([0-9]+)\)", told)
+    reasons = told[: place.start()] if place else told
+    reason = reasons.rpartition("Failed in nopython mode pipeline")[2].partition("\n")[2] or reasons
+    first = next((text.strip() for text in reason.splitlines() if text.strip()), "no reason given")
+    return (int(place[1]) if place else None), f"Numba cannot compile it: {first}"
 
 
 def file_of(law: type[ContactLaw]) -> str | None:

@@ -24,6 +24,9 @@ PLAIN_KINDS = 64
 # Points per decade of overlap at which the guard looks for a falling loss: the narrowest window of a published law (Jackson-Green, 1.9
 # to 1.922 critical overlaps) spans log10(1.922/1.9) = 0.005 decades, five points.
 GUARD_POINTS = 1000
+# Smallest overlap, in parts of the largest, at which it looks: a law may yield from the first touch. A pressure at yield of 1e-6 of the
+# modulus and more gives an overlap above it: d_y/R = pi^2 (p_y/(2 E))^2.
+GUARD_REACH = 1e-12
 
 
 def over_kinds(
@@ -132,7 +135,7 @@ def _guard_scan(law: type[Elastoplastic]) -> Callable:
         for k in range(c.shape[1]):
             ck = gather(c, k)
             limit = limits[0, k]
-            s0 = elastic_limit(ck)
+            s0 = max(elastic_limit(ck), GUARD_REACH * limit)
             if not s0 < limit:
                 continue
             points = int(GUARD_POINTS * math.log10(limit / s0)) + 2
@@ -142,8 +145,6 @@ def _guard_scan(law: type[Elastoplastic]) -> Callable:
             for _ in range(points):
                 s = here * ratio
                 lost = loss(s, ck)
-                # rounding of a difference of two energies near U
-                noise = 1e-14 * loading_work(s, ck)
                 if inside:
                     if lost >= best:
                         low, high = here, s
@@ -159,8 +160,9 @@ def _guard_scan(law: type[Elastoplastic]) -> Callable:
                         if found <= GUARD_WINDOWS:
                             out[3 * found - 2, k] = high
                         best = max(best, lost)
-                elif lost < best - noise:
-                    # the largest loss lies between the point before the last and here: golden section
+                # beyond the rounding of a difference of two energies near U
+                elif lost < best and lost < best - 1e-14 * loading_work(s, ck):
+                    # the largest loss lies between the point before the last and this one: golden section
                     low, high = before, s
                     golden = 0.5 * (math.sqrt(5.0) - 1.0)
                     for _ in range(80):
@@ -169,6 +171,17 @@ def _guard_scan(law: type[Elastoplastic]) -> Callable:
                             high = two
                         else:
                             low = one
+                    if loss(low, ck) < best:
+                        # the loss jumps: the last place between the last point and this one where it has not fallen yet
+                        low, high = here, s
+                        while high - low > 1e-15 * high:
+                            middle = 0.5 * (low + high)
+                            if middle <= low or middle >= high:
+                                break
+                            if loss(middle, ck) < best:
+                                high = middle
+                            else:
+                                low = middle
                     best = max(best, loss(low, ck))
                     inside = True
                     found += 1

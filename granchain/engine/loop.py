@@ -147,7 +147,7 @@ def _loop_of(functions: tuple[Callable, ...], law: type[ContactLaw], features: F
 def _make(law: type[ContactLaw], features: Features) -> Callable:
     LEDGER, DRIVEN = features.ledger, features.driven
     made = sweeps_of(law, features)
-    march, step_forces, record, raise_peaks = made.march, made.step_forces, made.record, made.raise_peaks
+    march, record, raise_peaks = made.march, made.record, made.raise_peaks
     kick, drift, dissipate, account, inspect = made.kick, made.drift, made.dissipate, made.account, made.inspect
     # Everything that the loop reaches, so that an edited law, sweep or constant compiles anew.
     KEY = "-".join(
@@ -178,7 +178,7 @@ def _make(law: type[ContactLaw], features: Features) -> Callable:
             snapshot_next = snapshot_at[snapshot] if snapshot < n_snapshots else NEVER
             energy_next = energy_at[entry] if entry < n_energies else NEVER
             # a whole step is one at which more is asked than forces, kick and drift; up to the next one the chain marches
-            whole_at = step if DRIVEN or LEDGER or step == 0 else min(snapshot_next, energy_next, n_steps)
+            whole_at = step if DRIVEN or step == 0 else min(snapshot_next, energy_next, n_steps)
             if DRIVEN:
                 follow(bodies, counts, numbers, left_knots, left_spline, right_knots, right_spline)
             while front < last_contact and u[front] - u[front + 1] + start[front] > OPEN:
@@ -186,28 +186,25 @@ def _make(law: type[ContactLaw], features: Features) -> Callable:
             if step == sample_at:
                 for s in range(recorded.size):
                     contact_overlap[sample, s] = u[recorded[s]] - u[recorded[s] + 1] + start[recorded[s]]
+            ordinary = 1
             if step < whole_at:
                 ordinary = min(whole_at, stop, step + LANES, sample_at + 1) - step
                 if step < sample_at and recorded.size > 0:
                     ordinary = min(ordinary, sample_at - step)
-                # a wave's front moves by one contact a step at most
-                contacts = min((front + ordinary + LANES) // LANES * LANES, start.size)
-                done, changed = march(
-                    u, v, a, dt, dt_over_m, inverse_mass, loads, table, c, h, kicked_at, kicked, contacts, ordinary
-                )  # fmt: skip
-                step += done
-                counts[STEP] = step
-                if changed == 0:
-                    if step == sample_at + 1:
-                        record(row, sensor_left, sensor_right, sensor_force, recorded, contact_force, sample)
-                        counts[SAMPLE] = sample + 1
-                    continue
-            else:
-                contacts = min((front // LANES + 1) * LANES, start.size)
-                changed = step_forces(u, v, a, dt, step, table, c, h, kicked_at, kicked, contacts)
-            if step == sample_at:
+            # a wave's front moves by one contact a step at most
+            contacts = min((front + ordinary + LANES) // LANES * LANES, start.size)
+            done, changed = march(
+                u, v, a, dt, dt_over_m, inverse_mass, loads, table, c, h, kicked_at, kicked, counts, contacts, ordinary, step == whole_at
+            )  # fmt: skip
+            step += done
+            counts[STEP] = step
+            complete = done == ordinary
+            if step == sample_at + complete:
                 record(row, sensor_left, sensor_right, sensor_force, recorded, contact_force, sample)
                 counts[SAMPLE] = sample + 1
+            if complete:
+                continue
+            # of this step the forces are done
             raise_peaks(row, peak, contacts)
             for e in range(changed):
                 row[kicked_at[e]] = kicked[e]

@@ -88,24 +88,69 @@ def fingerprint(function: Callable) -> str:
     return digest.hexdigest()
 
 
-def jitable(function: Callable) -> Callable:
-    """Let Numba compile a plain function, and all it reaches, where a compiled one calls it."""
+def jitable(function: Callable, *, hot: bool = False) -> Callable:
+    """Let Numba compile a plain function, and all it reaches, where a compiled one calls it.
+
+    Parameters
+    ----------
+    function : callable
+        A plain function.
+    hot : bool
+        Put its code where it is called: for what runs once per contact and step. Everything else compiles faster as a call.
+    """
+    options = {**OPTIONS, "forceinline": True} if hot else OPTIONS
     for member in walk(function):
         if member not in _jitable:
             _jitable.add(member)
-            register_jitable(forceinline=True, **OPTIONS)(member)
+            register_jitable(**options)(member)
     return function
 
 
+# One function for each small count: a recursion alone would be one compiled function per quantity, and compiling is what a first run waits for.
+def _gather_one(row: int) -> Callable:
+    def gather(table, k):  # type: ignore[no-untyped-def]
+        return (table[row, k],)
+
+    return gather
+
+
+def _gather_two(row: int) -> Callable:
+    def gather(table, k):  # type: ignore[no-untyped-def]
+        return (table[row, k], table[row + 1, k])
+
+    return gather
+
+
+def _gather_three(row: int) -> Callable:
+    def gather(table, k):  # type: ignore[no-untyped-def]
+        return (table[row, k], table[row + 1, k], table[row + 2, k])
+
+    return gather
+
+
+def _gather_six(row: int) -> Callable:
+    def gather(table, k):  # type: ignore[no-untyped-def]
+        return (table[row, k], table[row + 1, k], table[row + 2, k], table[row + 3, k], table[row + 4, k], table[row + 5, k])
+
+    return gather
+
+
+_GATHERERS = ((6, _gather_six), (3, _gather_three), (2, _gather_two), (1, _gather_one))
+
+
 @cache
-def gatherer(count: int) -> Callable:
-    """Function (table, k) -> tuple of the first `count` rows at column k; a recursion over closures, any count."""
+def gatherer(count: int, first: int = 0) -> Callable:
+    """Function (table, k) -> tuple of the rows first..first + count - 1 at column k; a recursion over closures, any count."""
     if count == 0:
         return _nothing
-    inner, row = gatherer(count - 1), count - 1
+    size, make = next((size, make) for size, make in _GATHERERS if size <= count)
+    head = make(first)
+    if size == count:
+        return head
+    tail = gatherer(count - size, first + size)
 
     def gather(table, k):  # type: ignore[no-untyped-def]
-        return inner(table, k) + (table[row, k],)
+        return head(table, k) + tail(table, k)
 
     return gather
 
@@ -142,7 +187,7 @@ def compiled(function: Callable) -> Callable:
     """
     for value in (cell.cell_contents for cell in function.__closure__ or ()):
         if isinstance(value, types.FunctionType):
-            jitable(value)
+            jitable(value, hot=True)
     try:
         dispatcher = numba.njit(cache=True, **OPTIONS)(function)
         if not numba.config.DISABLE_JIT:

@@ -37,6 +37,7 @@ from granchain.engine.layout import (
     ROW,
     START,
     STEADY,
+    STEP,
     VISCOUS,
     VISCOUS_WORK,
     WHERE,
@@ -44,7 +45,7 @@ from granchain.engine.layout import (
     U,
     V,
 )
-from granchain.engine.specialise import gatherer, scatterer
+from granchain.engine.specialise import gatherer, jitable, scatterer
 from granchain.status import Status
 
 RUNNING = int(Status.RUNNING)
@@ -70,6 +71,8 @@ class Features:
         Viscous and clamp work are summed.
     loaded, driven : bool
         Constant forces act on the bodies; an end is driven.
+    forgets : bool
+        An opening contact loses its history.
     weight, lowest : int
         Position of `onset_weight` in the history and of `lowest_force` in the coefficients, or -1.
     n_coefficients, n_history : int
@@ -81,6 +84,7 @@ class Features:
     ledger: bool
     loaded: bool
     driven: bool
+    forgets: bool
     weight: int
     lowest: int
     n_coefficients: int
@@ -101,6 +105,7 @@ def features_of(law: type[ContactLaw], ledger: bool, loaded: bool, driven: bool)
         ledger=ledger and law.uses_rate,
         loaded=loaded or driven,
         driven=driven,
+        forgets=law.forgets,
         weight=names.index("onset_weight") if "onset_weight" in names else -1,
         lowest=law.index_of("lowest_force") if law.uses_rate else -1,
         n_coefficients=len(law.coefficients),
@@ -113,7 +118,7 @@ def unclamped(count: int, lowest: int) -> Callable:
     gather = gatherer(count)
     if lowest < 0:
         return gather
-    before, after = gatherer(lowest), _from(lowest + 1, count)
+    before, after = gatherer(lowest), gatherer(count - lowest - 1, lowest + 1)
 
     def gather_unclamped(table, k):  # type: ignore[no-untyped-def]
         return before(table, k) + (-math.inf,) + after(table, k)
@@ -121,25 +126,12 @@ def unclamped(count: int, lowest: int) -> Callable:
     return gather_unclamped
 
 
-def _from(first: int, count: int) -> Callable:
-    """Function (table, k) -> tuple of the rows first..count-1 at column k."""
-    if first >= count:
-        return gatherer(0)
-    inner = _from(first, count - 1)
-    row = count - 1
-
-    def gather(table, k):  # type: ignore[no-untyped-def]
-        return inner(table, k) + (table[row, k],)
-
-    return gather
-
-
 def sweeps_of(law: type[ContactLaw], features: Features) -> SimpleNamespace:
     """The sweeps for a law, as plain functions that call its functions."""
     force, needs_update, update = law.force, law.needs_update, law.update
     energy, plastic, largest_overlap = law.energy, law.plastic, law.largest_overlap
     RATE, HISTORY, LEDGER, LOADED = features.rate, features.history, features.ledger, features.loaded
-    WEIGHT, LOWEST, FUSED = features.weight, features.lowest, features.fused
+    WEIGHT, LOWEST, FUSED, FORGETS = features.weight, features.lowest, features.fused, features.forgets
     coefficients_at = gatherer(features.n_coefficients)
     history_at = gatherer(features.n_history)
     store_history = scatterer(features.n_history)
@@ -215,8 +207,8 @@ def sweeps_of(law: type[ContactLaw], features: Features) -> SimpleNamespace:
                 theta = d / (dt * half) if 0.0 < d < dt * half else 1.0
                 renewed = update((d, r, r - 2.0 * theta * (r - half), theta), ck, hk)
                 store_history(h, k, renewed)
-                gone = plastic(ck, hk) - plastic(ck, renewed)
-                lost[k] += gone if gone > 0.0 and d <= OPEN else 0.0
+                if FORGETS and d <= OPEN:
+                    lost[k] += plastic(ck, hk)
                 row[k] = force(d, r, ck, renewed)
                 if LEDGER:
                     elastic[k] = force(d, 0.0, ck, renewed)
@@ -277,19 +269,25 @@ def sweeps_of(law: type[ContactLaw], features: Features) -> SimpleNamespace:
             return repair(u, v, a, dt, half_dt, table, c, h, kicked_at, kicked, contacts, events)
         return 0
 
-    def march(u, v, a, dt, dt_over_m, inverse_mass, loads, table, c, h, kicked_at, kicked, contacts, steps):  # type: ignore[no-untyped-def]
-        """Ordinary steps, none of them the first; ends early, before the kick, at one whose kick differs from the recorded force."""
+    def march(u, v, a, dt, dt_over_m, inverse_mass, loads, table, c, h, kicked_at, kicked, counts, contacts, steps, whole):  # type: ignore[no-untyped-def]
+        """Steps; how many were done, and how many kicks of the next one differ from the recorded force.
+
+        Of a whole step, and of one whose kick differs, only the forces are done: the rest is the caller's.
+        """
         start, row, peak, reach = table[START], table[ROW], table[PEAK], table[REACH]
         for done in range(steps):
-            if not FUSED:
-                changed = step_forces(u, v, a, dt, 1, table, c, h, kicked_at, kicked, contacts)
-                if changed > 0:
+            if FUSED and not whole:
+                if RATE:
+                    sweep_rate(u, v, a, start, dt, inverse_mass, c, h, row, peak, reach, contacts)
+                else:
+                    sweep(u, v, start, dt, dt_over_m, c, h, row, peak, reach, contacts)
+            else:
+                changed = step_forces(u, v, a, dt, counts[STEP] + done, table, c, h, kicked_at, kicked, contacts)
+                if whole or changed > 0:
                     return done, changed
                 kick_drift(u, v, a, dt, dt_over_m, inverse_mass, loads, row, peak, contacts)
-            elif RATE:
-                sweep_rate(u, v, a, start, dt, inverse_mass, c, h, row, peak, reach, contacts)
-            else:
-                sweep(u, v, start, dt, dt_over_m, c, h, row, peak, reach, contacts)
+                if LEDGER:
+                    dissipate(v, a, dt, 1.0, 0.5 * dt, table, counts, contacts)
         return steps, 0
 
     def record(row, sensor_left, sensor_right, sensor_force, recorded, contact_force, sample):  # type: ignore[no-untyped-def]
@@ -389,7 +387,12 @@ def sweeps_of(law: type[ContactLaw], features: Features) -> SimpleNamespace:
         numbers[ALLOWED_STEP] = min(allowed, numbers[ALLOWED_STEP])
         return status
 
+    # what runs once per contact and step goes where it is called; the repair of the few events does not
+    for function in (force, needs_update, coefficients_at, history_at, unclamped_at):
+        jitable(function, hot=True)
+    jitable(repair)
+    jitable(march, hot=True)
     return SimpleNamespace(
-        march=march, step_forces=step_forces, record=record, kick=kick, drift=drift, raise_peaks=raise_peaks,
+        march=march, record=record, kick=kick, drift=drift, raise_peaks=raise_peaks,
         dissipate=dissipate, account=account, inspect=inspect,
     )  # fmt: skip

@@ -357,7 +357,7 @@ def _versions() -> str:
 @cache
 def _source_hash() -> str:
     """Hash over the package's own source files: names and contents."""
-    root = Path(__file__).parent
+    root = Path(__file__).parents[1]
     total = hashlib.sha256()
     for name, file in sorted((file.relative_to(root).as_posix(), file) for file in root.rglob("*.py")):
         total.update(f"{name}\n".encode() + hashlib.sha256(file.read_bytes()).digest())

@@ -1,0 +1,362 @@
+"""Peaks, arrivals, speeds, widths and orders of synthetic traces whose answers are known in closed form."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+from synthetic import CREST, PEAK_FORCE, RADIUS, synthetic, wave_speed
+
+from granchain import analysis, theory
+from granchain.errors import CaseError
+from granchain.status import Status
+
+pytestmark = pytest.mark.filterwarnings("error")
+
+
+def parabola(time, height=7.0, at=3.3, curvature=2.0):
+    """A pulse that is a parabola and 0 beside it."""
+    return np.maximum(height - curvature * (time - at) ** 2, 0.0)
+
+
+def gaussian(time, height, at, width):
+    return height * np.exp(-0.5 * ((time - at) / width) ** 2)
+
+
+TIME = np.arange(0.0, 10.0, 0.25)
+
+
+# --- peak -----------------------------------------------------------------------------------------------------------
+
+
+def test_the_peak_of_a_parabola_is_exact():
+    peak = analysis.peak(TIME, parabola(TIME))
+    assert peak.force == pytest.approx(7.0, rel=1e-14)
+    assert peak.time == pytest.approx(3.3, rel=1e-14)
+    assert peak.complete
+
+
+def test_the_peak_of_a_parabola_is_exact_with_uneven_samples():
+    time = np.array([0.0, 2.0, 2.9, 3.15, 3.9, 4.0, 8.0])
+    peak = analysis.peak(time, parabola(time))
+    assert (peak.force, peak.time) == pytest.approx((7.0, 3.3), rel=1e-13)
+
+
+def test_the_peak_scales_with_force_and_time():
+    small = analysis.peak(1e-6 * TIME, 1e-9 * parabola(TIME))
+    assert (small.force, small.time) == pytest.approx((7e-9, 3.3e-6), rel=1e-13)
+
+
+def test_the_parabola_finds_the_peak_of_the_elastic_wave_that_samples_miss():
+    # the wave of the chain of 70 steel beads as its sensors see it: stiffness, mass, contact force of theory.equal_striker at 1.77 m/s
+    wave, speed = theory.solitary_wave(), theory.solitary_speed(4.877510e9, 0.45e-3, peak_force=93.466)
+    time = (np.arange(-200, 201) + 0.5) * 2e-7
+    contacts = [np.maximum(wave.overlap(speed * time + side), 0.0) ** 1.5 for side in (-0.5, 0.5)]
+    force = 0.5 * (contacts[0] + contacts[1]) / wave.bead_force
+    assert 1.0 - force.max() == pytest.approx(1.06e-4, abs=2e-6)
+    assert analysis.peak(time, force).force == pytest.approx(1.0, abs=2e-7)
+
+
+def test_the_peak_of_a_trace_cut_off_at_a_limit_is_the_middle_of_its_flat_top():
+    assert analysis.peak([0.0, 1.0, 2.0, 3.0, 5.0, 6.0], [0.0, 1.0, 4.0, 4.0, 4.0, 0.0]) == (4.0, 3.5, True)
+    # two equal samples are the two sides of a peak between them
+    assert analysis.peak([0.0, 1.0, 2.0, 3.0], [0.0, 4.0, 4.0, 0.0]) == (4.5, 1.5, True)
+
+
+def test_a_trace_that_starts_at_its_peak_has_no_complete_one():
+    assert analysis.peak([0.0, 1.0, 2.0, 3.0], [4.0, 3.0, 1.0, 0.0]) == (4.0, 0.0, False)
+
+
+def test_the_first_of_two_pulses_counts_though_the_second_is_larger():
+    force = gaussian(TIME, 5.0, 3.1, 0.4) + gaussian(TIME, 20.0, 7.0, 0.4)
+    assert analysis.peak(TIME, force).time == pytest.approx(3.1, abs=0.02)
+    assert analysis.peak(TIME, force).force == pytest.approx(5.0, abs=0.1)
+
+
+def test_a_forerunner_below_1_percent_of_the_largest_force_is_no_pulse():
+    force = gaussian(TIME, 0.19, 2.0, 0.3) + gaussian(TIME, 20.0, 7.0, 0.4)
+    assert analysis.peak(TIME, force).time == pytest.approx(7.0, abs=0.02)
+    force = gaussian(TIME, 0.21, 2.0, 0.3) + gaussian(TIME, 20.0, 7.0, 0.4)
+    assert analysis.peak(TIME, force).time == pytest.approx(2.0, abs=0.02)
+
+
+def test_a_dip_to_more_than_half_does_not_end_the_first_pulse():
+    shallow = [0.0, 4.0, 2.01, 5.0, 1.0, 0.0]
+    deep = [0.0, 4.0, 1.99, 5.0, 1.0, 0.0]
+    assert analysis.first_pulse(shallow) == slice(1, 4)
+    assert analysis.first_pulse(deep) == slice(1, 2)
+
+
+@pytest.mark.parametrize("force", [np.zeros(40), -parabola(TIME), np.full(40, math.nan), np.zeros(0)])
+def test_a_trace_without_a_pulse_has_peak_0_and_no_arrival(force):
+    time = TIME[: len(force)]
+    peak = analysis.peak(time, force)
+    assert peak.force == 0.0 and math.isnan(peak.time) and not peak.complete
+    assert math.isnan(analysis.pulse_width(time, force))
+    assert analysis.pulse_impulse(time, force) == 0.0
+    assert analysis.first_pulse(force) == slice(0, 0)
+
+
+def test_a_pulse_that_is_still_rising_at_the_end_is_not_complete():
+    early = parabola(TIME)[TIME < 3.1]
+    peak = analysis.peak(TIME[TIME < 3.1], early)
+    assert (peak.force, peak.time, peak.complete) == (early[-1], 3.0, False)
+    assert math.isnan(analysis.pulse_width(TIME[TIME < 3.1], early))
+
+
+def test_what_comes_after_a_nan_is_left_out():
+    force = parabola(TIME)
+    force[20:] = math.nan
+    force[30] = 1e6
+    assert analysis.peak(TIME, force).force == pytest.approx(7.0, rel=1e-14)
+
+
+def test_a_static_force_is_part_of_the_peak_and_not_of_the_pulse():
+    force = 10.0 + parabola(TIME)
+    assert analysis.first_pulse(force, 10.0) == analysis.first_pulse(parabola(TIME))
+    peak = analysis.peak(TIME, force, 10.0)
+    assert (peak.force, peak.time) == pytest.approx((17.0, 3.3), rel=1e-13)
+    assert analysis.pulse_width(TIME, force, baseline=10.0) == pytest.approx(analysis.pulse_width(TIME, parabola(TIME)), rel=1e-12)
+    assert analysis.pulse_impulse(TIME, force, 10.0) == pytest.approx(analysis.impulse(TIME, parabola(TIME)), rel=1e-12)
+
+
+# --- width, impulse, momentum ---------------------------------------------------------------------------------------
+
+
+def test_the_width_of_a_triangle_is_half_its_base():
+    time = np.linspace(0.0, 8.0, 9)
+    triangle = np.maximum(4.0 - np.abs(time - 4.0), 0.0)
+    assert analysis.pulse_width(time, triangle) == pytest.approx(4.0, rel=1e-14)
+    assert analysis.pulse_width(time, triangle, 0.125) == pytest.approx(7.0, rel=1e-14)
+
+
+def test_the_width_of_a_gaussian_is_2_sqrt_2_ln_2_deviations():
+    time = np.linspace(0.0, 10.0, 2001)
+    width = analysis.pulse_width(time, gaussian(time, 3.0, 5.0, 0.8))
+    assert width == pytest.approx(0.8 * 2.0 * math.sqrt(2.0 * math.log(2.0)), rel=1e-5)
+
+
+def test_a_pulse_whose_start_is_not_in_the_trace_has_no_width():
+    assert math.isnan(analysis.pulse_width([0.0, 1.0, 2.0, 3.0], [3.0, 4.0, 1.0, 0.0]))
+
+
+@pytest.mark.parametrize("level", [0.0, 1.0, math.nan])
+def test_a_width_at_no_level_is_refused(level):
+    with pytest.raises(ValueError, match=r"level: got .*, allowed: between 0 and 1"):
+        analysis.pulse_width(TIME, parabola(TIME), level)
+
+
+def test_the_impulse_of_a_triangle_is_its_area():
+    assert analysis.impulse([0.0, 1.0, 4.0], [0.0, 6.0, 0.0]) == pytest.approx(12.0, rel=1e-15)
+
+
+def test_the_impulse_of_the_first_pulse_leaves_out_the_second():
+    time = np.linspace(0.0, 30.0, 3001)
+    force = gaussian(time, 5.0, 8.0, 0.5) + gaussian(time, 9.0, 20.0, 0.5)
+    # area of a gaussian; what is left out beyond 1 % of the peak, at 3.03 deviations, is 0.12 % of it
+    area = 5.0 * 0.5 * math.sqrt(2.0 * math.pi)
+    assert analysis.pulse_impulse(time, force) == pytest.approx(area * (1.0 - 0.0012), rel=1e-4)
+    assert analysis.impulse(time, force) == pytest.approx(area * (1.0 + 9.0 / 5.0), rel=1e-9)
+
+
+def test_the_impulse_of_the_first_pulse_ends_where_the_force_rises_again():
+    assert analysis.pulse_impulse([0.0, 1.0, 2.0, 3.0, 4.0], [0.0, 8.0, 2.0, 4.0, 0.0]) == pytest.approx(4.0 + 5.0, rel=1e-15)
+
+
+def test_an_unfinished_pulse_has_no_impulse():
+    assert math.isnan(analysis.pulse_impulse([0.0, 1.0, 2.0, 3.0], [0.0, 8.0, 6.0, 5.0]))
+
+
+def test_the_momentum_is_summed_over_bodies_at_every_instant():
+    momentum = analysis.momentum([1.0, 2.0, 4.0], [[1.0, 0.0, 0.0], [0.5, -1.0, 2.0]])
+    assert momentum.tolist() == [1.0, 6.5]
+
+
+# --- positions and speed --------------------------------------------------------------------------------------------
+
+
+def test_the_positions_are_those_of_touching_spheres_with_their_gaps():
+    assert analysis.positions([1.0, 1.0, 1.0]).tolist() == [0.0, 2.0, 4.0]
+    assert analysis.positions([1.0, 2.0, 4.0], [0.5, 0.25]).tolist() == [0.0, 3.5, 9.75]
+
+
+def test_the_wave_speed_of_a_steady_wave_is_exact_and_has_a_sign():
+    position = np.array([0.0, 0.3, 0.4, 0.9])
+    assert analysis.wave_speed(position, 1e-3 + position / 734.0) == pytest.approx(734.0, rel=1e-12)
+    assert analysis.wave_speed(position, 1e-3 - position / 734.0) == pytest.approx(-734.0, rel=1e-12)
+
+
+def test_the_wave_speed_is_the_inverse_slope_of_arrival_against_position():
+    # least squares of t against x; of x against t it would be 11/15
+    assert analysis.wave_speed([0.0, 1.0, 2.0], [0.0, 3.0, 4.0]) == pytest.approx(0.5, rel=1e-14)
+
+
+def test_a_sensor_without_arrival_does_not_change_the_wave_speed():
+    assert analysis.wave_speed([0.0, 1.0, 5.0], [0.0, 0.5, math.nan]) == pytest.approx(2.0, rel=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("position", "arrival"),
+    [([], []), ([1.0], [1.0]), ([0.0, 1.0], [2.0, math.nan]), ([1.0, 1.0], [1.0, 2.0]), ([0.0, 1.0], [3.0, 3.0])],
+)
+def test_too_few_arrivals_have_no_speed(position, arrival):
+    assert math.isnan(analysis.wave_speed(position, arrival))
+
+
+def test_the_speeds_between_sensors_show_a_wave_that_slows_down():
+    speeds = analysis.speeds_between([0.0, 1.0, 2.0, 3.0, 4.0], [0.0, 0.5, 1.5, math.nan, 9.0])
+    assert speeds[:2].tolist() == [2.0, 1.0]
+    assert np.isnan(speeds[2:]).all()
+
+
+# --- order ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("order", [1.0, 1.5, 2.0, 4.0])
+def test_the_observed_order_of_a_power_is_its_exponent(order):
+    steps = np.array([10.0, 5.0, 2.0, 1.0, 0.5]) * 1e-8
+    assert analysis.observed_order(steps, -3.0 * steps**order) == pytest.approx(order, rel=1e-12)
+
+
+def test_the_observed_order_is_the_least_squares_slope():
+    # ln e = 1, 3, 4 at ln h = 0, 1, 2: slope 3/2
+    assert analysis.observed_order(np.exp([0.0, 1.0, 2.0]), np.exp([1.0, 3.0, 4.0])) == pytest.approx(1.5, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("steps", "errors"),
+    [([1.0], [1.0]), ([1.0, 1.0], [1.0, 2.0]), ([1.0, 2.0], [1.0]), ([1.0, 2.0], [0.0, 1.0]), ([1.0, -2.0], [1.0, 1.0])],
+)
+def test_errors_without_an_order_are_refused(steps, errors):
+    with pytest.raises(ValueError, match=r"observed_order: "):
+        analysis.observed_order(steps, errors)
+
+
+def test_three_values_give_the_order_and_richardson_the_limit():
+    def value(step):
+        return 9.0 + 0.4 * step**2
+
+    assert analysis.order_of_three(value(0.4), value(0.2), value(0.1)) == pytest.approx(2.0, rel=1e-10)
+    assert analysis.order_of_three(value(0.9), value(0.3), value(0.1), ratio=3.0) == pytest.approx(2.0, rel=1e-10)
+    found = analysis.richardson(value(0.2), value(0.1))
+    assert found.value == pytest.approx(9.0, rel=1e-14)
+    assert found.error == pytest.approx(value(0.1) - 9.0, rel=1e-10)
+    third = analysis.richardson(5.0 + 0.3**3, 5.0 + 0.1**3, ratio=3.0, order=3.0)
+    assert third.value == pytest.approx(5.0, rel=1e-14)
+
+
+def test_equal_values_have_no_order():
+    assert math.isnan(analysis.order_of_three(1.0, 1.0, 1.0))
+    assert math.isnan(analysis.order_of_three(2.0, 1.0, 1.0))
+
+
+# --- summary --------------------------------------------------------------------------------------------------------
+
+
+def test_the_summary_finds_the_synthetic_wave():
+    summary = analysis.summary(synthetic(sensors=(3, 8, 13)))
+    assert [pulse.bead for pulse in summary.sensors] == [3, 8, 13]
+    for pulse in summary.sensors:
+        assert pulse.position == pytest.approx((pulse.bead - 1) * 2.0 * RADIUS, rel=1e-12)
+        assert pulse.peak == pytest.approx(PEAK_FORCE * theory.solitary_wave().bead_force, rel=1e-5)
+        assert pulse.arrival == pytest.approx((pulse.bead - CREST) / wave_speed(), rel=1e-6)
+        assert pulse.complete
+    assert summary.wave_speed == pytest.approx(wave_speed() * 2.0 * RADIUS, rel=1e-6)
+    assert (summary.title, summary.law, summary.status, summary.time_step) == ("synthetic wave", "hertz", "complete", 4e-8)
+    assert summary.end == pytest.approx(150e-6, rel=1e-9)
+
+
+def test_the_gaps_of_the_case_are_part_of_the_positions():
+    summary = analysis.summary(synthetic(gap=1e-3))
+    assert summary.sensors[1].position == pytest.approx(7 * (2.0 * RADIUS + 1e-3), rel=1e-12)
+    assert summary.wave_speed == pytest.approx(wave_speed() * (2.0 * RADIUS + 1e-3), rel=1e-6)
+
+
+def test_the_energy_balance_is_the_end_of_the_ledger():
+    energy = analysis.summary(synthetic()).energy
+    # of tests/synthetic.py: 1e-3 J at the start; plastic 2e-4, of which a quarter more recoverable, viscous 1e-4
+    assert energy.put_in == pytest.approx(1e-3, rel=1e-12)
+    assert (energy.kinetic, energy.recoverable, energy.plastic) == pytest.approx((8e-4, 5e-5, 2e-4), rel=1e-12)
+    assert (energy.viscous, energy.clamp, energy.external) == pytest.approx((1e-4, 0.0, 0.0), rel=1e-12)
+    assert energy.largest_residual == pytest.approx(1e-6 * math.sin(1.0), rel=1e-9)
+    parts = "kinetic 80 %; recoverable 5 %; plastic 20 %; viscous 10 %"
+    assert energy.line == f"energy: 0.001 J put in; at the end {parts}; largest ledger residual 8.4e-07 of it"
+
+
+def test_work_from_outside_is_put_in_and_stored_energy_is_not():
+    work = np.linspace(0.0, -4e-3, 51)
+    change = {"energy_external": work, "energy_recoverable": 2e-3 + 0.0 * work}
+    energy = analysis.summary(synthetic(change=change)).energy
+    assert energy.put_in == pytest.approx(5e-3, rel=1e-12)
+    assert "recoverable, change" not in energy.line and energy.recoverable_at_start == 2e-3
+
+
+def test_a_ledger_in_which_nothing_moves_says_so():
+    nothing = {f"energy_{name}": np.zeros(51) for name in analysis.LEDGER}
+    energy = analysis.summary(synthetic(change=nothing)).energy
+    assert energy.line == "energy: none was put in"
+    assert math.isnan(energy.largest_residual)
+
+
+def test_what_is_not_known_is_none_in_json():
+    dead = synthetic(change={"sensor_force": np.zeros((750, 3))})
+    read = json.loads(json.dumps(analysis.summary(dead).as_dict(), allow_nan=False))
+    assert read["wave_speed"] is None
+    assert read["sensors"][0] == {
+        "bead": 3,
+        "position": pytest.approx(4.0 * RADIUS, rel=1e-12),
+        "peak": 0.0,
+        "arrival": None,
+        "width": None,
+        "impulse": 0.0,
+        "complete": False,
+    }
+    assert read["energy"]["plastic"] == pytest.approx(2e-4, rel=1e-12)
+
+
+def test_a_sensor_that_the_wave_has_not_passed_is_left_out_of_the_speed():
+    # the crest is at bead 14.3 at the end
+    summary = analysis.summary(synthetic(sensors=(3, 8, 15), end=115e-6))
+    assert [pulse.complete for pulse in summary.sensors] == [True, True, False]
+    assert summary.wave_speed == pytest.approx(wave_speed() * 2.0 * RADIUS, rel=1e-6)
+
+
+def test_a_result_without_sensors_and_ledger_has_a_summary():
+    bare = ("time", "sensor_bead", "sensor_force", "sensor_contact", "contact_force", "contact_overlap")
+    ledger = ("energy_time", *(f"energy_{name}" for name in analysis.LEDGER))
+    summary = analysis.summary(synthetic(without=(*bare, *ledger)))
+    assert summary.sensors == () and summary.energy is None and math.isnan(summary.wave_speed)
+    assert summary.end == pytest.approx(148e-6, rel=1e-9)
+    assert math.isnan(analysis.summary(synthetic(without=(*bare, *ledger, "snapshot_time", "displacement", "velocity"))).end)
+
+
+def test_a_static_force_at_the_start_is_the_baseline_of_a_sensor():
+    plain = synthetic()
+    loaded = synthetic(change={"sensor_force": plain.sensor_force + 50.0})
+    for pulse, other in zip(analysis.summary(loaded).sensors, analysis.summary(plain).sensors, strict=True):
+        assert pulse.peak == pytest.approx(other.peak + 50.0, rel=1e-12)
+        assert (pulse.arrival, pulse.width) == pytest.approx((other.arrival, other.width), rel=1e-9)
+
+
+def test_a_failed_run_with_nan_has_a_summary_up_to_the_nan():
+    force = synthetic().sensor_force.copy()
+    force[600:] = math.nan
+    residual = np.full(51, math.nan)
+    summary = analysis.summary(synthetic(change={"sensor_force": force, "energy_residual": residual}, status=Status.NOT_FINITE))
+    assert summary.sensors[0].peak == pytest.approx(PEAK_FORCE * theory.solitary_wave().bead_force, rel=1e-5)
+    assert summary.as_dict()["energy"]["largest_residual"] is None
+
+
+def test_a_file_whose_case_cannot_be_read_has_peaks_and_no_positions():
+    result = synthetic()
+
+    class Unread:
+        title = "synthetic wave"
+
+        def bodies(self):
+            raise CaseError("contact.law: not installed")
+
+    result._case = Unread()
+    summary = analysis.summary(result)
+    assert summary.sensors[0].peak > 50.0
+    assert math.isnan(summary.sensors[0].position) and math.isnan(summary.wave_speed)

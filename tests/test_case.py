@@ -1,0 +1,1061 @@
+"""A case is read whole or refused with a sentence for every mistake in it."""
+
+from __future__ import annotations
+
+import copy
+import datetime
+import json
+import os
+import pickle
+import subprocess
+import sys
+import tempfile
+import time
+import tracemalloc
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from granchain import case_schema
+from granchain.case import CASE_BYTES, CASES, Case, case_from_resolved, case_names, load_case, put, set_key
+from granchain.case_checks import DRIVE_BYTES
+from granchain.case_schema import in_si
+from granchain.contact import laws
+from granchain.contact.law import AS_PRINTED, RESTITUTION, STIFFNESS
+from granchain.contact.maliu import MaLiu
+from granchain.contact.pair import Pair
+from granchain.errors import CaseError, FileError
+from granchain.material import MATERIALS
+
+# Examples of each fuzz test: 200 in a quick run, 10,000 once before a release (GRANCHAIN_FUZZ=10000).
+FUZZ = settings(
+    max_examples=int(os.environ.get("GRANCHAIN_FUZZ", "200")),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+
+STUFF = {"youngs_modulus": 1e9, "poissons_ratio": 0.3}
+BASE = {
+    "chain": {"beads": 5, "radius": 2.38e-3, "mass": 0.45e-3, "material": "steel-316"},
+    "striker": {"speed": 1.0},
+    "contact": {"law": "hertz"},
+    "time": {"end": 1e-4},
+}
+FLORES = {"law": "flores", "restitution": 0.65}
+MALIU = {"law": "ma-liu", "psi": 2.84, "xi": 13}
+
+
+def document(changes: dict[str, Any]) -> dict[str, Any]:
+    """The base case with changes; None takes a key out."""
+    made = copy.deepcopy(BASE)
+    for key, value in changes.items():
+        put(made, key, copy.deepcopy(value))
+    return made
+
+
+def problems(changes: dict[str, Any]) -> list[str]:
+    """What is told of the base case with changes."""
+    with pytest.raises(CaseError) as raised:
+        Case(**document(changes))
+    return raised.value.problems
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Every sentence
+
+MATERIAL = ", ".join(f'"{name}"' for name in MATERIALS) + " or a table { youngs_modulus = ..., poissons_ratio = ..., ... }"
+ENDS = '"free", "wall", "rigid" or a table { drive = "displacement" or "force", file = "table.csv" }'
+TOP = "title, chain, striker, ends, contact, sensors, snapshots, energy, time"
+CHAIN = "beads, radius, mass, material, gap, precompression, gravity, segment"
+POSITIVE = "allowed a number above 0"
+BEADS = "allowed a whole number from 1; give the number of beads"
+RADIUS = f"{POSITIVE}; give the radius of a bead [m]"
+NO_DENSITY = f"got nothing, of a material without density, {POSITIVE}; give the mass [kg], or the material's density"
+WALL_ONLY = 'allowed a material of a "wall" or of a driven displacement; set'
+LAW = 'allowed a name that "granchain laws" lists'
+FRACTION = f"allowed {RESTITUTION.range} or a table {{ law = ..., ... }}"
+MALIU_INPUTS = ", ".join(["law", *(quantity.name for quantity in MaLiu.inputs)])
+XI = next(quantity for quantity in MaLiu.inputs if quantity.name == "xi")
+OUTSIDE = "contact k joining body k and k + 1; take out what is not in the chain"
+LIMIT = "allowed 8 GiB for the whole run; take"
+LONGER = f"{LIMIT} a longer interval, or an earlier time.end"
+UNIT = '[m/s], or one number and its unit such as "2.38 mm", "200 GPa", "7.8 g/cm^3"'
+LOOKED = "allowed a CSV file that can be read; check the name, which is looked for from the case file's folder"
+SENTENCES: list[tuple[dict[str, Any], str]] = [
+    # what stands at the top
+    ({"chian": {}}, f'chian: got an unknown key, allowed {TOP}; did you mean "chain"?'),
+    ({"zzz": 1}, f"zzz: got an unknown key, allowed {TOP}; take it out"),
+    (
+        {"title": "a\x1bb"},
+        'title: got "a\\x1bb", allowed one line of printable text, at most 1000 signs; give a line that says what the case is',
+    ),
+    ({"chain": None}, "chain: got nothing, allowed a table [chain]; give the row of beads"),
+    ({"chain": 3}, "chain: got 3, allowed a table [chain]; give its keys under [chain]"),
+    ({"contact": None}, "contact: got nothing, allowed a table [contact]; give the contact law"),
+    ({"time": None}, "time: got nothing, allowed a table [time]; give the end of the run"),
+    # the chain
+    ({"chain.beads": None}, f"chain.beads: got nothing, {BEADS}"),
+    ({"chain.beads": 0}, f"chain.beads: got 0, {BEADS}"),
+    ({"chain.beads": 70.0}, f"chain.beads: got 70.0, {BEADS}"),
+    ({"chain.beads": "70"}, f'chain.beads: got "70", {BEADS}'),
+    ({"chain.beads": True}, f"chain.beads: got true, {BEADS}"),
+    ({"chain.beads": 2**70}, "chain.beads: got a whole number of more than 64 bits, allowed 64 bits; write a smaller number"),
+    (
+        {"chain.beads": 1, "striker": None},
+        "chain.beads: got 1 that has nothing to touch, allowed two bodies, or a wall; add beads, a striker or a wall",
+    ),
+    ({"chain.radus": 1.0}, f'chain.radus: got an unknown key, allowed {CHAIN}; did you mean "radius"?'),
+    ({"chain.radius": None}, f"chain.radius: got nothing, {RADIUS}"),
+    ({"chain.radius": -1}, f"chain.radius: got -1, {RADIUS}"),
+    ({"chain.radius": float("nan")}, f"chain.radius: got nan, {RADIUS}"),
+    ({"chain.radius": float("inf")}, f"chain.radius: got inf, {RADIUS}"),
+    ({"chain.radius": [1]}, f"chain.radius: got a list, {RADIUS}"),
+    ({"chain.material": None}, f"chain.material: got nothing, allowed {MATERIAL}; give the material of the beads"),
+    ({"chain.material": 7}, f"chain.material: got 7, allowed {MATERIAL}; give the material of the beads"),
+    ({"chain.material": "steel-361"}, f'chain.material: got "steel-361", allowed {MATERIAL}; did you mean "steel-316"?'),
+    ({"chain.material": "?"}, f'chain.material: got "?", allowed {MATERIAL}; give one of these names, or a table of constants'),
+    (
+        {"chain.material": {"youngs_modulus": 1e9}},
+        "chain.material.poissons_ratio: got nothing, allowed a number above 0 and at most 0.5; give Poisson's ratio",
+    ),
+    (
+        {"chain.material": STUFF | {"densty": 1}},
+        "chain.material.densty: got an unknown key, allowed youngs_modulus, poissons_ratio, density, yield_stress, hardness, source; "
+        'did you mean "density"?',
+    ),
+    ({"chain.material": STUFF, "chain.mass": None}, f"chain.mass: {NO_DENSITY}"),
+    (
+        {"chain.radius": 1e-200, "chain.mass": None},
+        "chain.mass: got 0 from radius and density, allowed a finite number above 0; check both, or give the mass [kg]",
+    ),
+    ({"chain.gap": -1e-6}, "chain.gap: got -1e-06, allowed a number at least 0; give the free distance between neighbours [m]"),
+    (
+        {"chain.precompression": -1},
+        "chain.precompression: got -1, allowed a number at least 0; give the constant force that presses the chain together [N]",
+    ),
+    (
+        {"chain.gravity": 9.8},
+        'chain.gravity: got 9.8 without a wall at the right end, allowed gravity towards a wall; set [ends] right = "wall" or "rigid"',
+    ),
+    (
+        {"chain.gravity": 9.8, "ends.right": {"drive": "force", "time": [0, 1], "value": [0, 1]}},
+        'chain.gravity: got 9.8 without a wall at the right end, allowed gravity towards a wall; set [ends] right = "wall" or "rigid"',
+    ),
+    (
+        {"chain.gap": 1e-6, "chain.precompression": 1.0},
+        "chain.gap: got a gap with precompression, allowed 0 in a chain that carries a load at rest; "
+        "close the gap, or take out precompression",
+    ),
+    # segments
+    ({"chain.segment": [{"count": 2}]}, "chain.beads: got 5 beside [[chain.segment]], allowed one of the two; take one out"),
+    (
+        {"chain.beads": None, "chain.segment": [{"count": 0}]},
+        "chain.segment.0.count: got 0, allowed a whole number from 1; give the number of beads that follow one another",
+    ),
+    (
+        {"chain.beads": None, "chain.segment": [{"count": 1}, {"count": 1, "repeat": 0}]},
+        "chain.segment.1.repeat: got 0, allowed a whole number from 1; give how many times the group of segments that ends here comes",
+    ),
+    (
+        {"chain.beads": None, "chain.segment": [{"count": 1, "cuont": 2}]},
+        'chain.segment.0.cuont: got an unknown key, allowed count, radius, mass, material, gap, repeat; did you mean "count"?',
+    ),
+    ({"chain.beads": None, "chain.segment": 3}, "chain.segment: got 3, allowed tables [[chain.segment]]; give the runs of equal beads"),
+    (
+        {"chain.beads": None, "chain.radius": None, "chain.segment": [{"count": 1, "radius": 1e-3}, {"count": 1}]},
+        f"chain.segment.1.radius: got nothing, {RADIUS}",
+    ),
+    ({"chain.beads": None, "chain.segment": [{"count": 1}, {"count": 1, "material": STUFF}]}, f"chain.segment.1.mass: {NO_DENSITY}"),
+    (
+        {"chain.beads": None, "chain.precompression": 1.0, "chain.segment": [{"count": 1}, {"count": 1, "gap": 1e-6}]},
+        "chain.segment.1.gap: got a gap with precompression, allowed 0 in a chain that carries a load at rest; "
+        "close the gap, or take out precompression",
+    ),
+    # the striker
+    ({"striker": {}}, f"striker.speed: got nothing, {POSITIVE}; give the speed towards the chain [m/s]"),
+    ({"striker.speed": 0}, f"striker.speed: got 0, {POSITIVE}; give the speed towards the chain [m/s]"),
+    ({"striker.sped": 1}, 'striker.sped: got an unknown key, allowed speed, radius, mass, material; did you mean "speed"?'),
+    ({"striker.material": STUFF}, f"striker.mass: {NO_DENSITY}"),
+    ({"striker.speed": "quick"}, f'striker.speed: got "quick", {POSITIVE}; write a number {UNIT}'),
+    # the ends
+    ({"ends.left": "wal"}, f'ends.left: got "wal", allowed {ENDS}; did you mean "wall"?'),
+    ({"ends.left": 3}, f"ends.left: got 3, allowed {ENDS}; give the left end"),
+    ({"ends.left_material": "steel-316"}, f'ends.left_material: got a material beside "free", {WALL_ONLY} left = "wall", or take it out'),
+    (
+        {"ends.right": "rigid", "ends.right_material": "steel-316"},
+        f'ends.right_material: got a material beside "rigid", {WALL_ONLY} right = "wall", or take it out',
+    ),
+    (
+        {"ends.right": {"drive": "force", "time": [0, 1], "value": [0, 1]}, "ends.right_material": "steel-316"},
+        f'ends.right_material: got a material beside a driven force, {WALL_ONLY} right = "wall", or take it out',
+    ),
+    (
+        {"ends.left": {"drive": "displacment", "file": "a.csv"}},
+        'ends.left.drive: got "displacment", allowed "displacement" or "force"; did you mean "displacement"?',
+    ),
+    (
+        {"ends.left": {"drive": "force", "time": [0, 1]}},
+        "ends.left: got neither file, nor both time and value, allowed either file, or both time and value; give one table",
+    ),
+    (
+        {"ends.left": {"drive": "force", "file": "a.csv", "time": [0, 1]}},
+        "ends.left: got file beside time or value, allowed either file, or both time and value; give one table",
+    ),
+    (
+        {"ends.left": {"drive": "force", "time": [0, 1], "value": [0]}},
+        "ends.left: got 2 times and 1 values, allowed as many values as times, and at least one; complete the lists",
+    ),
+    (
+        {"ends.left": {"drive": "force", "time": [], "value": []}},
+        "ends.left: got 0 times and 0 values, allowed as many values as times, and at least one; complete the lists",
+    ),
+    (
+        {"ends.left": {"drive": "force", "time": [0, float("nan")], "value": [0, 1]}},
+        "ends.left.time.1: got nan, allowed a list of finite numbers; give the times [s]",
+    ),
+    (
+        {"ends.left": {"drive": "force", "time": [0, 2, 1], "value": [0, 1, 2]}},
+        "ends.left: got time 1 after 2 in row 3, allowed times that grow from row to row; sort the rows, and take out doubles",
+    ),
+    (
+        {"ends.left": {"drive": "force", "time": [0, 1e-5], "value": [0, 1]}},
+        "ends.left: got times from 0 to 1e-05 s, allowed a table from 0 to the end of the run at 0.0001 s; "
+        "lengthen the table, or shorten the run",
+    ),
+    (
+        {"ends.left": {"drive": "force", "file": "none.csv"}},
+        f'ends.left.file: got "none.csv" (No such file or directory), {LOOKED}',
+    ),
+    ({"ends.left": {"drive": "force", "file": "."}}, f'ends.left.file: got "." (not a file), {LOOKED}'),
+    # the contact law
+    ({"contact.law": None}, f"contact.law: got nothing, {LAW}; give the name of the contact law"),
+    ({"contact.law": 3}, f"contact.law: got 3, {LAW}; give the name of the contact law"),
+    ({"contact.law": "herz"}, f'contact.law: got "herz", {LAW}; did you mean "hertz"?'),
+    ({"contact.law": "?"}, f'contact.law: got "?", {LAW}; check the name; a law in a file of your own is named by --law-module'),
+    ({"contact.stifness": 1}, 'contact.stifness: got an unknown key, allowed law, stiffness; did you mean "stiffness"?'),
+    ({"contact.stiffness": -1}, f"contact.stiffness: got -1, {POSITIVE}; give stiffness: {STIFFNESS.meaning} [N/m^n]"),
+    ({"contact.stiffness": float("inf")}, f"contact.stiffness: got inf, {POSITIVE}; give stiffness: {STIFFNESS.meaning} [N/m^n]"),
+    ({"contact.stiffness": True}, f"contact.stiffness: got true, {POSITIVE}; give stiffness: {STIFFNESS.meaning} [N/m^n]"),
+    ({"contact": MALIU | {"xi": 1}}, f"contact.xi: got 1, allowed a number above 1.41421; give xi: {XI.meaning}"),
+    ({"contact": {"law": "ma-liu", "psi": 3}}, f"contact.xi: got nothing, allowed a number above 1.41421; give xi: {XI.meaning}"),
+    (
+        {"contact": MALIU | {"as_printed": "yes"}},
+        f'contact.as_printed: got "yes", allowed true or false; give as_printed: {AS_PRINTED.meaning}',
+    ),
+    ({"contact": MALIU | {"dents": "forgett"}}, 'contact.dents: got "forgett", allowed "keep", "forget"; did you mean "forget"?'),
+    ({"contact.law": "flores"}, f"contact.restitution: got nothing, {FRACTION}; give restitution: {RESTITUTION.meaning}"),
+    ({"contact": FLORES | {"restitution": 2}}, f"contact.restitution: got 2, {FRACTION}; give restitution: {RESTITUTION.meaning}"),
+    (
+        {"contact": FLORES | {"restitution": "0.65"}},
+        f'contact.restitution: got "0.65", {FRACTION}; write a number without quotes and without a unit',
+    ),
+    (
+        {"contact": FLORES | {"restitution": MALIU | {"psii": 1}}},
+        f'contact.restitution.psii: got an unknown key, allowed {MALIU_INPUTS}; did you mean "psi"?',
+    ),
+    (
+        {"contact": FLORES, "striker": None},
+        'contact.impact_speed: got "striker" in a case without one, allowed a number above 0, or "onset"; '
+        "give the speed as a number [m/s], or add a table [striker]",
+    ),
+    (
+        {"contact": FLORES | {"impact_speed": "onset"}},
+        'contact.impact_speed_floor: got nothing, with "onset" in a chain whose contacts touch at rest, allowed a number above 0; '
+        "give the smallest speed [m/s] that the damping term may take: here it decides the result",
+    ),
+    # what is recorded
+    ({"sensors.beads": [0, 3, 6]}, "sensors.beads: got 0, 6, allowed beads 1 to 5; take out what is not in the chain"),
+    ({"sensors.beads": [3, 3]}, "sensors.beads: got 3 more than once, allowed each once; take out the doubles"),
+    ({"sensors.beads": [1.5]}, "sensors.beads.0: got 1.5, allowed a list of bead numbers; give the beads with a sensor"),
+    ({"sensors.beads": 3}, "sensors.beads: got 3, allowed a list of bead numbers; give the beads with a sensor"),
+    ({"sensors.contacts": [-1, 5]}, f"sensors.contacts: got -1, 5, allowed contacts 0 to 4, {OUTSIDE}"),
+    ({"sensors.contacts": [0], "striker": None}, f"sensors.contacts: got 0, allowed contacts 1 to 4, {OUTSIDE}"),
+    ({"sensors.contacts": [1, 1]}, "sensors.contacts: got 1 more than once, allowed each once; take out the doubles"),
+    ({"sensors.interval": 0}, f"sensors.interval: got 0, {POSITIVE}; give the time between samples [s]"),
+    ({"snapshots": {}}, f"snapshots.interval: got nothing, {POSITIVE}; give the time between snapshots [s]"),
+    ({"energy.ledger": "no"}, 'energy.ledger: got "no", allowed true or false; give true to keep the ledger, false for the bare loop'),
+    ({"energy.bound": 0}, f"energy.bound: got 0, {POSITIVE}; give the largest residual as a fraction of the energy put in"),
+    ({"energy.interval": -1.0}, f"energy.interval: got -1.0, {POSITIVE}; give the time between its entries [s]"),
+    # time
+    ({"time": {}}, f"time.end: got nothing, {POSITIVE}; give the end of the run [s]"),
+    ({"time.step": "atuo"}, 'time.step: got "atuo", allowed "auto" or "fast" or a number above 0; did you mean "auto"?'),
+    ({"time.step": 0}, 'time.step: got 0, allowed "auto" or "fast" or a number above 0; give the time step [s]'),
+    ({"time.step": 1}, "time.step: got 1, longer than the run, allowed at most time.end, 0.0001; take a shorter step"),
+    (
+        {"time.force_step": 1},
+        "time.force_step: got 1, allowed true or false; give true to take a step above the stability limit all the same",
+    ),
+    # sizes: bytes are eight a number, in units of 2**30
+    ({"time.step": 1e-21}, "time.step: got 1e+17 steps of 6 bodies, allowed 1e+16 bead-steps; take a longer step"),
+    ({"sensors.interval": 1e-16}, f"sensors.interval: got 1e+12 rows of 1 numbers (7.45e+03 of 7.45e+03 GiB), {LONGER}"),
+    ({"snapshots.interval": 1e-15}, f"snapshots.interval: got 1e+11 rows of 13 numbers (9.69e+03 of 9.69e+03 GiB), {LONGER}"),
+    ({"energy.interval": 1e-15}, f"energy.interval: got 1e+11 rows of 8 numbers (5.96e+03 of 5.96e+03 GiB), {LONGER}"),
+    (
+        {"sensors.interval": 2e-13, "snapshots.interval": 2e-12},
+        f"snapshots.interval: got 5e+07 rows of 13 numbers (4.84 of 8.57 GiB), {LONGER}",
+    ),
+]
+
+
+@pytest.mark.parametrize(("changes", "sentence"), SENTENCES, ids=[sentence.split(",")[0] for _, sentence in SENTENCES])
+def test_a_mistake_is_told_in_one_sentence(changes: dict[str, Any], sentence: str) -> None:
+    assert problems(changes) == [sentence]
+
+
+def test_the_base_of_these_tests_is_a_case() -> None:
+    assert Case(**BASE).beads == 5
+
+
+@pytest.mark.parametrize("inner", [{"law": "hertz"}, {"law": "ma-lui"}, {"psi": 3.0, "xi": 13.0}])
+def test_a_restitution_comes_from_an_elastoplastic_law_only(inner: dict[str, Any]) -> None:
+    (sentence,) = problems({"contact": FLORES | {"restitution": inner}})
+    assert sentence.startswith("contact.restitution.law: got ") and "allowed an elastoplastic law: " in sentence and "ma-liu" in sentence
+    assert ('did you mean "ma-liu"?' in sentence) == (inner.get("law") == "ma-lui")
+
+
+def test_all_mistakes_are_told_at_once() -> None:
+    told = problems(
+        {
+            "titel": "x",
+            "chain.radius": -1.0,
+            "chain.gravity": 9.8,
+            "striker.speed": "2,38 mm/s",
+            "ends.left": {"drive": "force", "file": "none.csv"},
+            "contact": MALIU | {"psi": 0, "xii": 3},
+            "sensors.beads": [9, 9],
+            "sensors.interval": 0.0,
+            "energy.ledger": "no",
+            "time.step": "fst",
+        }
+    )
+    places = [sentence.split(":")[0] for sentence in told]
+    assert sorted(places) == sorted(
+        ["titel", "chain.radius", "striker.speed", "contact.xii", "contact.psi", "sensors.interval", "energy.ledger", "time.step"]
+        # across keys, as far as they can be read: the sensors' beads need a striker that can be read
+        + ["ends.left.file", "chain.gravity"]
+    )
+
+
+def test_one_slip_gives_one_sentence_also_where_other_keys_rest_on_it() -> None:
+    # a gap that cannot be read is no closed gap, a wall misspelt is no missing wall, a striker misspelt no missing one
+    assert len(problems({"contact": FLORES | {"impact_speed": "onset"}, "chain.gap": "1e-6"})) == 1
+    assert len(problems({"chain.gravity": 9.8, "ends.right": "wll"})) == 1
+    assert len(problems({"contact": FLORES, "striker.speed": -1, "sensors.contacts": [0]})) == 1
+    assert len(problems({"chain.mass": -1, "chain.material": STUFF})) == 1
+
+
+def test_a_thousand_mistakes_are_told_as_a_hundred_and_a_count() -> None:
+    told = problems({"chain.segment": None, **{f"chain.key{i}": i for i in range(1000)}})
+    assert len(told) == 101 and told[-1] == "case: got 900 more mistakes, allowed none; mend these first"
+
+
+@pytest.mark.parametrize("value", [3, "text", [1, 2], None])
+def test_a_case_that_is_no_table_is_refused(value: Any) -> None:
+    with pytest.raises(CaseError, match=r"^case: got .*, allowed tables; give the tables of a case file$"):
+        Case.model_validate(value)
+
+
+def test_a_gap_that_is_no_contact_at_rest_lets_each_contact_have_its_own_speed() -> None:
+    onset = {"contact": FLORES | {"impact_speed": "onset"}}
+    assert Case(**document(onset | {"chain.gap": 1e-6})).law_inputs().impact_speed == "onset"
+    assert Case(**document(onset | {"contact.impact_speed_floor": 0.01})).law_inputs().impact_speed_floor == 0.01
+    assert Case(**document(onset | {"chain.beads": 1})).beads == 1
+    # one segment without a gap, or a wall, is enough to touch; the gap after the last bead is none
+    segments = [{"count": 1, "gap": 1e-6}, {"count": 1}]
+    assert Case(**document(onset | {"chain.beads": None, "chain.segment": segments})).beads == 2
+    assert len(problems(onset | {"chain.beads": None, "chain.segment": [*segments, {"count": 1, "gap": 1e-6}]})) == 1
+    assert len(problems(onset | {"chain.gap": 1e-6, "ends.right": "wall"})) == 1
+    assert Case(**document(onset | {"chain.gap": 1e-6, "ends.left": "wall"})).ends.left == "wall"
+
+
+def test_walls_have_contacts_to_record() -> None:
+    walls = {"ends.left": "wall", "ends.right": "rigid"}
+    assert Case(**document(walls | {"sensors.contacts": [-1, 0, 5]})).sensors.contacts == (-1, 0, 5)
+    assert Case(**document(walls | {"sensors.contacts": [0, 5], "striker": None})).sensors.contacts == (0, 5)
+    assert problems(walls | {"sensors.contacts": [-1], "striker": None})[0].startswith("sensors.contacts: got -1, allowed contacts 0 to 5")
+    assert problems(walls | {"sensors.contacts": [-2, 6]})[0].startswith("sensors.contacts: got -2, 6, allowed contacts -1 to 5")
+
+
+def test_gravity_stands_on_a_wall_or_on_a_driven_one() -> None:
+    assert Case(**document({"chain.gravity": 9.8, "ends.right": "wall"})).chain.gravity == 9.8
+    shaken = {"drive": "displacement", "time": [0, 1], "value": [0, 1]}
+    assert Case(**document({"chain.gravity": 9.8, "ends.right": shaken})).ends.has_wall("right")
+
+
+@pytest.mark.parametrize("changes", [{"chain.beads": 10**15}, {"chain.beads": None, "chain.segment": [{"count": 10**9, "repeat": 10**9}]}])
+def test_absurd_sizes_are_refused_before_memory_is_taken(changes: dict[str, Any]) -> None:
+    tracemalloc.start()
+    try:
+        (sentence,) = problems(changes | {"snapshots.interval": 1e-6, "sensors.beads": [1]})
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert f"{LIMIT} fewer beads" in sentence
+    # a million bytes: one bit of a million beads would not fit
+    assert peak < 1_000_000
+
+
+def test_a_row_of_ten_million_beads_fits() -> None:
+    # 40 arrays of 8 bytes and the law's own: 3.3 GiB
+    assert Case(**document({"chain.beads": 10_000_000})).beads == 10_000_000
+    assert len(problems({"chain.beads": 30_000_000})) == 1
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Files
+
+
+def written(folder: Path, content: str | bytes, name: str = "case.toml") -> Path:
+    path = folder / name
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+STEEL = (CASES / "steel-chain.toml").read_text(encoding="utf-8")
+
+
+def test_a_case_file_may_have_a_byte_order_mark_and_windows_line_ends(tmp_path: Path) -> None:
+    text = "\ufeff" + STEEL.replace("\n", "\r\n")
+    assert load_case(written(tmp_path, text)) == load_case("steel-chain")
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (STEEL.encode("utf-16"), '"case.toml": got bytes that are not UTF-8 (at byte 0), allowed UTF-8; save the file as UTF-8'),
+        (b"\x00\xff", '"case.toml": got bytes that are not UTF-8 (at byte 1), allowed UTF-8; save the file as UTF-8'),
+        (b"a = " + b"[" * 100_000, '"case.toml": got brackets nested without end, allowed 12 levels; take them out'),
+        (
+            b"#" * (CASE_BYTES + 1),
+            '"case.toml": got more than 1 MB, allowed a case file of at most 1 MB; keep drive tables in files of their own',
+        ),
+        (
+            b"\n" + b".".join([b"a"] * 300_000) + b" = 1",
+            '"case.toml": got more than 64 dots in line 2, allowed a key of at most five parts; break the line',
+        ),
+        (
+            b'"\\u2028" . ' * 50_000 + b"a = 1",
+            '"case.toml": got more than 64 dots in line 1, allowed a key of at most five parts; break the line',
+        ),
+    ],
+    ids=["utf-16", "bytes", "brackets", "long", "dots", "quoted dots"],
+)
+def test_a_file_that_is_no_case_file_is_refused_at_once(tmp_path: Path, content: bytes, sentence: str) -> None:
+    begun = time.perf_counter()
+    with pytest.raises(CaseError) as raised:
+        load_case(written(tmp_path, content))
+    assert raised.value.problems == [sentence]
+    assert time.perf_counter() - begun < 5.0
+
+
+@pytest.mark.parametrize(
+    ("content", "place"), [("title = 'x'\n[chain\n", "line 2, column 7"), ("[time]\nend = 1\nend = 2\n", "line 3, column 8")]
+)
+def test_a_text_that_is_not_toml_is_refused_with_its_place(tmp_path: Path, content: str, place: str) -> None:
+    with pytest.raises(CaseError) as raised:
+        load_case(written(tmp_path, content))
+    (sentence,) = raised.value.problems
+    # the words between are those of Python's own reader
+    assert sentence.startswith('"case.toml": got text that is not TOML (') and sentence.endswith(
+        f"(at {place})), allowed TOML 1.0; mend it there"
+    )
+
+
+def test_an_integer_of_any_length_is_refused(tmp_path: Path) -> None:
+    # 5000 decimal digits are more than Python converts, 5000 hexadecimal ones more than it prints
+    with pytest.raises(CaseError, match="not TOML"):
+        load_case(written(tmp_path, "[time]\nend = " + "1" * 5000))
+    with pytest.raises(CaseError, match=r"time\.end: got a whole number of more than 64 bits"):
+        load_case(written(tmp_path, STEEL.replace("0.6e-3", "0x" + "f" * 5000)))
+
+
+def test_many_decimals_and_a_dotted_comment_are_no_dotted_key(tmp_path: Path) -> None:
+    numbers = ", ".join(f"{i}.5e-6" for i in range(-1, 200))
+    drive = f'ends.left = {{ drive = "force", time = [{numbers}], value = [{numbers}] }}\n'
+    head = '[chain]\nbeads = 2\nradius = 1e-3\nmaterial = "steel-316"\n[contact]\nlaw = "hertz"\n[time]\nend = 1e-4\n'
+    case = load_case(written(tmp_path, "# " + "." * 200 + "\n" + drive + head))
+    assert case.drive_table("left")[0].size == 201
+
+
+@pytest.mark.parametrize("depth", [13, 200])
+def test_tables_too_deep_for_a_case_are_refused(depth: int) -> None:
+    nested: Any = 1
+    for _ in range(depth):
+        nested = {"a": nested}
+    assert problems({"chain": nested})[0].endswith(": got tables in tables, allowed 12 levels; take them out")
+
+
+def test_a_file_that_cannot_be_read_is_a_file_error(tmp_path: Path) -> None:
+    with pytest.raises(
+        FileError, match=r'^case file: got "none.toml" \(No such file or directory\), allowed a TOML file that can be read; '
+    ):
+        load_case(tmp_path / "none.toml")
+    with pytest.raises(FileError, match=r'did you mean "steel-chain"\?$'):
+        load_case("stel-chain.toml")
+    with pytest.raises(
+        FileError, match=f'^case file: got "{tmp_path.name}", which is not a file, allowed a TOML file; name the file itself$'
+    ):
+        load_case(tmp_path)
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(FileError, match="which is not a file"):
+        load_case(pipe)
+    with pytest.raises(FileError, match="no such path"):
+        load_case("a/\0.toml")
+
+
+def test_a_name_that_is_no_case_is_told_with_the_nearest_one() -> None:
+    with pytest.raises(CaseError) as raised:
+        load_case("steel-chian")
+    assert raised.value.problems == [
+        'case: got "steel-chian", allowed the path of a TOML file or the name of a built-in case; did you mean "steel-chain"?'
+    ]
+    with pytest.raises(CaseError, match=", ".join(case_names())):
+        load_case("zzz")
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Drives
+
+
+def driven(folder: Path, content: str | bytes) -> Case:
+    """A case with a driven left end, in a folder of its own, its table beside it."""
+    written(folder, content, "push.csv")
+    head = '[chain]\nbeads = 2\nradius = 1e-3\nmaterial = "steel-316"\n[contact]\nlaw = "hertz"\n[time]\nend = 1e-4\n'
+    return load_case(written(folder, head + '[ends]\nleft = { drive = "displacement", file = "push.csv" }\n'))
+
+
+@pytest.mark.parametrize("head", ["", "time [s], displacement [m]\n", "\ufefft,x\n"])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_drive_is_read_from_beside_the_case_file(tmp_path: Path, head: str, end: str) -> None:
+    case = driven(tmp_path, (head + "0, 0\n5e-5 ,1e-6\n\n+.0001,-2.5E-6\n").replace("\n", end))
+    moment, value = case.drive_table("left")
+    np.testing.assert_array_equal(moment, [0.0, 5e-5, 1e-4])
+    np.testing.assert_array_equal(value, [0.0, 1e-6, -2.5e-6])
+    assert case.ends.left.drive == "displacement" and case.ends.left.file == "push.csv"
+    with pytest.raises(CaseError, match=r"^ends\.right: got an end without drive"):
+        case.drive_table("right")
+
+
+COLUMNS = "allowed two columns, time [s] and displacement [m] or force [N]"
+MEND = "write a comma between the two and points in the numbers"
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        ("0,0\n1,2,3\n", f'got "1,2,3" in line 2, {COLUMNS}; {MEND}'),
+        ("0,0;1\n1,0;2\n", f'got "0,0;1" in line 1, {COLUMNS}; {MEND}'),
+        ("0;0\n1;2\n", f'got "0;0" in line 1, {COLUMNS}; {MEND}'),
+        ("0,0\n1,nan\n", f'got "1,nan" in line 2, {COLUMNS}; {MEND}'),
+        ("t,x\nt,x\n", f'got "t,x" in line 2, {COLUMNS}; {MEND}'),
+        ("0,0\n1,1e\n", f'got "1,1e" in line 2, {COLUMNS}; {MEND}'),
+        ("0,0\n1,1_0\n", f'got "1,1_0" in line 2, {COLUMNS}; {MEND}'),
+        ("t,x\n", f'got "push.csv" without a row, {COLUMNS}; fill the table'),
+        ("", f'got "push.csv" without a row, {COLUMNS}; fill the table'),
+        (b"0,0\n1,\xff\n", 'got "push.csv" (not UTF-8), ' + LOOKED),
+        (b"#" * (DRIVE_BYTES + 1), 'got "push.csv" of more than 16 MiB, allowed at most 16 MiB; take fewer rows'),
+    ],
+    ids=["three", "decimal comma", "semicolon", "nan", "two heads", "half a number", "underscore", "head only", "empty", "bytes", "long"],
+)
+def test_a_drive_that_is_no_table_is_refused(tmp_path: Path, content: str | bytes, sentence: str) -> None:
+    with pytest.raises(CaseError) as raised:
+        driven(tmp_path, content)
+    assert raised.value.problems == [f"ends.left.file: {sentence}"]
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ("0,0\n1,1e999\n", "a number beyond all bounds in row 2, allowed finite numbers; mend the row"),
+        ("0,0\n0,1\n1,1\n", "time 0 after 0 in row 2, allowed times that grow from row to row; sort the rows, and take out doubles"),
+        ("1e-9,0\n1,1\n", "times from 1e-09 to 1 s, allowed a table from 0 to the end of the run at 0.0001 s; "),
+    ],
+)
+def test_a_drive_is_finite_ordered_and_long_enough(tmp_path: Path, content: str, told: str) -> None:
+    with pytest.raises(CaseError) as raised:
+        driven(tmp_path, content)
+    (sentence,) = raised.value.problems
+    assert sentence.startswith("ends.left: got " + told)
+
+
+def test_a_drive_is_part_of_the_case_and_of_its_digest(tmp_path: Path) -> None:
+    case = driven(tmp_path, "0,0\n1,2\n")
+    again = Case(**case.resolved())
+    assert again == case and again.sha256 == case.sha256
+    np.testing.assert_array_equal(again.drive_table("left"), case.drive_table("left"))
+    assert "file" not in case.resolved()["ends"]["left"]
+    assert driven(tmp_path, "0,0\n1,3\n").sha256 != case.sha256
+
+
+def test_a_replaced_case_finds_its_drive_again(tmp_path: Path) -> None:
+    case = driven(tmp_path, "0,0\n1,2\n").replace(**{"chain.beads": 3})
+    np.testing.assert_array_equal(case.drive_table("left"), [[0, 1], [0, 2]])
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Numbers with a unit
+
+# Quantities of length that must not be read: those that pint reads wrongly or hangs on, and others.
+BAD_LENGTHS = (
+    ["2,38 mm", "9**9**9", "9**9**9 mm", "2.38 m m", "2.38 Mm", "2.38 Gm", "1e999 mm", "nan mm", "inf mm", "3", "mm", "", " "]
+    + ["2.38 kg", "2.38 mm^2", "2.38 furlongz", "--2 mm", "2.38  mm", "2.38 mm ", "2.38 mm\n", "0x10 mm", "1_0 mm", "2 mm; 3 mm"]
+    + ["\uff12 mm", "2.38 mm/m*m/m*m/m", "1 m^99", "(2 mm)", "2.38 mm # x", "1/0 mm", "20 degC", "0" * 100 + "1 mm"]
+)
+
+
+@pytest.mark.parametrize("text", BAD_LENGTHS)
+def test_a_length_that_might_be_misread_is_refused(text: str) -> None:
+    (sentence,) = problems({"chain.radius": text})
+    assert sentence.startswith("chain.radius: got ") and f", {POSITIVE}; " in sentence
+
+
+@pytest.mark.parametrize(
+    ("text", "unit", "value"),
+    [
+        # the unit's own definition; equal to the last bit to the number written in SI
+        ("2.38 mm", "m", 2.38e-3),
+        ("2380um", "m", 2.38e-3),
+        ("200 GPa", "Pa", 200e9),
+        ("7.8 g/cm^3", "kg/m^3", 7800.0),
+        ("5 us", "s", 5e-6),
+        ("5 \u00b5s", "s", 5e-6),
+        ("5 \u03bcs", "s", 5e-6),
+        ("-1.5e3 mN", "N", -1.5),
+        ("1 in", "m", 0.0254),
+        # 1e3 N/(1e-3 m)^1.5 = 10^7.5 N/m^1.5
+        ("1.2 kN/mm^1.5", "N/m^1.5", 1.2 * 10**7.5),
+    ],
+)
+def test_a_number_with_a_unit_is_the_number_in_si(text: str, unit: str, value: float) -> None:
+    assert in_si(text, unit) == (value if "^1.5" not in unit else pytest.approx(value, rel=1e-14))
+
+
+def test_a_number_beyond_all_bounds_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"^write a finite number \[m\]$"):
+        in_si("1e999 mm", "m")
+
+
+def test_a_capital_meant_small_is_asked_for() -> None:
+    (sentence,) = problems({"chain.radius": "2.38 Mm"})
+    assert sentence.endswith('"Mm" is a million m or more; did you mean "mm"?')
+
+
+def test_units_stand_wherever_a_number_with_a_unit_does() -> None:
+    case = Case(
+        **document(
+            {
+                "chain.radius": "2.38 mm",
+                "chain.mass": "0.45 g",
+                "chain.material": STUFF | {"youngs_modulus": "193 GPa", "density": "7.9688 g/cm^3"},
+                "striker.speed": "177 cm/s",
+                "time.end": "100 us",
+                "time.step": "10 ns",
+                "contact": FLORES | {"impact_speed": "1 km/s"},
+            }
+        )
+    )
+    assert (case.chain.radius, case.chain.mass, case.striker.speed, case.time.end, case.time.step) == (2.38e-3, 0.45e-3, 1.77, 1e-4, 1e-8)
+    assert (case.chain.material.youngs_modulus, case.chain.material.density) == (193e9, 7968.8)
+    assert case.law_inputs().impact_speed == 1000.0
+
+
+def test_without_pint_a_unit_is_refused_with_the_extra_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pint", None)
+    case_schema._factor.cache_clear()
+    assert problems({"chain.radius": "2.38 mm"}) == [
+        'chain.radius: got "2.38 mm", allowed a number above 0; '
+        'write a number [m], or install pint, which reads units: pip install "granchain[units]"'
+    ]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What a case gives
+
+
+def test_every_built_in_case_is_a_case() -> None:
+    assert {"steel-chain", "steel-chain-hertz"} <= set(case_names())
+    for name in case_names():
+        case = load_case(name)
+        assert case.title and case.sensors.contacts and case.snapshots is not None
+        assert case.toml == (CASES / f"{name}.toml").read_text(encoding="utf-8")
+        assert Case(**case.resolved()) == case
+
+
+def test_steel_chain_is_the_chain_of_wang_liu_and_liu() -> None:
+    # Wang, Liu & Liu 2022, table 8 and sec. 5.2, doi:10.1016/j.ijmecsci.2022.107214
+    case = load_case("steel-chain")
+    bodies = case.bodies()
+    assert case.beads == 70 and bodies["radius"].tolist() == [2.38e-3] * 71 and bodies["mass"].tolist() == [0.45e-3] * 71
+    assert bodies["speed"].tolist() == [1.77] + [0.0] * 70 and bodies["gap"].tolist() == [0.0] * 70
+    (steel,) = set(bodies["material"])
+    assert (steel.youngs_modulus, steel.poissons_ratio, steel.yield_stress) == (193e9, 0.3, 900e6)
+    assert case.sensors.beads == (9, 16, 24, 31, 40, 50, 56, 63) and (case.contact.law, case.time.end) == ("ma-liu", 0.6e-3)
+    pair = Pair(
+        effective_radius=bodies["radius"][0] / 2.0,
+        effective_modulus=1.0 / (2.0 * steel.compliance),
+        effective_mass=bodies["mass"][0] / 2.0,
+        yield_stress=steel.yield_stress,
+    )
+    d_y, d_p = MaLiu.coefficients_of(pair, case.law_inputs())[:2]
+    # printed to five digits: half a unit of the last one
+    assert d_y == pytest.approx(5.4822e-7, abs=0.5e-11) and d_p == pytest.approx(4.6324e-5, abs=0.5e-9)
+
+
+def test_hertz_chain_differs_from_steel_chain_in_the_law_only() -> None:
+    steel, hertz = load_case("steel-chain").resolved(), load_case("steel-chain-hertz").resolved()
+    assert {name for name in steel if steel[name] != hertz[name]} == {"title", "contact"}
+
+
+def test_a_case_is_frozen() -> None:
+    case = Case(**BASE)
+    with pytest.raises(ValueError, match="frozen"):
+        case.title = "x"
+    with pytest.raises(ValueError, match="frozen"):
+        case.chain.radius = 1.0
+
+
+def test_segments_follow_one_another_and_groups_repeat() -> None:
+    # (a a b) twice, then c: the row written by hand
+    segments = [{"count": 2, "gap": 1e-6}, {"count": 1, "radius": 1e-3, "repeat": 2}, {"count": 1, "material": "steel-210"}]
+    bodies = Case(**document({"chain.beads": None, "chain.gap": 2e-6, "chain.segment": segments, "striker.mass": 1e-3})).bodies()
+    big, small = 2.38e-3, 1e-3
+    assert bodies["radius"].tolist() == [big, big, big, small, big, big, small, big]
+    assert bodies["gap"].tolist() == [0.0, 1e-6, 1e-6, 2e-6, 1e-6, 1e-6, 2e-6]
+    assert bodies["speed"].tolist() == [1.0] + [0.0] * 7
+    steel, other = MATERIALS["steel-316"], MATERIALS["steel-210"]
+    assert bodies["material"] == [steel] * 7 + [other]
+    # a body of another size or material takes its mass from its density, the others the chain's
+    volume = 4.0 / 3.0 * np.pi
+    expected = [1e-3, 0.45e-3, 0.45e-3, 7968.8 * volume * 1e-9, 0.45e-3, 0.45e-3, 7968.8 * volume * 1e-9, 7800.0 * volume * 2.38e-3**3]
+    np.testing.assert_allclose(bodies["mass"], expected, rtol=1e-14)
+
+
+def test_a_chain_without_striker_has_beads_only() -> None:
+    bodies = Case(**document({"striker": None})).bodies()
+    assert {name: len(values) for name, values in bodies.items()} == {"radius": 5, "mass": 5, "speed": 5, "gap": 4, "material": 5}
+    assert not bodies["speed"].any()
+
+
+def test_a_law_gets_a_value_for_every_input() -> None:
+    case = Case(**document({"contact": FLORES, "striker.speed": 2}))
+    given = vars(case.law_inputs())
+    assert given.keys() == {quantity.name for quantity in laws()["flores"].inputs}
+    assert (given["restitution"], given["impact_speed"], given["separation"]) == (0.65, 2.0, "clamped")
+    assert case.contact.impact_speed == "striker"
+
+
+def test_a_restitution_may_be_another_laws() -> None:
+    case = Case(**document({"contact": FLORES | {"restitution": MALIU}}))
+    table = case.law_inputs().restitution
+    assert {name: table[name] for name in MALIU} == MALIU and table["dents"] == "keep"
+    table["psi"] = 0.0
+    assert case.law_inputs().restitution["psi"] == 2.84
+    assert Case(**case.resolved()) == case
+
+
+def test_a_new_law_drops_the_inputs_it_does_not_know() -> None:
+    steel = load_case("steel-chain")
+    case = steel.replace(**{"contact.law": "flores", "contact.restitution": 0.65})
+    assert (case.contact.law, case.contact.restitution) == ("flores", 0.65) and not hasattr(case.contact, "psi")
+    assert steel.contact.law == "ma-liu" and steel != case
+    # unless they are named in the same call, one by one or as a table
+    for changes in ({"contact.psi": 3.0}, {"contact": FLORES | {"psi": 3.0}}):
+        with pytest.raises(CaseError) as raised:
+            steel.replace(**{"contact.law": "flores", "contact.restitution": 0.65} | changes)
+        assert raised.value.problems[0].startswith("contact.psi: got an unknown key, allowed law, restitution")
+    with pytest.raises(CaseError) as raised:
+        steel.replace(**{"contact.law": "flores"})
+    assert [sentence.split(":")[0] for sentence in raised.value.problems] == ["contact.restitution"]
+
+
+def test_a_case_is_replaced_key_by_key() -> None:
+    case = Case(**BASE)
+    assert case.replace(**{"chain.material.yield_stress": 1e9}).chain.material.yield_stress == 1e9
+    assert case.replace(**{"chain.material.yield_stress": 1e9}).chain.material.youngs_modulus == 193e9
+    assert case.replace(striker=None).striker is None
+    assert case.replace(striker=load_case("steel-chain").striker).striker.speed == 1.77
+    assert case.replace(**{"striker.speed": np.float64(2.5), "sensors.beads": np.array([1, 2])}).sensors.beads == (1, 2)
+    segmented = case.replace(**{"chain.beads": None, "chain.segment": [{"count": 2}, {"count": 3}]})
+    assert segmented.replace(**{"chain.segment.1.count": 4}).beads == 6
+    assert segmented.replace(**{"chain.segment.0": None}).beads == 3
+    for key in ("", "chain.", ".chain", "chain.segment.2.count", "chain.radius.x", "time.end.0"):
+        with pytest.raises(CaseError, match="got a key that leads nowhere"):
+            segmented.replace(**{key: 1})
+
+
+def test_a_key_is_set_from_text() -> None:
+    made = copy.deepcopy(BASE)
+    for key, text in {
+        "contact.law": "flores",
+        "contact.restitution": "{ law = 'ma-liu', psi = 3, xi = 13 }",
+        "striker.speed": "2.9",
+        "chain.radius": "2.38 mm",
+        "sensors.beads": "[1, 2]",
+        "energy.ledger": "false",
+        "title": '"a = b"',
+        "chain.material.yield_stress": "1e9",
+    }.items():
+        set_key(made, key, text)
+    assert made["contact"]["restitution"] == {"law": "ma-liu", "psi": 3, "xi": 13} and made["chain"]["radius"] == "2.38 mm"
+    assert made["energy"]["ledger"] is False and made["title"] == "a = b"
+    case = Case(**made)
+    assert case.striker.speed == 2.9 and case.chain.material.yield_stress == 1e9
+    with pytest.raises(CaseError) as raised:
+        set_key(made, "contact.law.psi", "1")
+    assert raised.value.problems == [
+        '"contact.law.psi": got a key that leads nowhere, allowed names of tables and a key joined by dots; write for example contact.psi'
+    ]
+
+
+def test_changes_on_the_command_line_are_made_told_and_kept() -> None:
+    case = load_case("steel-chain", set=["contact.law=flores", "contact.restitution = 0.65", "title=a=b"])
+    assert (case.contact.law, case.contact.restitution, case.title) == ("flores", 0.65, "a=b")
+    assert case.toml.startswith(STEEL) and case.toml.endswith('# changed: "contact.restitution" = 0.65\n# changed: "title" = "a=b"\n')
+    with pytest.raises(CaseError) as raised:
+        load_case("steel-chain", set=["contact.psi", "contact.psi.x=1", "x=1\n[y]", "striker.speed=-1"])
+    assert [sentence.split(":")[0] for sentence in raised.value.problems] == ["--set", '"contact.psi.x"', "x", "striker.speed"]
+    assert raised.value.problems[0] == '--set: got "contact.psi", allowed KEY=VALUE; write for example contact.psi=2.9'
+
+
+def rich() -> Case:
+    """A case with something under every key."""
+    return Case(
+        **document(
+            {
+                "title": "all of it",
+                "chain": {
+                    "radius": 1e-3,
+                    "material": "steel-316",
+                    "precompression": 3,
+                    "gravity": 9.81,
+                    "segment": [{"count": 2, "radius": 2e-3}, {"count": 1, "mass": 1e-3, "gap": 0.0, "repeat": 3}, {"count": 2}],
+                },
+                "ends": {"left": {"drive": "force", "time": [0, 1], "value": [0, 5]}, "right": "wall", "right_material": STUFF},
+                "contact": FLORES | {"restitution": MALIU, "separation": "tensile", "impact_speed": 3},
+                "sensors": {"beads": [2, 1], "contacts": [0, 11], "interval": 1e-6},
+                "snapshots": {"interval": 1e-5},
+                "energy": {"bound": 1e-3},
+                "time": {"end": 1e-4, "step": 1e-8, "force_step": True},
+            }
+        )
+    )
+
+
+def test_a_case_made_from_its_resolved_tables_is_equal() -> None:
+    case = rich()
+    resolved = json.loads(json.dumps(case.resolved()))
+    assert resolved == case.resolved()
+    again = Case(**resolved)
+    assert again == case and hash(again) == hash(case) and again.resolved() == resolved and again.sha256 == case.sha256
+    assert case_from_resolved(resolved, toml="text").toml == "text" and case_from_resolved(resolved) == case
+    # all defaults filled: two hundred entries in the ledger, masses, expanded materials
+    assert resolved["energy"] == {"ledger": True, "bound": 1e-3, "interval": 1e-4 / 200.0}
+    assert resolved["striker"]["material"]["youngs_modulus"] == 193e9 and resolved["striker"]["radius"] == 2e-3
+    assert [segment["mass"] for segment in resolved["chain"]["segment"]][1] == 1e-3
+    assert resolved["contact"]["restitution"]["dents"] == "keep" and resolved["ends"]["left"]["value"] == [0.0, 5.0]
+    for name, values in case.bodies().items():
+        assert list(values) == list(again.bodies()[name])
+
+
+def test_a_case_can_be_sent_to_another_process() -> None:
+    case = pickle.loads(pickle.dumps(rich()))
+    assert case == rich() and case.replace(**{"striker.speed": 3}).striker.speed == 3.0
+    assert copy.deepcopy(case) == case
+
+
+def test_the_digest_is_of_what_is_computed() -> None:
+    case = rich()
+    reordered = Case(**dict(reversed(list(case.resolved().items()))))
+    assert reordered.sha256 == case.sha256
+    assert Case(**document({"chain.radius": "2.38 mm"})).sha256 == Case(**BASE).sha256
+    assert Case(**document({"striker.speed": 1})).sha256 == Case(**BASE).sha256
+    whole_number, decimal = (Case(**document({"contact": MALIU | {"xi": xi}})) for xi in (13, 13.0))
+    assert whole_number.sha256 == decimal.sha256
+    assert Case(**document({"striker.speed": np.nextafter(1.0, 2.0)})).sha256 != Case(**BASE).sha256
+    script = "from granchain import load_case; print(load_case('steel-chain').sha256)"
+    root = Path(__file__).parents[1]
+    told = {
+        subprocess.run(
+            [sys.executable, "-c", script], env=os.environ | {"PYTHONHASHSEED": seed}, cwd=root, capture_output=True, text=True, check=True
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert told == {load_case("steel-chain").sha256 + "\n"}
+
+
+def test_the_package_alone_does_not_load_pydantic_or_pint() -> None:
+    script = "import sys, granchain; from granchain import errors; print(sorted({'pydantic', 'pint', 'numba'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", script], cwd=Path(__file__).parents[1], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# No input gives anything but a case, or its sentences
+
+WORDS = ["auto", "fast", "wall", "rigid", "free", "striker", "onset", "clamped", "steel-316", "ma-liu", "hertz", "flores", "force"] + [
+    "2.38 mm",
+    "1e999 mm",
+    "5 us",
+    "9**9**9 s",
+    "nan m",
+    "7.8 g/cm^3",
+    "1 Mm",
+    "chain.csv",
+    "/dev/zero",
+    "\0",
+    "\x1b[31m",
+    "\ud800",
+    "law",
+]
+KEYS = [
+    "law",
+    "psi",
+    "xi",
+    "restitution",
+    "beads",
+    "radius",
+    "material",
+    "segment",
+    "count",
+    "repeat",
+    "drive",
+    "file",
+    "time",
+    "value",
+    "x",
+]
+SCALARS = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.sampled_from([0, 1, 5, 10**15, 2**63, -(2**63), 10**400, 5e-324, 1e308, 1e-308, -0.0]),
+    st.floats(),
+    st.text(max_size=8),
+    st.sampled_from(WORDS),
+    st.dates(),
+    st.just(datetime.datetime(2022, 1, 1)),
+    st.binary(max_size=4),
+)
+VALUES = st.recursive(
+    SCALARS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS) | st.text(max_size=4), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+def places(value: Any, way: tuple = ()) -> list[tuple]:
+    """Ways to every key and element of a document."""
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [found for key, inner in items for found in [(*way, key), *places(inner, (*way, key))]]
+
+
+@st.composite
+def mutants(draw: st.DrawFn) -> Any:
+    """A whole case with a few keys changed, taken out, added or doubled."""
+    made: Any = draw(st.sampled_from([BASE, load_case("steel-chain").resolved(), rich().resolved(), {**BASE, "contact": FLORES}]))
+    made = copy.deepcopy(made)
+    for _ in range(draw(st.integers(1, 4))):
+        found = places(made)
+        if not found:
+            break
+        *way, last = draw(st.sampled_from(found))
+        at = made
+        for key in way:
+            at = at[key]
+        action = draw(st.sampled_from(["change", "change", "take", "add"]))
+        if action == "take":
+            del at[last]
+        elif action == "add" and isinstance(at, dict):
+            at[draw(st.sampled_from(KEYS) | st.text(max_size=5))] = draw(VALUES)
+        else:
+            at[last] = draw(VALUES)
+    return made
+
+
+def whole(case: Case) -> None:
+    """What must hold of every case that is accepted."""
+    again = Case(**json.loads(json.dumps(case.resolved())))
+    assert again == case and again.sha256 == case.sha256
+    if case.beads < 10_000:
+        bodies = case.bodies()
+        count = case.beads + (case.striker is not None)
+        assert [len(bodies[name]) for name in ("radius", "mass", "speed", "material", "gap")] == [count] * 4 + [count - 1]
+        assert (bodies["radius"] > 0.0).all() and (bodies["mass"] > 0.0).all() and (bodies["gap"] >= 0.0).all()
+    assert vars(case.law_inputs()).keys() == {quantity.name for quantity in laws()[case.contact.law].inputs}
+
+
+def refused(error: CaseError) -> None:
+    """What must hold of every refusal."""
+    assert error.problems
+    for sentence in error.problems:
+        assert ": got " in sentence and ", allowed " in sentence and "; " in sentence and sentence.isprintable()
+
+
+@FUZZ
+@given(mutants())
+def test_a_mutated_case_is_a_case_or_is_refused(made: Any) -> None:
+    try:
+        whole(Case.model_validate(made))
+    except CaseError as error:
+        refused(error)
+
+
+PIECES = st.one_of(
+    st.binary(max_size=6),
+    st.sampled_from(
+        [b"[", b"]", b"{", b"}", b"=", b".", b"'", b'"', b'"""', b"\n", b"\r", b"#", b"[[", b"1e400", b"nan", b"-inf", b"0x" + b"f" * 80]
+    ),
+    st.sampled_from([b"\xef\xbb\xbf", b"\xff\xfe", b"\x00", b"1979-05-27", b"[[" * 3000, b"a." * 3000, b"[chain]", b"\\ud800", b"\\u001b"]),
+)
+
+
+@FUZZ
+@given(st.lists(st.tuples(st.integers(0, len(STEEL)), st.integers(0, 30), PIECES), min_size=1, max_size=4))
+def test_a_mutated_file_is_a_case_or_is_refused(cuts: list[tuple[int, int, bytes]]) -> None:
+    content = STEEL.encode()
+    for start, length, piece in cuts:
+        content = content[:start] + piece + content[start + length :]
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            whole(load_case(written(Path(folder), content)))
+        except CaseError as error:
+            refused(error)
+
+
+@FUZZ
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["contact.", "chain.", "time.", ""]), st.sampled_from(KEYS) | st.text(max_size=5), st.text(max_size=9)),
+        max_size=3,
+    )
+)
+def test_any_change_on_the_command_line_is_made_or_refused(changes: list[tuple[str, str, str]]) -> None:
+    try:
+        whole(load_case("steel-chain", set=[f"{table}{key}={value}" for table, key, value in changes]))
+    except CaseError as error:
+        refused(error)
+
+
+@FUZZ
+@given(st.text(max_size=20) | st.sampled_from(WORDS))
+def test_any_name_of_a_case_is_found_or_refused(name: str) -> None:
+    try:
+        load_case(name)
+    except CaseError as error:
+        refused(error)
+    except FileError as error:
+        assert ": got " in str(error) and ", allowed " in str(error) and str(error).isprintable()
+
+
+@FUZZ
+@given(st.text(alphabet="0123456789.eE+-*/^ mskgNPa\u00b5,_", max_size=14), st.sampled_from(["m", "s", "Pa", "kg/m^3", "N/m^n", "1"]))
+def test_any_text_for_a_number_is_read_as_a_finite_one_or_refused(text: str, unit: str) -> None:
+    try:
+        assert np.isfinite(in_si(text, unit))
+    except ValueError as error:
+        assert "write" in str(error) or "did you mean" in str(error)

@@ -1,0 +1,745 @@
+"""The command line and the front door: exit codes, sentences, one JSON object, signals, and nothing loaded in vain."""
+
+from __future__ import annotations
+
+import errno
+import gc
+import json
+import os
+import pty
+import re
+import select
+import signal
+import stat
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import granchain
+from granchain import cli
+from granchain.cli import Interruption, Progress, aligned, clean, obey
+from granchain.contact import laws
+from granchain.contact.user import load_law_module
+from granchain.errors import FileError, LawError
+from granchain.output import open_result
+
+ROOT = Path(granchain.__file__).parents[1]
+
+# A law of a user's own: a linear spring.
+LAW = '''
+from granchain.contact.law import OPEN, ContactLaw, Quantity, Source, positive
+
+print("said by the law file")
+
+class Spring(ContactLaw):
+    """A spring of my own."""
+    name = "my-spring"
+    source = Source("a test")
+    inputs = (positive("stiffness", "N/m", "K"),)
+    coefficients = (Quantity("stiffness", "N/m", "K"),)
+
+    @staticmethod
+    def coefficients_of(pair, inputs):
+        return (inputs.stiffness,)
+
+    @staticmethod
+    def force(overlap, rate, c, h):
+        (stiffness,) = c
+        d = overlap if overlap > OPEN else 0.0
+        return stiffness * d
+
+    @staticmethod
+    def energy(overlap, c, h):
+        (stiffness,) = c
+        d = overlap if overlap > OPEN else 0.0
+        return 0.5 * stiffness * d * d
+'''
+FORCE_LINE = LAW.splitlines().index("        return stiffness * d") + 1
+SPRING = ("--set", "contact.law=my-spring", "--set", "contact.stiffness=1e6")
+
+
+def environment(**more: str) -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(ROOT), **more}
+
+
+def interpreter(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """A real Python process that must succeed."""
+    command = [sys.executable, *arguments]
+    return subprocess.run(command, cwd=folder, env=environment(), capture_output=True, text=True, timeout=280, check=True)
+
+
+def granchain_process(*arguments: str, folder: Path, **more: str) -> subprocess.CompletedProcess[str]:
+    """A real process: what its streams say and how it ends."""
+    return subprocess.run(
+        [sys.executable, "-m", "granchain", *arguments],
+        cwd=folder, env=environment(**more), capture_output=True, text=True, timeout=280, check=False,
+    )  # fmt: skip
+
+
+def end_of(process: subprocess.Popen[str]) -> tuple[int, str, float]:
+    """Exit code of a process, what it printed, and how long it has been computing [s]."""
+    assert process.stdout is not None
+    out = process.stdout.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    process.stdout.close()
+    return process.returncode, out, usage.ru_utime + usage.ru_stime
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory: pytest.TempPathFactory) -> subprocess.CompletedProcess[str]:
+    """One run with --json; its folder is `done.cwd`."""
+    folder = tmp_path_factory.mktemp("run")
+    process = granchain_process("run", "steel-chain", "--out", "chain.h5", "--json", folder=folder)
+    process.cwd = folder  # type: ignore[attr-defined]
+    assert process.returncode == 0, process.stderr
+    return process
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What is loaded
+
+
+def loaded(*command: str, folder: Path) -> set[str]:
+    """Top-level packages that a process imports."""
+    process = interpreter("-X", "importtime", *command, folder=folder)
+    return {line.rpartition("|")[2].strip().partition(".")[0] for line in process.stderr.splitlines() if line.startswith("import time:")}
+
+
+HEAVY = {"numba", "llvmlite", "scipy", "matplotlib", "h5py", "numpy", "rich"}
+
+
+# typer reads the options of a command with pydantic.
+@pytest.mark.parametrize(
+    ("command", "heavy"),
+    [
+        (("-m", "granchain", "--help"), HEAVY | {"pydantic"}),
+        (("-m", "granchain", "run", "--help"), HEAVY),
+        (("-c", "import granchain"), HEAVY | {"pydantic", "typer"}),
+    ],
+)
+def test_help_and_import_load_nothing_heavy(command: tuple[str, ...], heavy: set[str], tmp_path: Path) -> None:
+    packages = loaded(*command, folder=tmp_path)
+    assert "granchain" in packages
+    assert not packages & heavy
+
+
+def test_help_takes_less_than_three_tenths_of_a_second(tmp_path: Path) -> None:
+    # Of computing, which a busy machine does not lengthen much.
+    process = subprocess.Popen(
+        [sys.executable, "-m", "granchain", "--help"], cwd=tmp_path, env=environment(), stdout=subprocess.PIPE, text=True
+    )
+    code, out, computing = end_of(process)
+    assert code == 0 and "run" in out
+    assert computing < 0.3
+
+
+def test_a_run_loads_neither_blas_nor_figures_nor_tables(done: subprocess.CompletedProcess[str], tmp_path: Path) -> None:
+    code = (
+        "import sys; from granchain.cli import obey; code = obey(['run', '--json'], own_process=True);"
+        "print(code, *({'scipy.linalg', 'matplotlib', 'rich', 'pint', 'xarray'} & set(sys.modules)), file=sys.stderr)"
+    )
+    process = interpreter("-c", code, folder=tmp_path)
+    assert process.stderr.split() == ["0"]
+
+
+def test_public_names_are_there_and_documented() -> None:
+    for name in granchain.__all__:
+        assert getattr(granchain, name).__doc__
+    assert {*granchain.__all__, "__version__"} == set(dir(granchain))
+    with pytest.raises(AttributeError, match="nonsense"):
+        granchain.nonsense  # noqa: B018
+
+
+def test_a_module_does_not_hide_the_function_of_its_name(tmp_path: Path) -> None:
+    code = "import granchain.impact; import granchain; print(callable(granchain.impact))"
+    assert interpreter("-c", code, folder=tmp_path).stdout.strip() == "True"
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# A run
+
+
+def test_json_is_one_object_and_the_run_says_nothing_else(done: subprocess.CompletedProcess[str]) -> None:
+    facts = json.loads(done.stdout)
+    assert facts["schema"] == 1 and facts["command"] == "run" and facts["status"] == "complete" and facts["law"] == "ma-liu"
+    assert done.stdout.count("\n") == 1
+    assert done.stderr == ""
+
+
+def test_the_file_holds_what_was_printed(done: subprocess.CompletedProcess[str]) -> None:
+    facts = json.loads(done.stdout)
+    result = open_result(done.cwd / facts["file"])  # type: ignore[attr-defined]
+    assert [pulse["bead"] for pulse in facts["sensors"]] == result.sensor_bead.tolist()
+    for pulse, force in zip(facts["sensors"], result.sensor_force.T, strict=True):
+        # The parabola through three samples is above the largest of them, by less than their spacing can hide.
+        assert force.max() <= pulse["peak"] <= 1.001 * force.max()
+    assert facts["energy"]["plastic"] == result.energy_plastic[-1]
+    assert sorted(path.name for path in done.cwd.iterdir()) == ["chain.h5"]  # type: ignore[attr-defined]
+
+
+def test_a_run_ends_with_its_numbers_and_names_its_file(tmp_path: Path) -> None:
+    process = granchain_process("run", folder=tmp_path)
+    assert process.returncode == 0, process.stderr
+    lines = process.stdout.splitlines()
+    assert lines[0].split() == ["sensor", "bead", "peak", "[N]", "arrival", "[us]"]
+    assert [line.split()[0] for line in lines[1:9]] == ["9", "16", "24", "31", "40", "50", "56", "63"]
+    for word in ("wave speed", "kinetic", "recoverable", "plastic", "viscous", "clamp", "external", "residual", "time step", "auto"):
+        assert word in process.stdout
+    assert lines[-1] == "complete: steel-chain.h5"
+    assert process.stderr == ""
+
+
+def test_a_pulse_that_has_not_passed_has_no_arrival(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert obey(["run", "--set", "time.end=1.2e-4", "--out", "short.h5"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[8].split()[0] == "63" and lines[8].endswith("not yet")
+
+
+def test_a_failed_run_exits_3_and_saves_nothing(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert obey(["run", "--set", "energy.bound=1e-9", "--json"]) == 3
+    said = capsys.readouterr()
+    assert "energy ledger is open" in said.err and "Nothing was saved: steel-chain.h5 was not written." in said.err
+    assert json.loads(said.out)["exit_code"] == 3
+    assert list(here.iterdir()) == []
+
+
+def test_garbage_is_collected_again_after_a_run(here: Path) -> None:
+    obey(["run", "no-such-case"])
+    assert gc.isenabled()
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Wrong input
+
+WRONG = {
+    "unknown key": (("run", "--set", "contact.pssi=3"), 2, ("contact.pssi", 'did you mean "psi"?')),
+    "unknown table": (("run", "--set", "sensor.beads=[1]"), 2, ("sensor", 'did you mean "sensors"?')),
+    "unknown law": (("run", "--set", "contact.law=ma-lui"), 2, ("contact.law", 'did you mean "ma-liu"?')),
+    "unknown case": (("run", "steel-chian"), 2, ("steel-chian", 'did you mean "steel-chain"?')),
+    "unknown material": (("run", "--set", "chain.material=steel-361"), 2, ("chain.material", 'did you mean "steel-316"?')),
+    "unknown command": (("rum",), 2, ("rum", "Did you mean 'run'?", "--help")),
+    "unknown option": (("run", "--stes=3"), 2, ("--stes", "--set", "granchain run --help")),
+    "option without value": (("run", "--out"), 2, ("--out",)),
+    "wrong type": (("run", "--set", "chain.beads=seventy"), 2, ("chain.beads", "seventy", "whole number")),
+    "not a number": (("run", "--set", "striker.speed=nan"), 2, ("striker.speed", "nan", "above 0")),
+    "sensor outside the chain": (("run", "--set", "sensors.beads=[9, 71]"), 2, ("sensors.beads", "71", "beads 1 to 70")),
+    "law input out of range": (("run", "--set", "contact.xi=1.0"), 2, ("contact.xi", "1.0", "above 1.41421")),
+    "law input missing": (("run", "--set", "contact.law=flores"), 2, ("contact.restitution", "nothing", "at most 1")),
+    "no equals sign": (("run", "--set", "contact.psi"), 2, ("--set", "KEY=VALUE")),
+    "time step too large": (("run", "--set", "time.step=1e-5"), 2, ("1e-05",)),
+    "missing case file": (("run", "cases/mine.toml"), 4, ("mine.toml", "No such file")),
+    "case file is a folder": (("run", "folder"), 4, ("folder", "not a file")),
+    "broken case file": (("run", "broken.toml"), 2, ("broken.toml", "line 1")),
+    "output exists": (("run", "--out", "there.h5"), 4, ("there.h5", "exists", "--overwrite")),
+    "output folder missing": (("run", "--out", "nowhere/chain.h5"), 4, ("nowhere", "does not exist")),
+    "output is a folder": (("run", "--out", "folder"), 4, ("folder", "name a file in it")),
+    "unknown built-in case": (("cases", "steel-chian"), 2, ("steel-chian", 'did you mean "steel-chain"?')),
+    "unknown law name": (("laws", "herz"), 2, ("herz", 'did you mean "hertz"?')),
+    "missing output file": (("info", "nothing.h5"), 4, ("nothing.h5", "no such file")),
+    "no output file": (("info", "there.h5"), 4, ("there.h5", "not an HDF5 file")),
+    "no file to plot": (("plot", "nothing.h5"), 4, ("nothing.h5", "no such file")),
+    "law file missing": (("laws", "--law-module", "nothing.py"), 4, ("nothing.py", "no such file")),
+    "law file is a folder": (("laws", "--law-module", "folder"), 4, ("folder", "not a file")),
+}
+
+
+@pytest.mark.parametrize(("arguments", "code", "words"), WRONG.values(), ids=WRONG)
+def test_wrong_input_is_told_in_a_sentence(
+    arguments: tuple[str, ...], code: int, words: tuple[str, ...], here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (here / "folder").mkdir()
+    (here / "broken.toml").write_text("chain = = 3")
+    (here / "there.h5").write_text("precious")
+    before = sorted(here.rglob("*"))
+    assert obey(arguments) == code
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.startswith("granchain: ") and "Traceback" not in said.err
+    for word in words:
+        assert word in said.err
+    assert sorted(here.rglob("*")) == before
+    assert (here / "there.h5").read_text() == "precious"
+
+
+@pytest.mark.parametrize("arguments", [("run", "--set", "contact.pssi=3"), ("run", "--stes=3"), ("info", "nothing.h5"), ("laws", "herz")])
+def test_json_is_one_object_for_wrong_input_too(arguments: tuple[str, ...], here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code = obey([*arguments, "--json"])
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["schema"] == 1 and facts["exit_code"] == code and facts["error"]["problems"]
+
+
+def test_all_mistakes_of_a_case_are_told_at_once(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert obey(["run", "--set", "contact.pssi=3", "--set", "chain.beads=0", "--json"]) == 2
+    assert len(json.loads(capsys.readouterr().out)["error"]["problems"]) == 2
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read and write everything")
+@pytest.mark.parametrize("arguments", [("run", "mine.toml"), ("info", "mine.toml"), ("laws", "--law-module", "mine.toml")])
+def test_a_file_without_permission_is_told(arguments: tuple[str, ...], here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "mine.toml").write_text("")
+    (here / "mine.toml").chmod(0)
+    assert obey(arguments) == 4
+    assert "ermission" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("out", ["there.h5", "nowhere/chain.h5"])
+def test_what_stands_in_the_way_of_the_file_shows_before_the_run(
+    out: str, here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (here / "there.h5").write_text("precious")
+    ran = []
+    monkeypatch.setattr("granchain.simulation.run", lambda *case, **more: ran.append(case))
+    assert obey(["run", "--out", out]) == 4
+    assert ran == []
+
+
+def test_overwrite_replaces_the_file(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "steel-chain.h5").write_text("old")
+    assert obey(["run", "--overwrite", "--set", "time.end=2e-5"]) == 0
+    assert open_result("steel-chain.h5").status.label == "complete"
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What goes wrong otherwise
+
+
+def broken(error: BaseException, monkeypatch: pytest.MonkeyPatch) -> int:
+    """Exit code of a run in which this is raised."""
+
+    def raising(*arguments: object, **more: object) -> None:
+        raise error
+
+    monkeypatch.setattr("granchain.case.load_case", raising)
+    return obey(["run"])
+
+
+def test_a_bug_is_one_sentence_and_exit_1(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    assert broken(ZeroDivisionError("of \x1b[31mall things"), monkeypatch) == 1
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1 and "please report" in said and "ZeroDivisionError: of  [31mall things" in said
+    monkeypatch.setenv("GRANCHAIN_DEBUG", "1")
+    assert broken(ZeroDivisionError("again"), monkeypatch) == 1
+    assert "Traceback (most recent call last)" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "word"),
+    [
+        (OSError(errno.ENOSPC, "No space left on device", "cache.nbi"), 4, "cache.nbi: No space left"),
+        (MemoryError(), 3, "not enough memory"),
+        (KeyboardInterrupt(), 130, ""),
+        (SystemExit(7), 7, ""),
+    ],
+)
+def test_what_the_system_refuses_has_its_exit_code(
+    error: BaseException, code: int, word: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if isinstance(error, KeyboardInterrupt):
+        monkeypatch.setattr("granchain.contact.laws", lambda: (_ for _ in ()).throw(error))
+        assert obey(["laws"]) == code
+    else:
+        assert broken(error, monkeypatch) == code
+    assert word in capsys.readouterr().err
+
+
+def shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """A line for bash in which `granchain` is the program."""
+    line = f'granchain() {{ "{sys.executable}" -m granchain "$@"; }}; {command}'
+    return subprocess.run(["bash", "-c", line], cwd=folder, env=environment(), capture_output=True, text=True, timeout=120, check=False)
+
+
+def test_a_reader_that_leaves_is_no_error(tmp_path: Path) -> None:
+    process = shell("granchain laws --json | true; echo ${PIPESTATUS[0]}", tmp_path)
+    assert process.stdout == "0\n" and process.stderr == ""
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+def test_output_that_cannot_be_written_exits_4(tmp_path: Path) -> None:
+    process = shell("granchain cases > /dev/full; echo $?", tmp_path)
+    assert process.stdout == "4\n" and "No space left" in process.stderr
+
+
+def test_closed_streams_are_no_error(tmp_path: Path) -> None:
+    assert shell("granchain rum 2>&-; echo $?", tmp_path).stdout == "2\n"
+    process = shell("granchain cases >&-; echo $? >&2", tmp_path)
+    assert process.stderr == "0\n"
+
+
+def test_an_ascii_terminal_gets_every_result(tmp_path: Path) -> None:
+    process = granchain_process("laws", folder=tmp_path, PYTHONIOENCODING="ascii")
+    assert process.returncode == 0, process.stderr
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Text from elsewhere
+
+
+def test_clean_leaves_nothing_that_a_terminal_obeys() -> None:
+    assert clean("a\x1b[31m\x07b\nc\x9b\u202e\udcff µ") == "a [31m b\nc    µ"
+
+
+def test_a_hostile_name_does_not_reach_the_terminal(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments in (["info", "\x1b[31m\udcff.h5"], ["run", "\x1b[31m[red].toml"], ["\x1b[2J"], ["run", "--\x1b[2J"], ["laws", "\x1b"]):
+        assert obey(arguments) in (2, 4)
+        said = capsys.readouterr()
+        assert "\x1b" not in said.out + said.err
+
+
+def test_a_hostile_file_does_not_reach_the_terminal(
+    done: subprocess.CompletedProcess[str], here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    result = open_result(done.cwd / "chain.h5")  # type: ignore[attr-defined]
+    result.title = "a \x1b]0;title\x07[bold red]b[/nonsense]"
+    result.messages = ["\x1b[2Jmessage [link=file:///]here"]
+    result.save("hostile.h5")
+    assert obey(["info", "hostile.h5"]) == 0
+    said = capsys.readouterr()
+    assert "\x1b" not in said.out and "[bold red]b[/nonsense]" in said.out and "[link=file:///]here" in said.out
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The other commands
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert obey(["--version"]) == 0
+    assert capsys.readouterr().out == f"granchain {granchain.__version__}\n"
+
+
+def test_no_command_prints_the_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert obey([]) == 0
+    assert "Exit codes" in capsys.readouterr().out
+
+
+def test_cases_lists_all_and_prints_one(capsys: pytest.CaptureFixture[str]) -> None:
+    assert obey(["cases"]) == 0
+    listed = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
+    files = sorted((Path(granchain.__file__).parent / "cases").glob("*.toml"), key=lambda path: path.stem)
+    assert listed == [path.stem for path in files]
+    assert obey(["cases", "steel-chain"]) == 0
+    assert capsys.readouterr().out == files[listed.index("steel-chain")].read_text()
+
+
+def test_laws_says_inputs_units_limits_and_sources(capsys: pytest.CaptureFixture[str]) -> None:
+    assert obey(["laws", "--json"]) == 0
+    told = {law["name"]: law for law in json.loads(capsys.readouterr().out)["laws"]}
+    assert list(told) == list(laws())
+    for name, law in laws().items():
+        assert told[name]["source"]["text"] == law.source.text
+        assert [(i["name"], i["unit"], i["allowed"]) for i in told[name]["inputs"]] == [(q.name, q.unit, q.range) for q in law.inputs]
+
+
+def test_the_table_of_laws_leaves_nothing_out(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "400")
+    assert obey(["laws"]) == 0
+    text = capsys.readouterr().out
+    for law in laws().values():
+        for word in (law.name, law.summary(), *(f"{q.name} [{q.unit}]: " if q.unit else f"{q.name}: " for q in law.inputs)):
+            assert word in text
+    assert obey(["laws", "--markdown"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == len(laws()) + 2
+
+
+def test_one_law_is_told_whole(capsys: pytest.CaptureFixture[str]) -> None:
+    assert obey(["laws", "flores"]) == 0
+    text = capsys.readouterr().out
+    law = laws()["flores"]
+    for word in (law.source.doi, law.validity, law.status, *(q.name for q in (*law.inputs, *law.coefficients))):
+        assert word in text
+
+
+def test_info_says_what_a_file_holds(done: subprocess.CompletedProcess[str], capsys: pytest.CaptureFixture[str]) -> None:
+    file = str(done.cwd / "chain.h5")  # type: ignore[attr-defined]
+    result = open_result(file)
+    assert obey(["info", file, "--verify"]) == 0
+    text = capsys.readouterr().out
+    for word in (*result.variables, result.title, "complete", "wave speed", f"hash in the file, {result.provenance['data_sha256']}"):
+        assert word in text
+    assert obey(["info", file, "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["schema"] == 1 and facts["data_verified"] is None
+    assert {v["name"]: tuple(v["shape"]) for v in facts["variables"]} == {name: v.data.shape for name, v in result.variables.items()}
+
+
+def test_info_opens_a_file_whose_law_is_not_installed(
+    done: subprocess.CompletedProcess[str], here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    result = open_result(done.cwd / "chain.h5")  # type: ignore[attr-defined]
+    result.provenance["case_resolved_json"] = result.provenance["case_resolved_json"].replace('"ma-liu"', '"gone"')
+    result.save("gone.h5")
+    assert obey(["info", "gone.h5"]) == 0
+    assert "peak [N]" in capsys.readouterr().out
+    assert obey(["info", "gone.h5", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["status"] == "complete" and facts["sensors"][0]["peak"] > 0.0 and facts["wave_speed"] is None
+
+
+def test_a_damaged_file_is_told(done: subprocess.CompletedProcess[str], here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    content = bytearray((done.cwd / "chain.h5").read_bytes())  # type: ignore[attr-defined]
+    content[len(content) // 2] ^= 1
+    (here / "bad.h5").write_bytes(content)
+    assert obey(["info", "bad.h5", "--verify"]) == 4
+    assert "damaged" in capsys.readouterr().err
+
+
+def test_plot_draws_what_it_can_and_says_what_is_lacking(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "bare.toml").write_text(
+        '[chain]\nbeads = 4\nradius = 1e-3\nmaterial = "steel-316"\n[striker]\nspeed = 1.0\n[contact]\nlaw = "hertz"\n[time]\nend = 2e-5\n'
+    )
+    assert obey(["run", "bare.toml"]) == 0
+    capsys.readouterr()
+    assert obey(["plot", "bare.h5", "--out", "nowhere"]) == 4
+    assert "nowhere" in capsys.readouterr().err
+    assert obey(["plot", "bare.h5"]) == 0
+    said = capsys.readouterr()
+    assert said.out.splitlines() == ["bare-energy.png"]
+    assert (here / "bare-energy.png").read_bytes().startswith(b"\x89PNG")
+    assert "[sensors]" in said.err and "[snapshots]" in said.err
+
+
+def test_columns_are_aligned() -> None:
+    assert aligned([("a", 1), ("bcd", 22)], "<>") == "a     1\nbcd  22"
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Laws of a user's own
+
+
+def test_a_users_law_is_listed_and_what_its_file_prints_is_no_result(tmp_path: Path) -> None:
+    (tmp_path / "my-law.py").write_text(LAW)
+    process = granchain_process("laws", "--law-module", "my-law.py", "--json", folder=tmp_path)
+    assert "my-spring" in [law["name"] for law in json.loads(process.stdout)["laws"]]
+    assert process.stderr == "said by the law file\n"
+
+
+def test_a_users_law_is_found_by_the_name_of_its_module(tmp_path: Path) -> None:
+    (tmp_path / "my-law.py").write_text(LAW)
+    code = (
+        "import pickle; from granchain.contact.user import load_law_module as load;"
+        "first = load('my-law.py')['my-spring']; law = load('my-law.py')['my-spring'];"
+        "print(law.__module__, law is first, pickle.loads(pickle.dumps(law.force)) is law.force)"
+    )
+    process = interpreter("-c", code, folder=tmp_path)
+    assert process.stdout.splitlines()[-1] == "granchain_law_my_law False True"
+
+
+def test_an_edit_is_seen_within_the_same_second(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    # Same size, same time of the file: what Python's cache of compiled files goes by.
+    text = LAW.replace("my-spring", "edited-spring")
+    for factor in ("0.5", "0.7"):
+        (here / "edited.py").write_text(text.replace("0.5", factor))
+        os.utime("edited.py", (1, 1))
+        law = load_law_module("edited.py")["edited-spring"]
+    assert law.energy(1.0, (1.0,), ()) == 0.7
+
+
+def test_two_law_files_of_one_name_are_refused(here: Path) -> None:
+    (here / "other").mkdir()
+    for folder in (here, here / "other"):
+        (folder / "twin.py").write_text(LAW.replace("my-spring", "twin-spring"))
+    load_law_module("twin.py")
+    with pytest.raises(LawError, match="rename one"):
+        load_law_module("other/twin.py")
+
+
+BAD_LAWS = {
+    "syntax": ("x = 1\ndef f(:\n", ("line 2", "invalid syntax")),
+    "not text": ("x = '\x00'", ("null bytes",)),
+    "import": ("\nimport nothing_of_that_name\n", ("line 2", "ModuleNotFoundError", "nothing_of_that_name")),
+    "exit": ("raise SystemExit(3)", ("line 1", "SystemExit")),
+    "no law": ("x = 1", ("no contact law in it",)),
+    "malformed": (LAW.replace("    @staticmethod\n    def force", "    def force"), ("Spring", "force: must be a @staticmethod")),
+}
+
+
+@pytest.mark.parametrize(("text", "words"), BAD_LAWS.values(), ids=BAD_LAWS)
+def test_a_bad_law_file_is_told(text: str, words: tuple[str, ...], here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "bad.py").write_text(text)
+    assert obey(["laws", "--law-module", "bad.py"]) == 2
+    said = capsys.readouterr()
+    assert said.out == "" and "law file bad.py" in said.err and "Traceback" not in said.err
+    for word in words:
+        assert word in said.err
+    sys.modules.pop("granchain_law_bad", None)
+
+
+def test_a_users_law_cannot_take_the_name_of_a_built_in_one(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(LAW.replace('"my-spring"', '"hertz"'))
+    process = granchain_process("laws", "--law-module", "mine.py", folder=tmp_path)
+    assert process.returncode == 2 and process.stdout == ""
+    for word in ("law file mine.py: line 6", '"hertz" is taken', "granchain.contact.hertz.Hertz", "choose another"):
+        assert word in process.stderr
+
+
+def test_a_law_file_must_be_a_python_file(here: Path) -> None:
+    (here / "law.txt").write_text(LAW)
+    with pytest.raises(LawError, match=re.escape("ends in .py")):
+        load_law_module("law.txt")
+    os.mkfifo(here / "pipe.py")
+    assert stat.S_ISFIFO((here / "pipe.py").stat().st_mode)
+    with pytest.raises(FileError, match="not a file"):
+        load_law_module("pipe.py")
+
+
+FAILING = {
+    "in plain Python": ("return (inputs.stiffness,)", "return (inputs.stiffness / 0,)", "ZeroDivisionError"),
+    "in a name": ("return stiffness * d", "return stiffness * nonsense(d)", f"line {FORCE_LINE}: NameError: name 'nonsense'"),
+    "when compiled": (
+        "return stiffness * d",
+        "return stiffness * d * int.from_bytes(b'\\x01', 'big')",
+        f"line {FORCE_LINE}: Numba cannot compile it: Unknown attribute 'from_bytes'",
+    ),
+}
+
+
+@pytest.mark.parametrize(("old", "new", "words"), FAILING.values(), ids=FAILING)
+def test_a_users_law_that_fails_is_blamed(old: str, new: str, words: str, tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(LAW.replace(old, new))
+    process = granchain_process("run", "--law-module", "mine.py", *SPRING, folder=tmp_path)
+    assert process.returncode == 2
+    assert 'contact law "my-spring"' in process.stderr and words in process.stderr
+    assert process.stderr.count("\n") == 2 and process.stdout == ""
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["mine.py"]
+
+
+@pytest.mark.long
+def test_a_users_law_comes_from_the_cache_in_a_second_process(tmp_path: Path) -> None:
+    def kernels() -> list[Path]:
+        return sorted((tmp_path / "cache").rglob("*.nbc"))
+
+    (tmp_path / "mine.py").write_text(LAW)
+    run = ("run", "--law-module", "mine.py", *SPRING, "--overwrite")
+    assert granchain_process(*run, folder=tmp_path, NUMBA_CACHE_DIR="cache").returncode == 0
+    before = kernels()
+    assert granchain_process(*run, folder=tmp_path, NUMBA_CACHE_DIR="cache").returncode == 0
+    assert before and kernels() == before
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Signals
+
+
+def test_the_first_signal_is_noted_the_second_ends_the_process() -> None:
+    for number in (signal.SIGINT, signal.SIGTERM):
+        handler = signal.getsignal(number)
+        with Interruption() as interruption:
+            progress = Progress(interruption, shown=False)
+            progress.advance(0.1)
+            os.kill(os.getpid(), number)
+            with pytest.raises(KeyboardInterrupt):
+                progress.advance(0.2)
+            with pytest.raises(SystemExit) as stop:
+                os.kill(os.getpid(), number)
+                time.sleep(1.0)
+            assert stop.value.code == interruption.exit_code == 128 + number
+        assert signal.getsignal(number) is handler
+
+
+def test_before_the_first_step_a_signal_is_raised_at_once() -> None:
+    with Interruption() as interruption:
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGTERM)
+            time.sleep(1.0)
+        assert interruption.exit_code == 143
+
+
+def test_an_ignored_signal_stays_ignored() -> None:
+    handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with Interruption():
+            assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, handler)
+
+
+LONG = ("run", "--set", "chain.beads=2000", "--set", "time.end=0.05", "--set", "snapshots.interval=1e-3", "--out", "long.h5")
+
+
+class Terminal:
+    """A run of minutes whose standard error is a terminal."""
+
+    def __init__(self, folder: Path, *more: str):
+        self.reading, writing = pty.openpty()
+        self.seen = ""
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "granchain", *LONG, *more],
+            cwd=folder, env=environment(), stdout=subprocess.PIPE, stderr=writing, text=True,
+        )  # fmt: skip
+        os.close(writing)
+
+    def read_until(self, word: str, seconds: float) -> bool:
+        """Whether a word appears on the terminal before the time is over."""
+        deadline = time.monotonic() + seconds
+        while word not in self.seen and time.monotonic() < deadline:
+            if select.select([self.reading], [], [], 0.05)[0]:
+                try:
+                    self.seen += os.read(self.reading, 65536).decode()
+                except OSError:  # The other side is closed.
+                    break
+        return word in self.seen
+
+    def computing(self) -> float:
+        """Time that the process has been computing [s]: proc(5), fields 14 and 15 of stat."""
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="no /proc here")
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_an_interrupted_run_writes_its_file_and_ends_within_half_a_second(
+    number: int, code: int, done: subprocess.CompletedProcess[str], tmp_path: Path
+) -> None:
+    terminal = Terminal(tmp_path, "--json")
+    # The bar appears after a second of steps.
+    assert terminal.read_until("%", 60.0), terminal.seen
+    before = terminal.computing()
+    terminal.process.send_signal(number)
+    exit_code, out, computing = end_of(terminal.process)
+    assert exit_code == code
+    # Of computing, which a busy machine does not lengthen much.
+    assert computing - before < 0.5
+    assert json.loads(out)["status"] == "interrupted"
+    assert terminal.read_until("interrupted; long.h5 holds what was computed until then", 5.0)
+    assert "Traceback" not in terminal.seen
+    result = open_result(tmp_path / "long.h5")
+    assert result.status.label == "interrupted" and 0.0 < result.time[-1] < 0.05
+    assert [path.name for path in tmp_path.iterdir()] == ["long.h5"]
+
+
+def test_a_second_signal_aborts(done: subprocess.CompletedProcess[str], tmp_path: Path) -> None:
+    terminal = Terminal(tmp_path)
+    assert terminal.read_until("%", 60.0), terminal.seen
+    terminal.process.send_signal(signal.SIGINT)
+    terminal.process.send_signal(signal.SIGTERM)
+    code, out, _ = end_of(terminal.process)
+    assert code in (130, 143) and out == ""
+    assert terminal.read_until("granchain: aborted", 5.0)
+    assert "Traceback" not in terminal.seen
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_terminal_that_wants_quiet_sees_no_bar(done: subprocess.CompletedProcess[str], tmp_path: Path) -> None:
+    terminal = Terminal(tmp_path, "--quiet")
+    assert not terminal.read_until("%", 4.0)
+    terminal.process.send_signal(signal.SIGTERM)
+    assert end_of(terminal.process)[0] == 143
+    assert not terminal.read_until("%", 1.0)
+
+
+def test_nothing_is_said_on_the_way_without_a_terminal(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cli, "BAR_AFTER", -1.0)
+    with Interruption() as interruption, Progress(interruption, shown=False) as progress:
+        progress.advance(0.5)
+    said = capsys.readouterr()
+    assert said.out == said.err == ""

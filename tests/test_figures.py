@@ -1,0 +1,381 @@
+"""What the figures show is what the result holds; what they look like was looked at."""
+
+import math
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from synthetic import CREST, RADIUS, synthetic, wave_speed
+
+from granchain import analysis, figures
+from granchain.errors import FileError, GranchainError
+from granchain.status import Status
+
+pytestmark = pytest.mark.filterwarnings("error")
+
+
+def lines(axes):
+    """Lines of an axes by label."""
+    return {line.get_label(): line for line in axes.get_lines()}
+
+
+def texts(figure):
+    """Everything written in a figure."""
+    import matplotlib.text
+
+    return [found.get_text() for found in figure.findobj(matplotlib.text.Text)]
+
+
+def drawn(result):
+    """Every figure of a result, with its axes in a flat list."""
+    return {name: (made[0], np.atleast_1d(made[1]).tolist()) for name, draw in figures.all_figures(result).items() for made in [draw()]}
+
+
+@pytest.fixture(scope="module")
+def plain():
+    """Every figure of one result, laid out."""
+    made = drawn(synthetic(title="synthetic wave, run 7", law="ma-liu"))
+    for figure, _ in made.values():
+        figure.draw_without_rendering()
+    return made
+
+
+# --- every figure ---------------------------------------------------------------------------------------------------
+
+
+def test_every_figure_says_title_law_step_and_that_it_is_simulated(plain):
+    assert list(plain) == ["force_traces", "bead_velocities", "space_time", "hysteresis", "energy"]
+    for figure, axes in plain.values():
+        assert axes[0].get_title(loc="left") == "synthetic wave, run 7"
+        heading = next(text for text in texts(figure) if text.startswith("simulated"))
+        assert "contact law ma-liu" in heading and "time step 40 ns" in heading
+        assert "RUN FAILED" not in heading
+
+
+def test_every_axis_says_its_unit(plain):
+    expected = {
+        "force_traces": ("sensor force (N)", "time (\N{MICRO SIGN}s)"),
+        "bead_velocities": ("velocity (m/s)", "time (\N{MICRO SIGN}s)"),
+        "space_time": ("bead", "bead velocity (m/s), square-root scale", "time (\N{MICRO SIGN}s)"),
+        "hysteresis": ("contact force (N)", "overlap (\N{MICRO SIGN}m)"),
+        "energy": ("energy (mJ)", "residual\n/ put in", "time (\N{MICRO SIGN}s)"),
+    }
+    for name, (figure, _) in plain.items():
+        assert set(expected[name]) <= set(texts(figure))
+
+
+def test_no_figure_has_the_markers_of_a_measurement(plain):
+    for name, (_, axes) in plain.items():
+        for line in (line for one in axes for line in one.get_lines()):
+            assert line.get_marker() == "None", name
+
+
+def test_a_failed_run_is_marked_in_red_on_every_figure():
+    for figure, _ in drawn(synthetic(status=Status.UNSTABLE)).values():
+        import matplotlib.text
+
+        (heading,) = (found for found in figure.findobj(matplotlib.text.Text) if found.get_text().startswith("simulated"))
+        assert heading.get_text().endswith("RUN FAILED: unstable")
+        assert heading.get_color() == "#bd1f01"
+
+
+def test_the_figures_of_a_run_that_broke_up_are_drawn_up_to_there():
+    good = synthetic()
+    broken = {name: good.variables[name].data.copy() for name in ("sensor_force", "contact_force", "contact_overlap", "velocity")}
+    for values in broken.values():
+        values[len(values) // 2 :] = math.nan
+    change = broken | {"energy_residual": np.full(51, math.nan), "energy_kinetic": np.append(np.full(50, 1e-3), math.nan)}
+    for figure, _ in drawn(synthetic(change=change, status=Status.NOT_FINITE)).values():
+        figure.draw_without_rendering()
+
+
+def test_a_title_with_dollar_signs_is_not_mathematics():
+    for figure, axes in drawn(synthetic(title="cost $5 and $\\frac{ \\nothing")).values():
+        figure.draw_without_rendering()
+        assert axes[0].get_title(loc="left") == "cost $5 and $\\frac{ \\nothing"
+
+
+def test_the_colours_are_petroff10():
+    import matplotlib.style
+
+    ours = figures.style()["axes.prop_cycle"].by_key()["color"]
+    assert ours == matplotlib.style.library["petroff10"]["axes.prop_cycle"].by_key()["color"]
+
+
+def test_drawing_leaves_the_settings_of_matplotlib_alone():
+    import matplotlib
+
+    def settings():
+        # reading the backend would choose one
+        return {name: matplotlib.rcParams[name] for name in matplotlib.rcParams if name != "backend"}
+
+    before = settings()
+    drawn(synthetic())
+    assert settings() == before
+
+
+def test_no_figure_loads_pyplot_or_opens_a_window():
+    code = (
+        "import sys; sys.path.insert(0, 'tests')\n"
+        "from synthetic import synthetic\n"
+        "from granchain import figures\n"
+        "early = 'matplotlib' in sys.modules\n"
+        "[draw() for draw in figures.all_figures(synthetic()).values()]\n"
+        "sys.exit('matplotlib is loaded with the module' if early else 'pyplot is loaded' if 'matplotlib.pyplot' in sys.modules else 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+
+
+# --- force traces ---------------------------------------------------------------------------------------------------
+
+
+def test_the_force_traces_are_the_sensors_rows_in_microseconds():
+    result = synthetic(sensors=(3, 8, 13))
+    figure, rows = figures.force_traces(result)
+    assert len(rows) == 3
+    for axes, force, bead in zip(rows, result.sensor_force.T, (3, 8, 13), strict=True):
+        line = axes.get_lines()[0]
+        assert line.get_xdata() == pytest.approx(1e6 * result.time, rel=1e-14)
+        assert np.array_equal(line.get_ydata(), force)
+        peak = analysis.peak(result.time, force).force
+        assert f"bead {bead}\n{peak:.3g} N" in [text.get_text() for text in axes.texts]
+    assert rows[-1].get_xlabel() == "time (\N{MICRO SIGN}s)"
+    assert len({axes.get_ylim() for axes in rows}) == 1 and rows[0].get_ylim()[1] > result.sensor_force.max()
+    assert "sensor force (N)" in texts(figure)
+
+
+def test_a_sensor_that_saw_nothing_or_not_yet_its_peak_says_so():
+    result = synthetic(sensors=(3, 15, 20), end=115e-6)
+    force = result.sensor_force.copy()
+    force[:, 2] = 0.0
+    _, rows = figures.force_traces(synthetic(sensors=(3, 15, 20), end=115e-6, change={"sensor_force": force}))
+    notes = [axes.texts[-1].get_text() for axes in rows]
+    assert notes[1:] == ["bead 15\nstill rising", "bead 20\nno pulse"]
+
+
+def test_the_traces_of_two_results_share_rows_and_have_a_legend_by_law():
+    first, second = synthetic(sensors=(3, 8), law="ma-liu"), synthetic(sensors=(8, 3, 13), law="flores")
+    figure, rows = figures.force_traces(first, second)
+    assert len(rows) == 2
+    assert np.array_equal(lines(rows[0])["flores"].get_ydata(), second.sensor_force[:, 1])
+    assert np.array_equal(lines(rows[1])["flores"].get_ydata(), second.sensor_force[:, 0])
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["ma-liu", "flores"]
+    assert any("contact laws ma-liu, flores" in text for text in texts(figure))
+
+
+def test_results_of_one_law_are_told_apart_by_title_or_number():
+    twins = [synthetic(title="slow"), synthetic(title="fast")]
+    assert {"slow", "fast"} < set(lines(figures.force_traces(*twins)[1][0]))
+    assert {"run 1: hertz", "run 2: hertz"} < set(lines(figures.force_traces(synthetic(), synthetic())[1][0]))
+
+
+def test_of_many_sensors_evenly_spaced_ones_are_drawn_and_the_figure_says_so():
+    figure, rows = figures.force_traces(synthetic(sensors=tuple(range(1, 21))))
+    assert len(rows) == figures.MOST_ROWS == 12
+    assert any("12 of 20 sensors shown" in text for text in texts(figure))
+    figure, rows = figures.force_traces(synthetic(sensors=tuple(range(1, 21))), sensors=[7, 2])
+    named = [text.get_text().split("\n")[0] for axes in rows for text in axes.texts]
+    assert [name for name in named if name.startswith("bead")] == ["bead 7", "bead 2"]
+
+
+def test_a_sensor_that_is_not_there_is_refused():
+    with pytest.raises(GranchainError, match=r"sensors: got \[4\], allowed: one or more of \[3, 8, 13\]"):
+        figures.force_traces(synthetic(), sensors=[4])
+
+
+# --- velocities -----------------------------------------------------------------------------------------------------
+
+
+def test_the_velocities_are_those_of_the_sensors_and_the_striker():
+    result = synthetic(sensors=(3, 8))
+    # the same row with a striker in front: labels from 0
+    struck = synthetic(sensors=(3, 8), change={"bead": np.arange(20), "contact": np.arange(19)})
+    _, axes = figures.bead_velocities(struck)
+    assert [label for label in lines(axes) if not label.startswith("_")] == ["striker", "bead 3", "bead 8"]
+    assert np.array_equal(lines(axes)["bead 8"].get_ydata(), struck.velocity[:, 8])
+    _, axes = figures.bead_velocities(result, beads=[5])
+    assert np.array_equal(lines(axes)["bead 5"].get_ydata(), result.velocity[:, 4])
+    assert lines(axes)["bead 5"].get_xdata() == pytest.approx(1e6 * result.snapshot_time, rel=1e-14)
+    assert axes.get_ylabel() == "velocity (m/s)"
+
+
+def test_without_sensors_the_velocities_are_of_evenly_spaced_beads():
+    without = ("time", "sensor_bead", "sensor_force", "sensor_contact", "contact_force", "contact_overlap")
+    figure, axes = figures.bead_velocities(synthetic(without=without))
+    labels = [label for label in lines(axes) if label.startswith("bead")]
+    assert len(labels) == 10 and labels[0] == "bead 1" and labels[-1] == "bead 20"
+    assert any("10 of 20 beads shown" in text for text in texts(figure))
+
+
+# --- space and time -------------------------------------------------------------------------------------------------
+
+
+def test_the_space_time_diagram_holds_the_velocities_and_the_front():
+    result = synthetic()
+    figure, axes = figures.space_time(result)
+    (mesh,) = axes.collections
+    assert np.array_equal(np.asarray(mesh.get_array()).reshape(20, -1), result.velocity.T)
+    front = next(line for label, line in lines(axes).items() if label.startswith("wave front"))
+    assert front.get_label() == f"wave front, {wave_speed() * 2.0 * RADIUS:.3g} m/s"
+    passed = np.isfinite(front.get_xdata())
+    assert passed.sum() > 10
+    arrivals = 1e6 * (result.bead - CREST) / wave_speed()
+    # snapshots every 2 us of a pulse of 11 us
+    assert front.get_xdata()[passed] == pytest.approx(arrivals[passed], abs=0.1)
+    assert np.array_equal(front.get_ydata(), result.bead)
+    figure.draw_without_rendering()
+    assert "bead velocity (m/s), square-root scale" in texts(figure)
+
+
+def test_a_velocity_of_both_signs_has_a_colour_scale_with_white_at_rest():
+    result = synthetic()
+    _, axes = figures.space_time(synthetic(change={"velocity": result.velocity - 0.2}))
+    (mesh,) = axes.collections
+    assert mesh.norm.vmin == -mesh.norm.vmax and mesh.cmap.name == "RdBu_r"
+    assert mesh.cmap(mesh.norm(0.0)) == pytest.approx((0.97, 0.97, 0.97, 1.0), abs=0.01)
+
+
+def test_a_bead_that_flies_off_is_no_part_of_the_front():
+    velocity = synthetic().velocity.copy()
+    velocity[40:, 12] = velocity[:, 12].max() * 1.001
+    front = figures.space_time(synthetic(change={"velocity": velocity}))[1].get_lines()[0]
+    assert math.isnan(front.get_xdata()[12]) and math.isfinite(front.get_xdata()[11])
+
+
+def test_the_space_time_diagram_of_contacts_holds_their_forces_in_order():
+    result = synthetic(contacts=(5, 2, 9))
+    _, axes = figures.space_time(result, "force")
+    (mesh,) = axes.collections
+    assert np.array_equal(np.asarray(mesh.get_array()).reshape(3, -1), result.contact_force[:, [1, 0, 2]].T)
+    (front,) = axes.get_lines()
+    assert front.get_ydata().tolist() == [2, 5, 9]
+    assert front.get_label() == f"wave front, {wave_speed() * 2.0 * RADIUS:.3g} m/s"
+
+
+def test_a_diagram_of_something_else_is_refused():
+    with pytest.raises(GranchainError, match=r"quantity: got 'heat', allowed: \"velocity\", \"force\""):
+        figures.space_time(synthetic(), "heat")
+
+
+def test_a_diagram_of_one_bead_is_refused():
+    result = synthetic(beads=1, sensors=(1,), contacts=(0,), change={"contact": np.zeros(1, int), "contact_peak_force": np.zeros(1)})
+    with pytest.raises(GranchainError, match="two instants and two places"):
+        figures.space_time(result)
+
+
+# --- hysteresis -----------------------------------------------------------------------------------------------------
+
+
+def dented():
+    """A contact that loads along one line and unloads along another to a residual overlap of 4.01 um, and stays apart."""
+    overlap = np.concatenate([np.linspace(0.0, 10e-6, 301), np.linspace(10e-6, -8e-6, 451)[1:]])[:750]
+    loading = np.arange(750) <= 300
+    force = np.where(loading, overlap * 5e6, np.maximum(overlap - 4.01e-6, 0.0) * 5e6 / 0.599)
+    return {
+        "contact_overlap": np.column_stack([overlap, 0.1 * overlap]),
+        "contact_force": np.column_stack([force, 0.1 * force]),
+        "residual_overlap": np.where(np.arange(1, 20) == 2, 4.01e-6, 0.0),
+    }
+
+
+def test_loading_and_unloading_are_different_lines_that_meet():
+    result = synthetic(contacts=(2, 5), change=dented())
+    _, axes = figures.hysteresis(result)
+    loading, unloading, mark = (line for line in axes.get_lines() if line.get_color() == "#3f90da")
+    assert (loading.get_linestyle(), unloading.get_linestyle()) == ("-", "--")
+    assert loading.get_xdata() == pytest.approx(1e6 * result.contact_overlap[:, 0], rel=1e-14)
+    assert np.array_equal(np.flatnonzero(np.isfinite(loading.get_ydata())), np.arange(301))
+    # to the first sample of the open contact: 450 steps for 18 um, 150 of them from 10 to 4 um
+    assert np.array_equal(np.flatnonzero(np.isfinite(unloading.get_ydata())), np.arange(300, 451))
+    assert np.array_equal(loading.get_ydata()[:301], result.contact_force[:301, 0])
+    assert (mark.get_xdata()[0], mark.get_ydata()[0]) == pytest.approx((4.01, 0.0))
+    assert axes.get_xlabel() == "overlap (\N{MICRO SIGN}m)" and axes.get_ylabel() == "contact force (N)"
+
+
+def test_the_legend_of_the_hysteresis_names_contacts_branches_and_residual():
+    _, axes = figures.hysteresis(synthetic(contacts=(2, 5), change=dented()))
+    named = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert named == ["contact 2", "contact 5", "loading", "unloading", "residual overlap"]
+    _, axes = figures.hysteresis(synthetic(contacts=(2, 5)), contacts=[5])
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["contact 5", "loading", "unloading"]
+
+
+def test_the_loops_of_two_laws_are_in_one_figure():
+    _, axes = figures.hysteresis(synthetic(law="ma-liu", change=dented()), synthetic(law="flores"), contacts=[2])
+    assert {"contact 2, ma-liu", "contact 2, flores"} < set(lines(axes))
+
+
+# --- energy ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_stack_of_the_ledger_ends_at_what_was_put_in():
+    result = synthetic()
+    _, (ledger, _) = figures.energy(result)
+    top = ledger.collections[-1].get_paths()[0].vertices[:, 1].max()
+    held = sum(result.variables[f"energy_{name}"].data for name in analysis.HELD)
+    assert top == pytest.approx(1e3 * held.max(), rel=1e-12)
+    assert lines(ledger)["put in"].get_ydata() == pytest.approx(np.full(51, 1.0), rel=1e-12)
+    assert ledger.get_ylabel() == "energy (mJ)"
+    # no clamp acted: it is left out
+    named = [text.get_text() for text in ledger.get_legend().get_texts()]
+    assert named == ["put in", "viscous (damping)", "plastic (dents)", "recoverable", "kinetic"]
+
+
+def test_the_residual_is_relative_and_on_a_logarithmic_axis_with_its_bound():
+    result = synthetic()
+    _, (_, rest) = figures.energy(result)
+    assert rest.get_yscale() == "log"
+    drawn_sizes = lines(rest)["residual"].get_ydata()
+    assert math.isnan(drawn_sizes[0])  # 0 has no logarithm
+    assert drawn_sizes[1:] == pytest.approx(np.abs(result.energy_residual[1:]) / 1e-3, rel=1e-12)
+    assert lines(rest)["bound of the run"].get_ydata()[0] == 1e-2
+
+
+def test_a_residual_that_is_exactly_0_is_said_in_words():
+    figure, _ = figures.energy(synthetic(change={"energy_residual": np.zeros(51)}))
+    figure.draw_without_rendering()
+    assert "exactly 0 throughout" in texts(figure)
+
+
+# --- all and files --------------------------------------------------------------------------------------------------
+
+
+def test_a_result_makes_the_figures_it_has_the_variables_for_and_says_what_others_lack():
+    poor = synthetic(without=("snapshot_time", "displacement", "velocity"))
+    assert list(figures.all_figures(poor)) == ["force_traces", "hysteresis", "energy"]
+    lacking = figures.lacking(poor)
+    assert list(lacking) == ["bead_velocities", "space_time"]
+    assert "[snapshots]" in lacking["space_time"]
+    with pytest.raises(GranchainError, match=r"\[snapshots\]"):
+        figures.space_time(poor)
+    with pytest.raises(GranchainError, match="got no result"):
+        figures.hysteresis()
+
+
+@pytest.mark.parametrize(("ending", "begins"), [(".png", b"\x89PNG"), (".pdf", b"%PDF"), (".svg", b"<?xml")])
+def test_a_figure_is_saved_the_same_every_time(tmp_path, ending, begins):
+    for name in ("one", "two"):
+        figures.save(figures.energy(synthetic())[0], tmp_path / (name + ending))
+    one, two = ((tmp_path / (name + ending)).read_bytes() for name in ("one", "two"))
+    assert one.startswith(begins) and one == two
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["one" + ending, "two" + ending]
+
+
+def test_a_png_has_150_dots_an_inch(tmp_path):
+    figures.save(figures.energy(synthetic())[0], tmp_path / "energy.png")
+    header = (tmp_path / "energy.png").read_bytes()[16:24]
+    assert (int.from_bytes(header[:4]), int.from_bytes(header[4:])) == (7 * 150, 5 * 150)
+
+
+def test_a_figure_of_another_kind_or_in_no_folder_is_refused(tmp_path):
+    figure, _ = figures.energy(synthetic())
+    with pytest.raises(FileError, match=r"got the ending '\.bmp', allowed: \.png, \.pdf, \.svg"):
+        figures.save(figure, tmp_path / "energy.bmp")
+    with pytest.raises(FileError, match="does not exist"):
+        figures.save(figure, tmp_path / "nowhere" / "energy.png")
+    (tmp_path / "kept.png").write_bytes(b"old")
+    with pytest.raises(FileError, match="kept"):
+        figures.save(figure, tmp_path / "kept.png", overwrite=False)
+    assert (tmp_path / "kept.png").read_bytes() == b"old"

@@ -1,0 +1,595 @@
+"""A damaged or hostile file is refused with a sentence: no crash, no hang, no reading of other files, no silent wrong number."""
+
+import hashlib
+import os
+import random
+import struct
+import subprocess
+import sys
+import time
+import zlib
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+from example_results import a_result, everything
+
+import granchain
+from granchain.errors import FileError
+from granchain.output import hdf5, open_result, verify
+
+ROOT = Path(granchain.__file__).parents[1]
+SECRET = b"the secret of another file" * 100
+
+
+@pytest.fixture(scope="module")
+def content():
+    return hdf5.image(a_result())
+
+
+def seal(path):
+    """Make the hash in the last line fit, as a stranger can."""
+    content = path.read_bytes()
+    if content[-hdf5._SEAL_LENGTH :].startswith(b"\ngranchain sha256"):
+        content = content[: -hdf5._SEAL_LENGTH]
+    path.write_bytes(content + hdf5._SEAL % hashlib.sha256(content).hexdigest().encode())
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Made to do harm.
+
+HOSTILE = {}
+
+
+def hostile(*words):
+    """Register an edit of a good file with words that the refusal must hold; the edit gets the file and its folder."""
+
+    def register(edit):
+        HOSTILE[edit.__name__] = (edit, words)
+        return edit
+
+    return register
+
+
+def replaced(file, name, **made):
+    del file[name]
+    return file.create_dataset(name, **made)
+
+
+@hostile("'sensor_force'", "link")
+def external_link_to_another_file(file, folder):
+    del file["sensor_force"]
+    file["sensor_force"] = h5py.ExternalLink(folder / "other.h5", "/secret")
+
+
+@hostile("'sensor_force'", "link")
+def external_link_to_a_pipe_that_would_hang(file, folder):
+    del file["sensor_force"]
+    os.mkfifo(folder / "pipe.h5")
+    file["sensor_force"] = h5py.ExternalLink(folder / "pipe.h5", "/secret")
+
+
+@hostile("'mass'", "link")
+def soft_link(file, folder):
+    del file["mass"]
+    file["mass"] = h5py.SoftLink("/radius")
+
+
+@hostile("'provenance'", "link")
+def provenance_behind_an_external_link(file, folder):
+    del file["provenance"]
+    file["provenance"] = h5py.ExternalLink(folder / "other.h5", "/")
+
+
+@hostile("'case_toml'", "link")
+def external_link_inside_the_provenance(file, folder):
+    del file["provenance/case_toml"]
+    file["provenance/case_toml"] = h5py.ExternalLink(folder / "other.h5", "/text")
+
+
+@hostile("'mass'", "another file")
+def external_storage(file, folder):
+    replaced(file, "mass", shape=(13,), dtype="<f8", external=[(str(folder / "secret.bin"), 0, 104)])
+
+
+@hostile("'started'", "single value of its own")
+def external_storage_inside_the_provenance(file, folder):
+    replaced(file, "provenance/started", shape=(1,), dtype="<f8", external=[(str(folder / "secret.bin"), 0, 8)])
+
+
+@hostile("'mass'", "another file")
+def virtual_dataset(file, folder):
+    layout = h5py.VirtualLayout((13,), "<f8")
+    layout[:] = h5py.VirtualSource(folder / "other.h5", "secret", (13,))
+    del file["mass"]
+    file.create_virtual_dataset("mass", layout)
+
+
+@hostile("'sensor_force'", "claims", "bytes")
+def shape_of_640_gigabytes(file, folder):
+    replaced(file, "sensor_force", shape=(80_000_000_000, 1), dtype="<f8", chunks=(1000, 1))
+
+
+@hostile("'mass'", "claims", "bytes")
+def shape_of_more_bytes_than_a_number_can_count(file, folder):
+    replaced(file, "mass", shape=(2**61,), dtype="<f8", chunks=(1000,))
+
+
+@hostile("claims", "bytes")
+def many_shapes_that_only_together_are_too_large(file, folder):
+    for name in ("time", "sensor_force"):
+        del file[name]
+    for k in range(100):
+        file.create_dataset(f"dent_{k}", shape=(400 * 1024,), dtype="<f8", chunks=(1000,))
+
+
+@hostile("'mass'", "pieces larger")
+def chunk_larger_than_the_data(file, folder):
+    replaced(file, "mass", shape=(13,), maxshape=(None,), dtype="<f8", chunks=(2**26,))
+
+
+@hostile("'mass'", "pieces larger")
+def gzip_bomb_in_one_chunk(file, folder):
+    dataset = replaced(file, "mass", shape=(13,), dtype="<f8", chunks=(13,), compression="gzip")
+    dataset.id.write_direct_chunk((0,), zlib.compress(bytes(2 * 10**8), 1))
+
+
+@hostile("'mass'", "packed")
+def gzip_twice(file, folder):
+    made = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    made.set_chunk((13,))
+    made.set_deflate(9)
+    made.set_deflate(9)
+    del file["mass"]
+    h5py.h5d.create(file.id, b"mass", h5py.h5t.IEEE_F64LE, h5py.h5s.create_simple((13,)), made)
+
+
+@hostile("'mass'", "packed")
+def another_filter(file, folder):
+    replaced(file, "mass", data=np.zeros(13), chunks=(13,), compression="lzf")
+
+
+@hostile("'mass'", "type float16")
+def half_precision(file, folder):
+    replaced(file, "mass", data=np.zeros(13, "<f2"))
+
+
+@hostile("'mass'", "type bool")
+def truth_values(file, folder):
+    replaced(file, "mass", data=np.zeros(13, bool))
+
+
+@hostile("'mass'", "type complex")
+def complex_numbers(file, folder):
+    replaced(file, "mass", data=np.zeros(13, complex))
+
+
+@hostile("'mass'", "type [(")
+def compound(file, folder):
+    replaced(file, "mass", data=np.zeros(13, [("a", "<f8"), ("b", "<i4")]))
+
+
+@hostile("'mass'", "type object")
+def texts_for_numbers(file, folder):
+    replaced(file, "mass", shape=(13,), dtype=h5py.string_dtype())
+
+
+@hostile("'mass'", "type object")
+def references(file, folder):
+    replaced(file, "mass", shape=(13,), dtype=h5py.ref_dtype)
+
+
+@hostile("'mass'", "type |V")
+def opaque(file, folder):
+    replaced(file, "mass", data=np.zeros(13, "V8"))
+
+
+@hostile("'bead'", "type float64")
+def labels_that_are_no_whole_numbers(file, folder):
+    replaced(file, "bead", data=np.zeros(13))
+
+
+@hostile("is over snapshot_time, bead, but there is no bead")
+def missing_axis(file, folder):
+    del file["bead"]
+
+
+@hostile("mass has the shape (12,), its axes bead have (13,)")
+def another_length(file, folder):
+    replaced(file, "mass", data=np.zeros(12))
+
+
+@hostile("mass has 0 axes, and must have 1")
+def no_axis(file, folder):
+    replaced(file, "mass", data=1.0)
+
+
+@hostile("bead has 2 axes, and must have 1")
+def an_axis_too_many(file, folder):
+    replaced(file, "bead", data=np.zeros((13, 1), "<i8"))
+
+
+@hostile("'mass'", "neither")
+def no_space_at_all(file, folder):
+    replaced(file, "mass", data=h5py.Empty("<f8"))
+
+
+@hostile("'x'", "neither a variable of an output file nor one value per contact")
+def unknown_variable_of_two_axes(file, folder):
+    file["x"] = np.zeros((12, 2))
+
+
+@hostile("x has the shape (5,), its axes contact have (12,)")
+def unknown_variable_of_another_length(file, folder):
+    file["x"] = np.zeros(5)
+    file["x"].attrs["units"] = file["x"].attrs["long_name"] = "m"
+
+
+@hostile("cannot be the name of a variable")
+def variable_that_would_hide_a_method(file, folder):
+    file["save"] = np.zeros(12)
+    file["save"].attrs["units"] = file["save"].attrs["long_name"] = "m"
+
+
+@hostile("'more'", "not what an output file has")
+def unknown_group(file, folder):
+    file.create_group("more")
+
+
+@hostile("'mass'", "not what an output file has")
+def group_in_place_of_a_variable(file, folder):
+    del file["mass"]
+    file.create_group("mass")
+
+
+@hostile("'mass'", "not what an output file has")
+def type_in_place_of_a_variable(file, folder):
+    del file["mass"]
+    file["mass"] = np.dtype("<f8")
+
+
+@hostile("'bead'", "no place")
+def provenance_that_is_the_root(file, folder):
+    del file["provenance"]
+    file["provenance"] = file["/"]
+
+
+@hostile("'host'", "no place")
+def unknown_provenance(file, folder):
+    file["provenance/host"] = "here"
+
+
+@hostile("provenance")
+def no_provenance(file, folder):
+    del file["provenance"]
+
+
+@hostile("started is not one text")
+def provenance_of_fixed_length(file, folder):
+    replaced(file, "provenance/started", data=np.bytes_(b"now"))
+
+
+@hostile("'started'", "not a single value")
+def provenance_of_many_values(file, folder):
+    replaced(file, "provenance/started", shape=(10**9,), dtype=h5py.string_dtype(), chunks=(10,))
+
+
+@hostile("wall_time is not one finite number")
+def time_that_is_not_a_number(file, folder):
+    file["provenance/wall_time"][()] = np.nan
+
+
+@hostile("not a list of texts")
+def messages_that_are_none(file, folder):
+    file["provenance/messages"][()] = '{"a": 1}'
+
+
+@hostile("damaged")
+def messages_nested_too_deep(file, folder):
+    file["provenance/messages"][()] = "[" * 100_000
+
+
+@hostile("damaged")
+def text_that_is_not_utf8(file, folder):
+    file["provenance/messages"][()] = b'["\xff"]'
+
+
+@hostile("its data differ from their hash")
+def data_changed(file, folder):
+    file["sensor_force"][3, 1] += 1e-9
+
+
+@hostile("its data differ from their hash")
+def data_hash_missing(file, folder):
+    del file["provenance/data_sha256"]
+
+
+@hostile("the attribute units is missing")
+def unit_missing(file, folder):
+    del file["mass"].attrs["units"]
+
+
+@hostile("mass is in 'g', and must be in 'kg'")
+def another_unit(file, folder):
+    file["mass"].attrs["units"] = "g"
+
+
+@hostile("law is not one text")
+def law_that_is_a_number(file, folder):
+    file.attrs["law"] = 3
+
+
+@hostile("law is not one text")
+def law_of_fixed_length(file, folder):
+    file.attrs["law"] = np.bytes_(b"hertz")
+
+
+@hostile("time_step is not one finite number")
+def time_step_that_is_a_text(file, folder):
+    file.attrs["time_step"] = "long"
+
+
+@hostile("time_step is not one finite number")
+def time_step_that_is_infinite(file, folder):
+    file.attrs["time_step"] = np.inf
+
+
+@hostile("ended as 'fine'", "does not know")
+def unknown_status(file, folder):
+    file.attrs["status"] = "fine"
+
+
+@hostile("format 1.1, newer than 1.0", "update granchain")
+def newer_format(file, folder):
+    file.attrs["granchain_format"] = "1.1"
+
+
+@hostile("format 10.0, newer than 1.0", "update granchain")
+def much_newer_format(file, folder):
+    file.attrs["granchain_format"] = "10.0"
+
+
+@hostile("says that its format is '1.x'")
+def format_that_is_none(file, folder):
+    file.attrs["granchain_format"] = "1.x"
+
+
+@hostile("says that its format is")
+def format_of_a_million_digits(file, folder):
+    file.attrs["granchain_format"] = "1." + "0" * 1_000_000
+
+
+@hostile("not one that granchain wrote")
+def no_format(file, folder):
+    del file.attrs["granchain_format"]
+
+
+@hostile("names, an output file at most 200")
+def a_thousand_names(file, folder):
+    for k in range(1000):
+        file[f"x{k}"] = file["mass"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory, content):
+    """A folder with every hostile file, each with a hash that fits."""
+    folder = tmp_path_factory.mktemp("hostile")
+    (folder / "secret.bin").write_bytes(SECRET)
+    with h5py.File(folder / "other.h5", "w") as other:
+        other["secret"] = np.frombuffer(SECRET[:104], "<f8")
+        other["text"] = SECRET.decode()
+    for name, (edit, _) in HOSTILE.items():
+        path = folder / f"{name}.h5"
+        path.write_bytes(content)
+        with h5py.File(path, "r+") as file:
+            edit(file, folder)
+        seal(path)
+    return folder
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_file_is_refused_with_its_reason(folder, name):
+    start = time.monotonic()
+    with pytest.raises(FileError) as caught:
+        open_result(folder / f"{name}.h5")
+    assert time.monotonic() - start < 5.0
+    assert str(caught.value).startswith(f"{folder / name}.h5: ")
+    for words in HOSTILE[name][1]:
+        assert words in str(caught.value)
+    assert SECRET[:10].decode() not in str(caught.value)
+
+
+READER = """
+import resource, sys
+sys.path.insert(0, sys.argv[1])
+import os
+from granchain.errors import FileError
+from granchain.output import open_result
+good = os.environ.get("GOOD", "")
+for path in sys.stdin.read().split():
+    try:
+        result = open_result(path)
+    except FileError as error:
+        print("refused" if len(str(error)) > len(path) + 20 else "refused without a word")
+    else:
+        print("opened" if not good else "same" if repr(everything(result)) == good else "different")
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+"""
+
+
+def read_in_a_process(paths, setup="", good="", seconds=120):
+    """Read files in one process of its own; what it said of each, and the memory [MB] it took."""
+    done = subprocess.run(
+        [sys.executable, "-c", setup + READER, str(ROOT)],
+        input="\n".join(map(str, paths)),
+        env={**os.environ, "GOOD": good},
+        capture_output=True,
+        text=True,
+        timeout=seconds,
+        check=False,
+    )
+    assert done.returncode == 0, f"exit code {done.returncode} after {len(done.stdout.split())} files: {done.stderr[-500:]}"
+    *said, memory = done.stdout.splitlines()
+    assert len(said) == len(paths)
+    return said, int(memory)
+
+
+def test_no_hostile_file_takes_memory(folder):
+    said, memory = read_in_a_process([folder / f"{name}.h5" for name in HOSTILE])
+    assert set(said) == {"refused"}
+    assert memory < 300
+
+
+def hanging(content):
+    """A file on which HDF5 2.0.0 loops for ever: the free space of its heap of texts says that it is 0 bytes long."""
+    body = bytearray(content[: -hdf5._SEAL_LENGTH])
+    # Global heap: HDF5 File Format Specification 3.0, III.E. Objects of a 16-byte head and their size in steps of 8, to the free space.
+    at = body.index(b"GCOL") + 16
+    while body[at : at + 2] != b"\0\0":
+        at += 16 + (struct.unpack_from("<Q", body, at + 8)[0] + 7) // 8 * 8
+    struct.pack_into("<Q", body, at + 8, 0)
+    return bytes(body)
+
+
+def test_a_damaged_file_on_which_hdf5_would_hang_is_refused_at_once(tmp_path, content):
+    path = tmp_path / "a.h5"
+    path.write_bytes(hanging(content) + content[-hdf5._SEAL_LENGTH :])
+    start = time.monotonic()
+    with pytest.raises(FileError, match="damaged or changed"):
+        open_result(path)
+    assert time.monotonic() - start < 1.0
+
+
+def test_a_file_without_a_hash_is_read_by_a_process_of_its_own_which_may_hang(tmp_path, content, monkeypatch):
+    monkeypatch.setattr(hdf5, "_START", 1)
+    path = tmp_path / "a.h5"
+    path.write_bytes(hanging(content))
+    with pytest.raises(FileError, match=r"reading it does not end|damaged or changed"):
+        open_result(path)
+
+
+def test_verify_reads_a_file_with_a_forged_hash_in_a_process_of_its_own(tmp_path, content, monkeypatch):
+    monkeypatch.setattr(hdf5, "_START", 1)
+    path = tmp_path / "a.h5"
+    path.write_bytes(hanging(content))
+    seal(path)
+    with pytest.raises(FileError, match=r"reading it does not end|damaged or changed"):
+        verify(path)
+
+
+def test_a_reader_that_crashes_is_a_sentence(tmp_path, content, monkeypatch):
+    path = tmp_path / "a.h5"
+    path.write_bytes(content)
+    real = subprocess.run
+
+    def crash(command, **more):
+        return real([sys.executable, "-c", "import os; os.abort()"], **more)
+
+    monkeypatch.setattr(subprocess, "run", crash)
+    with pytest.raises(FileError, match=r"ends the program that reads \(exit code -6\)"):
+        verify(path)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Damaged.
+
+
+def flipped(content, draw):
+    damaged = bytearray(content)
+    for _ in range(draw.choice([1, 1, 1, 2, 4, 16])):
+        # Half of the flips where the structure of the file is.
+        at = draw.randrange(len(damaged)) if draw.random() < 0.5 else draw.randrange(16_000)
+        damaged[at] ^= 1 << draw.randrange(8)
+    return bytes(damaged)
+
+
+COMPARE = f"""
+import sys
+sys.path[:0] = [{str(Path(__file__).parent)!r}, sys.argv[1]]
+from example_results import everything
+"""
+
+
+@pytest.mark.parametrize("count", [200, pytest.param(2000, marks=pytest.mark.long)])
+def test_a_file_with_flipped_bits_is_never_read_as_other_numbers(tmp_path, content, count):
+    draw = random.Random(200)
+    paths = [tmp_path / f"{k}.h5" for k in range(count)]
+    for path in paths:
+        path.write_bytes(flipped(content, draw))
+    (tmp_path / "good.h5").write_bytes(content)
+    said, _ = read_in_a_process([*paths, tmp_path / "good.h5"], COMPARE, repr(everything(open_result(tmp_path / "good.h5"))), 60 + count)
+    assert said[-1] == "same"
+    assert said.count("different") == 0
+    assert said.count("refused") >= 0.95 * count
+
+
+def test_flipped_bits_in_the_data_are_seen_by_other_readers_too(tmp_path, content):
+    path = tmp_path / "a.h5"
+    path.write_bytes(content)
+    with h5py.File(path, "r") as file:
+        chunk = file["sensor_force"].id.get_chunk_info(0)
+    damaged = bytearray(content)
+    damaged[chunk.byte_offset + chunk.size // 2] ^= 4
+    path.write_bytes(damaged)
+    with h5py.File(path, "r") as file, pytest.raises(OSError):
+        file["sensor_force"][()]
+
+
+def test_a_file_cut_off_anywhere_is_refused_or_whole(tmp_path, content):
+    path = tmp_path / "a.h5"
+    good = everything(a_result())[:-1]
+    draw = random.Random(3)
+    for length in (1, 7, draw.randrange(8, len(content)), len(content) - hdf5._SEAL_LENGTH - 1):
+        path.write_bytes(content[:length])
+        with pytest.raises(FileError):
+            open_result(path)
+    path.write_bytes(content[:-1])
+    assert everything(open_result(path))[:-1] == good
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Not an output file at all.
+
+
+@pytest.mark.parametrize("read", [open_result, verify])
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("text.h5", "is not an HDF5 file"),
+        ("empty.h5", "is empty"),
+        ("folder", "is a folder; name an output file in it"),
+        ("missing.h5", "there is no such file"),
+        ("no/such/folder.h5", "there is no such file"),
+        ("text.h5/a.h5", "cannot be read: Not a directory"),
+        ("pipe", "is a device, pipe or socket"),
+        ("other.h5", "is an HDF5 file, but not one that granchain wrote"),
+        ("huge.h5", "has 5000000000 bytes, an output file at most 4294967296"),
+        ("null\0character", "cannot be read"),
+    ],
+)
+def test_what_is_no_output_file_is_refused_in_a_sentence(tmp_path, read, name, sentence):
+    (tmp_path / "text.h5").write_text("time,force\n")
+    (tmp_path / "empty.h5").touch()
+    (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "pipe")
+    with h5py.File(tmp_path / "other.h5", "w") as other:
+        other["x"] = np.zeros(3)
+    with open(tmp_path / "huge.h5", "wb") as huge:
+        huge.truncate(5_000_000_000)
+    start = time.monotonic()
+    with pytest.raises(FileError) as caught:
+        read(tmp_path / name)
+    assert time.monotonic() - start < 5.0
+    assert f"{tmp_path / name}: " in str(caught.value)
+    assert sentence in str(caught.value)
+
+
+def test_a_name_from_a_file_cannot_command_the_terminal(tmp_path, content):
+    path = tmp_path / "a.h5"
+    path.write_bytes(content)
+    with h5py.File(path, "r+") as file:
+        file.create_group("\x1b[2J\u202e evil")
+    with pytest.raises(FileError) as caught:
+        open_result(path)
+    assert all(letter.isprintable() for letter in str(caught.value))

@@ -1,0 +1,690 @@
+"""The output file: what is in it, that it comes back equal, and that it is written whole or not at all."""
+
+import contextlib
+import errno
+import getpass
+import hashlib
+import json
+import multiprocessing
+import os
+import random
+import resource
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+import types
+import warnings
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+from example_results import HISTORY, LABELS, LAYOUT, StandIn, a_result, everything, values
+
+from granchain.contact.law import Quantity
+from granchain.errors import CaseError, FileError, GranchainError
+from granchain.output import Result, claim, hdf5, open_result, verify, whole
+from granchain.output import result as package_result
+from granchain.status import Status
+
+
+def left_in(folder):
+    return sorted(path.name for path in Path(folder).iterdir())
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# A result and its file are the same.
+
+
+def test_a_result_comes_back_equal_bit_for_bit(tmp_path):
+    saved = a_result()
+    saved.save(tmp_path / "a.h5")
+    opened = open_result(tmp_path / "a.h5")
+    assert everything(opened) == everything(saved)
+    assert list(opened.variables) == list(saved.variables)
+    assert opened.sensor_force.tobytes() == values()["sensor_force"].tobytes()
+    assert opened.provenance["wall_time"] == 0.125
+    assert not any(np.isnan(v.data).any() for v in opened.variables.values())
+
+
+@pytest.mark.parametrize("status", Status)
+def test_every_end_of_a_run_comes_back(tmp_path, status):
+    a_result(status=status).save(tmp_path / "a.h5")
+    assert open_result(tmp_path / "a.h5").status is status
+
+
+def test_texts_of_any_kind_come_back(tmp_path):
+    case = StandIn()
+    case.title, case.toml = "", "# ünï\n" * 20_000
+    a_result(case=case, messages=["", "\x1b[31m", "日本"], law="x").save(tmp_path / "a.h5")
+    opened = open_result(tmp_path / "a.h5")
+    assert (opened.title, opened.provenance["case_toml"], opened.messages) == ("", case.toml, ["", "\x1b[31m", "日本"])
+
+
+def test_a_character_that_hdf5_cannot_hold_is_replaced(tmp_path):
+    case = StandIn()
+    case.title = "a\0b\ud800c"
+    a_result(case=case).save(tmp_path / "a.h5")
+    assert open_result(tmp_path / "a.h5").title == "a\ufffdb?c"
+
+
+def test_axes_without_entries_and_with_one_come_back(tmp_path):
+    data = values(samples=1) | {"sensor_contact": [], "contact_force": np.zeros((1, 0)), "contact_overlap": np.zeros((1, 0))}
+    data["sensor_contact"] = np.zeros(0, dtype=np.int64)
+    saved = Result(data, case=None, law="hertz", status=Status.COMPLETE, time_step=1e-8, history=HISTORY)
+    saved.save(tmp_path / "a.h5")
+    opened = open_result(tmp_path / "a.h5")
+    assert everything(opened) == everything(saved)
+    assert opened.case is None
+
+
+def test_a_result_of_nothing_but_zeros_is_not_taken_for_a_bomb(tmp_path):
+    data = {"time": np.zeros(200_000), "sensor_bead": np.arange(20), "sensor_force": np.zeros((200_000, 20))}
+    Result(data, case=None, law="hertz", status=Status.COMPLETE, time_step=1e-8).save(tmp_path / "a.h5")
+    assert (tmp_path / "a.h5").stat().st_size < 33_600_000 / 200
+    assert not open_result(tmp_path / "a.h5").sensor_force.any()
+
+
+def test_the_data_hash_tells_data_apart_and_nothing_else(tmp_path):
+    plain = a_result().provenance["data_sha256"]
+    assert a_result(messages=[], provenance={"wall_time": 9.0}, time_step=1.0, law="other").provenance["data_sha256"] == plain
+    data = values()
+    data["mass"] = data["mass"].copy()
+    data["mass"][4] = np.nextafter(data["mass"][4], 1.0)
+    assert Result(data, case=None, law="", status=Status.COMPLETE, time_step=1.0, history=HISTORY).provenance["data_sha256"] != plain
+    swapped = values() | {"radius": values()["mass"], "mass": values()["radius"]}
+    assert Result(swapped, case=None, law="", status=Status.COMPLETE, time_step=1.0, history=HISTORY).provenance["data_sha256"] != plain
+    dents = [
+        Result({"contact": [1], name: [2.0]}, case=None, law="", status=Status.COMPLETE, time_step=1.0, history=[Quantity(name, "m")])
+        for name in ("dent_a", "dent_b")
+    ]
+    assert dents[0].provenance["data_sha256"] != dents[1].provenance["data_sha256"]
+    a_result().save(tmp_path / "a.h5")
+    assert verify(tmp_path / "a.h5") == plain
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What is in the file.
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    path = tmp_path_factory.mktemp("saved") / "chain.h5"
+    a_result().save(path)
+    return path
+
+
+def test_every_variable_has_its_axes_its_unit_and_a_meaning(saved):
+    with h5py.File(saved, "r") as file:
+        assert set(file) == {*LAYOUT, "provenance"}
+        for name, (dims, unit) in LAYOUT.items():
+            dataset = file[name]
+            assert dataset.attrs["units"] == unit
+            assert len(dataset.attrs["long_name"]) > 3
+            assert dataset.dtype == ("<i8" if name in LABELS else "<f8")
+            if dims == name:
+                assert dataset.is_scale
+            else:
+                assert [axis[0].name for axis in dataset.dims] == ["/" + axis for axis in dims.split()]
+
+
+def test_every_variable_is_packed_with_a_checksum(saved):
+    with h5py.File(saved, "r") as file:
+        for name in LAYOUT:
+            dataset = file[name]
+            assert dataset.chunks, name
+            assert (dataset.compression, dataset.shuffle, dataset.fletcher32) == ("gzip", True, True), name
+
+
+def test_the_attributes_of_the_file_are_those_of_the_design(saved):
+    with h5py.File(saved, "r") as file:
+        found = dict(file.attrs)
+    assert list(found.pop("axes")) == ["time", "sensor_bead"]
+    assert found.pop("time_step") == 1.25e-8
+    assert found.pop("granchain_version")
+    assert found == {
+        "Conventions": "CF-1.11",
+        "title": StandIn.title,
+        "granchain_format": "1.0",
+        "law": "ma-liu",
+        "status": "complete",
+        "NX_class": "NXdata",
+        "signal": "sensor_force",
+    }
+
+
+def test_the_provenance_holds_the_case_the_hashes_and_the_versions(saved):
+    with h5py.File(saved, "r") as file:
+        found = {name: dataset[()] for name, dataset in file["provenance"].items()}
+    texts = {name: value.decode() for name, value in found.items() if isinstance(value, bytes)}
+    assert found["wall_time"] == 0.125
+    assert sorted(found) == sorted([*texts, "wall_time"])
+    assert sorted(texts) == sorted(
+        ["case_toml", "case_resolved_json", "case_sha256", "data_sha256", "versions", "source_hash", "platform", "started", "messages"]
+    )
+    assert json.loads(texts["case_resolved_json"]) == StandIn().resolved()
+    assert hashlib.sha256(texts["case_resolved_json"].encode()).hexdigest() == texts["case_sha256"]
+    assert sorted(json.loads(texts["versions"])) == ["h5py", "hdf5", "numba", "numpy", "python"]
+    assert json.loads(texts["messages"]) == ["the floor acted 3 times", "µ and \n too"]
+
+
+def test_the_source_hash_is_over_names_and_contents_of_the_package_files():
+    root = Path(whole.__file__).parents[1]
+    names = sorted(path.relative_to(root).as_posix() for path in root.rglob("*.py"))
+    assert {"errors.py", "output/hdf5.py", "contact/law.py"} <= set(names)
+    total = hashlib.sha256(b"".join(f"{name}\n".encode() + hashlib.sha256((root / name).read_bytes()).digest() for name in names))
+    package_result._source_hash.cache_clear()
+    assert a_result().provenance["source_hash"] == total.hexdigest()
+
+
+def test_no_text_of_ours_has_a_fixed_length(saved):
+    kinds = []
+
+    def look(holder):
+        # The dimension scale interface of HDF5 writes CLASS and NAME itself.
+        kinds.extend(holder.attrs.get_id(name).dtype for name in holder.attrs if name not in ("CLASS", "NAME"))
+
+    with h5py.File(saved, "r") as file:
+        look(file)
+        file.visititems(lambda name, item: look(item))
+        kinds.extend(dataset.dtype for dataset in file["provenance"].values())
+    texts = [text for text in map(h5py.check_string_dtype, kinds) if text is not None]
+    assert len(texts) > 60
+    assert all(text.length is None and text.encoding == "utf-8" for text in texts)
+
+
+def test_the_file_names_no_host_user_or_folder(saved):
+    result = open_result(saved)
+    texts = " ".join([*map(str, result.provenance.values()), result.title, *result.messages])
+    for private in (socket.gethostname(), getpass.getuser(), str(Path.home()), os.getcwd(), str(saved.parent)):
+        assert private not in texts
+    content = saved.read_bytes()
+    for private in (os.getcwd(), str(saved.parent), str(Path(whole.__file__).parent)):
+        assert private.encode() not in content
+
+
+def test_two_saves_give_the_same_bytes_and_so_does_a_copy_of_the_opened_one(saved, tmp_path):
+    # A time stamp in the file would have steps of a second.
+    time.sleep(max(0.0, saved.stat().st_mtime + 1.1 - time.time()))
+    a_result().save(tmp_path / "b.h5")
+    open_result(saved).save(tmp_path / "c.h5")
+    first = saved.read_bytes()
+    assert (tmp_path / "b.h5").read_bytes() == first
+    assert (tmp_path / "c.h5").read_bytes() == first
+    assert left_in(tmp_path) == ["b.h5", "c.h5"]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Other programs open it.
+
+
+@pytest.mark.parametrize("engine", ["h5netcdf", "netcdf4"])
+def test_xarray_opens_the_file_without_a_warning_as_to_xarray_gives_it(saved, engine):
+    xarray = pytest.importorskip("xarray")
+    pytest.importorskip({"h5netcdf": "h5netcdf", "netcdf4": "netCDF4"}[engine])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with xarray.open_dataset(saved, engine=engine) as opened:
+            opened.load()
+        with xarray.open_datatree(saved, engine=engine) as tree:
+            assert "provenance" in tree
+        xarray.testing.assert_identical(opened, open_result(saved).to_xarray())
+    assert opened.sensor_force.dims == ("time", "sensor_bead")
+    assert opened.sensor_force.units == "N"
+    assert opened.sensor_force.values.tobytes() == values()["sensor_force"].tobytes()
+
+
+def test_xarray_finds_the_engine_by_itself(saved):
+    xarray = pytest.importorskip("xarray")
+    pytest.importorskip("h5netcdf")
+    with xarray.open_dataset(saved) as opened:
+        assert opened.velocity.dims == ("snapshot_time", "bead")
+
+
+@pytest.mark.parametrize("program", ["ncdump", "h5dump"])
+def test_the_dump_programs_read_every_value_without_a_word(saved, program):
+    if not shutil.which(program):
+        pytest.skip(f"{program} is not installed (Debian: netcdf-bin, hdf5-tools)")
+    done = subprocess.run([program, saved], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.count("sensor_force") > 1
+    assert "70 beads" in done.stdout
+
+
+def test_without_xarray_the_sentence_names_the_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "xarray", None)
+    with pytest.raises(GranchainError, match=r"pip install 'granchain\[xarray\]'"):
+        a_result().to_xarray()
+
+
+def test_importing_the_module_loads_no_h5py_and_no_xarray():
+    code = "import sys, granchain.output; print([name for name in ('h5py', 'xarray', 'numba') if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=Path(whole.__file__).parents[2])
+    assert done.stdout.strip() == "[]"
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Result.
+
+
+@pytest.mark.parametrize(
+    ("name", "key"),
+    [("sensor_force", "[sensors]"), ("contact_overlap", "contacts = "), ("energy_plastic", "[energy]"), ("velocity", "[snapshots]")],
+)
+def test_a_variable_that_was_not_asked_for_says_which_key_asks(name, key):
+    bare = Result({"bead": [1], "mass": [1.0]}, case=None, law="hertz", status=Status.COMPLETE, time_step=1e-8)
+    with pytest.raises(AttributeError) as caught:
+        getattr(bare, name)
+    assert name in str(caught.value)
+    assert key in str(caught.value)
+
+
+def test_a_misspelt_variable_is_named():
+    with pytest.raises(AttributeError, match="did you mean sensor_force"):
+        a_result().sensor_forces  # noqa: B018
+
+
+def test_the_variables_show_up_in_completion_and_cannot_be_changed():
+    result = a_result()
+    assert {"sensor_force", "my_dent", "save"} <= set(dir(result))
+    with pytest.raises(ValueError, match="read-only"):
+        result.sensor_force[0, 0] = 1.0
+    data = values()
+    Result(data, case=None, law="", status=Status.COMPLETE, time_step=1.0, history=HISTORY)
+    data["mass"][0] = 1.0  # The caller's own array stays his.
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"mass": np.zeros(12)}, r"mass has the shape \(12,\), its axes bead have \(13,\)"),
+        ({"sensor_force": np.zeros((3, 300))}, "sensor_force has the shape"),
+        ({"mass": np.zeros((13, 1))}, "mass has 2 axes, and must have 1: bead"),
+        ({"colour": np.zeros(12)}, "no variable 'colour'"),
+        ({"mass": np.zeros(13, complex)}, "mass: Cannot cast"),
+        ({"mass": np.array([object()] * 13)}, "mass: Cannot cast"),
+        ({"bead": np.arange(13.0)}, "bead: Cannot cast"),
+        ({"mass": np.r_[np.nan, np.zeros(12)]}, "mass holds a value that is not a number"),
+    ],
+)
+def test_values_that_do_not_fit_are_refused(change, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        Result(values() | change, case=None, law="", status=Status.COMPLETE, time_step=1.0, history=HISTORY)
+
+
+def test_a_variable_without_its_axis_is_refused():
+    with pytest.raises(ValueError, match="mass is over bead, but there is no bead"):
+        Result({"mass": [1.0]}, case=None, law="", status=Status.COMPLETE, time_step=1.0)
+
+
+@pytest.mark.parametrize("name", ["law", "sensor_force", "_x", "two words", "save"])
+def test_a_history_quantity_cannot_take_a_name_that_is_taken(name):
+    with pytest.raises(ValueError, match="cannot be the name"):
+        Result({"contact": [1], name: [1.0]}, case=None, law="", status=Status.COMPLETE, time_step=1.0, history=[Quantity(name, "m")])
+
+
+def test_a_history_quantity_without_values_is_refused():
+    with pytest.raises(ValueError, match="my_dent are missing"):
+        Result({"contact": [1]}, case=None, law="", status=Status.COMPLETE, time_step=1.0, history=HISTORY[1:])
+
+
+def test_provenance_has_no_place_for_other_names():
+    with pytest.raises(ValueError, match="no place for host"):
+        a_result(provenance={"host": "here"})
+
+
+def test_a_failed_run_may_hold_what_made_it_fail(tmp_path):
+    data = values() | {"final_velocity": np.full(13, np.nan)}
+    Result(data, case=None, law="", status=Status.NOT_FINITE, time_step=1.0, history=HISTORY).save(tmp_path / "a.h5")
+    assert np.isnan(open_result(tmp_path / "a.h5").final_velocity).all()
+
+
+@pytest.fixture
+def case_module(monkeypatch):
+    module = types.ModuleType("granchain.case")
+    monkeypatch.setitem(sys.modules, "granchain.case", module)
+    return module
+
+
+def test_the_case_of_an_opened_file_is_built_when_it_is_asked_for(saved, case_module):
+    built = []
+    case_module.case_from_resolved = lambda keys: built.append(keys) or "the case"
+    result = open_result(saved)
+    assert not built
+    assert result.case == result.case == "the case"
+    assert built == [StandIn().resolved()]
+
+
+def test_a_file_opens_whose_law_is_not_installed_and_whose_case_no_longer_validates(tmp_path, case_module):
+    def refuse(keys):
+        raise CaseError(f"contact.law: got {keys['contact']['law']}")
+
+    case_module.case_from_resolved = refuse
+    a_result(law="my-own-law", case=StandIn(contact={"law": "my-own-law"})).save(tmp_path / "a.h5")
+    opened = open_result(tmp_path / "a.h5")
+    assert opened.law == "my-own-law"
+    assert opened.variables["my_dent"].data.tobytes() == values()["my_dent"].tobytes()
+    with pytest.raises(CaseError, match="my-own-law"):
+        opened.case  # noqa: B018
+
+
+def test_a_file_that_another_program_edited_opens(tmp_path):
+    a_result().save(tmp_path / "a.h5")
+    with h5py.File(tmp_path / "a.h5", "r+") as file:
+        file.attrs["law"] = "my-own-law"
+        file.attrs["comment"] = "seen by Jiří"
+    opened = open_result(tmp_path / "a.h5")
+    assert opened.law == "my-own-law"
+    assert opened.sensor_force.tobytes() == values()["sensor_force"].tobytes()
+
+
+def test_a_result_with_a_case_of_this_version_gives_it_back(tmp_path):
+    case = pytest.importorskip("granchain.case")
+    if not hasattr(case, "case_from_resolved"):
+        pytest.skip("granchain.case cannot build a case from its resolved form yet")
+    chain = case.load_case("steel-chain")
+    a_result(case=chain).save(tmp_path / "a.h5")
+    opened = open_result(tmp_path / "a.h5")
+    assert opened.case.resolved() == chain.resolved()
+    assert opened.provenance["case_sha256"] == chain.sha256
+    assert hashlib.sha256(opened.provenance["case_resolved_json"].encode()).hexdigest() == chain.sha256
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Written whole or not at all.
+
+
+def test_an_existing_file_is_kept_unless_it_may_be_overwritten(tmp_path):
+    path = tmp_path / "a.h5"
+    path.write_bytes(b"thesis")
+    with pytest.raises(FileError, match=r"a\.h5: exists and is kept; .*--overwrite"):
+        a_result().save(path)
+    assert path.read_bytes() == b"thesis"
+    a_result().save(path, overwrite=True)
+    assert open_result(path).law == "ma-liu"
+    assert left_in(tmp_path) == ["a.h5"]
+
+
+@pytest.mark.parametrize("links", [True, False])
+def test_a_file_that_appears_during_the_write_is_kept(tmp_path, monkeypatch, links):
+    path = tmp_path / "a.h5"
+    flush = os.fsync
+
+    def meanwhile(descriptor):
+        path.write_bytes(b"of another program")
+        flush(descriptor)
+
+    monkeypatch.setattr(os, "fsync", meanwhile)
+    if not links:
+        monkeypatch.setattr(os, "link", no_links)
+    with pytest.raises(FileError, match=r"a\.h5"):
+        a_result().save(path)
+    assert path.read_bytes() == b"of another program"
+    assert left_in(tmp_path) == ["a.h5"]
+
+
+def no_links(*args):
+    raise PermissionError(errno.EPERM, "Operation not permitted")
+
+
+def test_a_disk_without_hard_links_takes_the_file(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "link", no_links)
+    a_result().save(tmp_path / "a.h5")
+    assert open_result(tmp_path / "a.h5").law == "ma-liu"
+    assert left_in(tmp_path) == ["a.h5"]
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("no/such/folder/a.h5", "the folder .*no/such/folder does not exist; make it first"),
+        ("notes.txt/a.h5", "notes.txt is a file, not a folder"),
+        ("folder", "folder: is a folder; name a file in it"),
+        ("pipe", "is a device, pipe or socket"),
+        ("x" * 300, "the name is too long"),
+    ],
+)
+def test_what_stands_in_the_way_is_said_before_the_run(tmp_path, name, sentence):
+    (tmp_path / "notes.txt").write_text("text")
+    (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "pipe")
+    before = left_in(tmp_path)
+    ran = False
+    with pytest.raises(FileError, match=sentence) as caught, claim(tmp_path / name, overwrite=True):
+        ran = True
+    assert not ran
+    assert str(tmp_path / name)[:60] in str(caught.value)
+    assert left_in(tmp_path) == before
+
+
+def test_a_device_is_never_replaced():
+    with pytest.raises(FileError, match="/dev/null: is a device"):
+        a_result().save("/dev/null", overwrite=True)
+    assert not Path("/dev/null").is_file()
+
+
+@pytest.fixture
+def disk(tmp_path):
+    """A function that mounts a small disk of its own."""
+    mounted = []
+
+    def mount(*options):
+        folder = tmp_path / f"disk{len(mounted)}"
+        folder.mkdir()
+        command = ["mount", "-t", "tmpfs", "-o", ",".join(options), "none", folder]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+        except FileNotFoundError:
+            pytest.skip("there is no mount program")
+        if done.returncode:
+            pytest.skip(f"may not mount a disk: {done.stderr.strip()}")
+        mounted.append(folder)
+        return folder
+
+    yield mount
+    for folder in mounted:
+        subprocess.run(["umount", folder], check=False)
+
+
+def test_a_full_disk_leaves_the_old_file_and_nothing_else(disk):
+    folder = disk("size=128k")
+    a_result(seed=1).save(folder / "a.h5")
+    before = (folder / "a.h5").read_bytes()
+    big = a_result(samples=3000)
+    with pytest.raises(FileError) as caught:
+        big.save(folder / "a.h5", overwrite=True)
+    assert f"{folder}/a.h5: not written ({len(hdf5.image(big))} bytes needed): the disk is full" in str(caught.value)
+    assert "bytes are free" in str(caught.value)
+    assert left_in(folder) == ["a.h5"]
+    assert (folder / "a.h5").read_bytes() == before
+
+
+def test_a_disk_without_any_room_is_seen_before_the_run(disk):
+    folder = disk("size=16k")
+    with contextlib.suppress(OSError):
+        (folder / "filler").write_bytes(bytes(16384))
+    with pytest.raises(FileError, match="the disk is full"), claim(folder / "a.h5"):
+        pytest.fail("the run began")
+    assert left_in(folder) == ["filler"]
+
+
+def test_a_read_only_folder_is_seen_before_the_run(disk):
+    folder = disk("size=1m", "ro")
+    with pytest.raises(FileError, match=f"a.h5: not written: the folder {folder} is on a read-only disk"), claim(folder / "a.h5"):
+        pytest.fail("the run began")
+
+
+def in_a_child(function, *args):
+    """Run a function in a forked process; its exit code."""
+    child = multiprocessing.get_context("fork").Process(target=function, args=args)
+    child.start()
+    return child
+
+
+def test_a_limit_on_the_size_of_files_leaves_the_old_file_and_nothing_else(tmp_path):
+    path = tmp_path / "a.h5"
+    path.write_bytes(b"old")
+
+    def save():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))
+        try:
+            a_result().save(path, overwrite=True)
+        except FileError as error:
+            os._exit(7 if "ulimit -f" in str(error) else 8)
+
+    child = in_a_child(save)
+    child.join(30)
+    assert child.exitcode == 7
+    assert path.read_bytes() == b"old"
+    assert left_in(tmp_path) == ["a.h5"]
+
+
+def test_a_writer_killed_at_any_moment_leaves_the_old_file_or_the_new_one(tmp_path):
+    path = tmp_path / "a.h5"
+    contents = [a_result(seed=seed, samples=2000) for seed in (0, 1)]
+    contents[0].save(path)
+    allowed = {hashlib.sha256(hdf5.image(result)).hexdigest() for result in contents}
+
+    def write_on(first):
+        for i in range(first, 100_000):
+            contents[i % 2].save(path, overwrite=True)
+
+    draw = random.Random(20)
+    seen, strays = set(), 0
+    for trial in range(200):
+        if trial >= 20 and seen == allowed and strays:
+            break
+        child = in_a_child(write_on, trial)
+        time.sleep(0.02 + 0.1 * draw.random())
+        os.kill(child.pid, signal.SIGKILL)
+        child.join()
+        seen.add(hashlib.sha256(path.read_bytes()).hexdigest())
+        strays += len(left_in(tmp_path)) > 1
+        open_result(path)
+        assert seen <= allowed
+    # Both were written, and some were killed in the middle, or this test shows nothing.
+    assert (seen, strays > 0) == (allowed, True)
+    contents[0].save(path, overwrite=True)
+    assert left_in(tmp_path) == ["a.h5"]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# One writer at a time.
+
+
+def test_a_second_process_is_refused_and_the_first_one_unharmed(tmp_path):
+    path = tmp_path / "a.h5"
+
+    def second():
+        start = time.monotonic()
+        try:
+            a_result(seed=1).save(path, overwrite=True)
+        except FileError as error:
+            says = f"another run (process {os.getppid()}) is writing this file" in str(error)
+            os._exit(7 if says and time.monotonic() - start < 1.0 else 8)
+
+    with claim(path):
+        child = in_a_child(second)
+        child.join(30)
+        assert child.exitcode == 7
+        assert left_in(tmp_path) == [".a.h5.lock"]
+        a_result().save(path)
+    assert everything(open_result(path)) == everything(a_result())
+    assert left_in(tmp_path) == ["a.h5"]
+
+
+def test_a_second_thread_is_refused(tmp_path):
+    said = []
+
+    def second():
+        try:
+            a_result().save(tmp_path / "a.h5")
+        except FileError as error:
+            said.append(str(error))
+
+    with claim(tmp_path / "a.h5"):
+        thread = threading.Thread(target=second)
+        thread.start()
+        thread.join()
+    assert "is writing this file" in said[0]
+    assert left_in(tmp_path) == []
+
+
+def test_a_claim_ends_with_the_run_however_it_ends(tmp_path):
+    with pytest.raises(KeyboardInterrupt), claim(tmp_path / "a.h5"):
+        raise KeyboardInterrupt
+    with pytest.raises(FileError, match="does not exist"), claim(tmp_path / "a.h5"):
+        a_result().save(tmp_path / "no" / "a.h5")
+    assert left_in(tmp_path) == []
+
+
+def dead_process():
+    child = in_a_child(os._exit, 0)
+    child.join()
+    return child.pid
+
+
+def test_the_claim_of_a_dead_process_is_taken_over_and_swept_up(tmp_path):
+    dead = dead_process()
+    (tmp_path / ".a.h5.lock").write_text(f"{dead} {os.uname().nodename}\n")
+    (tmp_path / f".a.h5.{dead}.part").write_bytes(b"half")
+    (tmp_path / ".b.h5.1.part").write_bytes(b"of another file")
+    with claim(tmp_path / "a.h5"):
+        assert (tmp_path / ".a.h5.lock").read_text().split()[0] == str(os.getpid())
+    assert left_in(tmp_path) == [".b.h5.1.part"]
+
+
+@pytest.mark.parametrize("content", ["", "no number", "99999999999999999999", "9999999999", "this process", "-1"])
+def test_a_lock_that_names_no_living_process_is_taken_over(tmp_path, content):
+    # An old process may have had the number that this one has now.
+    (tmp_path / ".a.h5.lock").write_text(content.replace("this process", str(os.getpid())))
+    with claim(tmp_path / "a.h5"):
+        pass
+    assert left_in(tmp_path) == []
+
+
+def test_the_claim_of_another_computer_is_respected(tmp_path):
+    (tmp_path / ".a.h5.lock").write_text("1 elsewhere\n")
+    with pytest.raises(FileError, match=r"process 1 on elsewhere.* delete .*\.a\.h5\.lock"), claim(tmp_path / "a.h5"):
+        pytest.fail("two writers")
+    assert left_in(tmp_path) == [".a.h5.lock"]
+
+
+def test_the_claim_of_a_living_process_is_respected_whoever_wrote_it(tmp_path):
+    (tmp_path / ".a.h5.lock").write_text(f"{os.getppid()}")
+    with pytest.raises(FileError, match="another run"), claim(tmp_path / "a.h5"):
+        pytest.fail("two writers")
+
+
+def test_of_many_who_find_a_dead_claim_one_takes_it(tmp_path):
+    dead = dead_process()
+    fork = multiprocessing.get_context("fork")
+    for _ in range(5):
+        (tmp_path / ".a.h5.lock").write_text(f"{dead}\n")
+        start, done, wins = fork.Barrier(8), fork.Barrier(8), fork.Value("i", 0)
+
+        def contend(start=start, done=done, wins=wins):
+            start.wait()
+            with contextlib.suppress(FileError), claim(tmp_path / "a.h5"):
+                with wins.get_lock():
+                    wins.value += 1
+                done.wait(20)
+                return
+            done.wait(20)
+
+        children = [in_a_child(contend) for _ in range(8)]
+        for child in children:
+            child.join()
+        assert wins.value == 1
+    assert left_in(tmp_path) == []
+
+
+def test_a_result_too_large_for_a_file_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(hdf5, "LARGEST_FILE", 1000)
+    with pytest.raises(FileError, match=r"a\.h5: the result takes \d+ bytes, a file holds at most 1000; record less"):
+        a_result().save(tmp_path / "a.h5")
+    assert left_in(tmp_path) == []

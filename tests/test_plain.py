@@ -1,0 +1,69 @@
+"""Compiled and as plain Python, the same source gives the same bits."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from state_hashes import CHAINS, QUESTIONS
+
+from granchain.contact import laws
+from granchain.contact.law import Elastoplastic
+
+# What the process at hand does: `make test-plain` sets it.
+PLAIN_HERE = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
+
+SCRIPT = Path(__file__).with_name("state_hashes.py")
+
+
+@pytest.fixture(scope="session")
+def elsewhere() -> Iterator[Callable[[str, str], dict[str, str]]]:
+    """Ask a process that compiles where this one does not, or the other way round."""
+    environment = {**os.environ, "NUMBA_DISABLE_JIT": "0" if PLAIN_HERE else "1"}
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen([sys.executable, str(SCRIPT)], env=environment, **pipes) as process:
+        assert process.stdin
+        assert process.stdout
+
+        def ask(question: str, law: str) -> dict[str, str]:
+            process.stdin.write(f"{question} {law}\n")
+            process.stdin.flush()
+            answer = process.stdout.readline()
+            assert answer, "the other process has died: see its traceback above"
+            return json.loads(answer)
+
+        yield ask
+        process.stdin.close()
+
+
+def differing(ours: dict[str, str], theirs: dict[str, str]) -> list[str]:
+    assert ours.keys() == theirs.keys()
+    return [name for name in ours if ours[name] != theirs[name]]
+
+
+@pytest.mark.plain
+@pytest.mark.bounds
+@pytest.mark.parametrize("law", laws())
+def test_compiled_equals_plain_bit_for_bit(law: str, elsewhere: Callable[[str, str], dict[str, str]]) -> None:
+    """Coefficients, time step, state, history, peaks, samples, snapshots and energies of 400 steps."""
+    ours = QUESTIONS["hashes"](law)
+    assert not differing(ours, elsewhere("hashes", law))
+    # and the hashes see a difference: the three chains do
+    assert len({ours[f"{chain} {{}}: bodies"] for chain in CHAINS}) == len(CHAINS)
+
+
+def one_of_each_kind() -> list[str]:
+    """A law for each kind of scan: with and without energy guard, varying exponent, rate and history."""
+    kinds = {(issubclass(law, Elastoplastic), len(law.history), law.uses_rate): name for name, law in laws().items()}
+    return sorted(kinds.values())
+
+
+@pytest.mark.parametrize("law", one_of_each_kind())
+def test_compiled_scans_equal_plain_bit_for_bit(law: str, elsewhere: Callable[[str, str], dict[str, str]]) -> None:
+    """Energy guard, static overlap, start history and time step of a taper under gravity."""
+    assert not differing(QUESTIONS["scans"](law), elsewhere("scans", law))
