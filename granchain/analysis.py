@@ -277,7 +277,7 @@ def speeds_between(position: ArrayLike, arrival: ArrayLike) -> np.ndarray:
     """
     distance, delay = np.diff(np.asarray(position, dtype=float)), np.diff(np.asarray(arrival, dtype=float))
     speeds = np.full(len(delay), math.nan)
-    known = np.isfinite(delay) & (delay != 0.0)
+    known = delay != 0.0
     speeds[known] = distance[known] / delay[known]
     return speeds
 

@@ -84,6 +84,7 @@ def start(
     context: typer.Context,
     version: Annotated[bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")] = False,
 ) -> None:
+    """The program without a command."""
     if context.invoked_subcommand is None:
         tell(context.get_help())
 
@@ -179,7 +180,7 @@ def info(
 @app.command()
 def plot(
     file: FileArgument,
-    out: Annotated[str, typer.Option(metavar="DIR", help="Folder for the figures.")] = ".",
+    out: Annotated[str, typer.Option(metavar="DIR", help="Folder for the figures; made if it is not there.")] = ".",
 ) -> None:
     """Draw an output file: force traces, energy, velocities, hysteresis."""
     from granchain.figures import all_figures, lacking, save
@@ -187,8 +188,10 @@ def plot(
 
     result = open_result(file)
     folder = Path(out)
-    if not folder.is_dir():
-        raise FileError(f"{out}: is not a folder; make it first, or name one that is there")
+    try:
+        folder.mkdir(exist_ok=True)
+    except (OSError, ValueError) as error:
+        raise FileError(f"{out}: no folder can be made there ({getattr(error, 'strerror', None) or error}); name another") from None
     for name, draw in all_figures(result).items():
         target = folder / f"{Path(file).stem}-{name.replace('_', '-')}.png"
         figure, _ = draw()
@@ -642,8 +645,8 @@ def obey(arguments: Sequence[str], own_process: bool = False) -> int:
         return _told(error, FILE_OR_DISK, f"file or disk: {place}{error.strerror or error}", arguments)
     except Exception as error:
         sentence = (
-            "this is a mistake in granchain, not in what you asked for; please report it with what you did, "
-            f"and with this line: {type(error).__name__}: {error}"
+            "this is a mistake in granchain, not in what you asked for; please report it, with what you did and what "
+            f"GRANCHAIN_DEBUG=1 adds to it: {type(error).__name__}: {error}"
         )
         return _told(error, BUG, sentence, arguments)
 

@@ -15,9 +15,9 @@ from granchain.material import MATERIALS
 
 # Wang, Liu & Liu 2022, section 5.2, doi:10.1016/j.ijmecsci.2022.107214: the chain of 70 beads; .65 is the restitution of its dashpots.
 EXAMPLES: dict[str, float] = {"restitution": 0.65, "psi": 2.84, "xi": 13.0, "impact_speed": 1.77}
-# Vu-Quoc and Zhang's fitted numbers for the same pair, of the right order: F_y at the largest pressure 1.6 s_y, pi^3 R^2 (1.6 s_y)^3/(6 E^2) =
-# 1.943 N; C_a so that the mean pressure is 2.8 s_y at 100 N, where the elastic contact radius is 94 um: (113 - 94) um/98 N; K_c so that
-# the slope R K_c/C_a^2 of large forces is 2 pi R 2.8 s_y.
+# Vu-Quoc and Zhang: fitted numbers of the right order for the same pair: F_y = pi^3 R^2 (1.6 s_y)^3/(6 E^2), largest pressure 1.6 s_y;
+# C_a so that the mean pressure at 100 N is 2.8 s_y, a radius of 113 um, of which Hertz makes 94 um: 19 um/98 N; K_c so that the slope
+# R K_c/C_a^2 of large forces is 2 pi R 2.8 s_y.
 EXAMPLES |= {"yield_force": 1.943, "C_a": 2e-7, "K_c": 6.3e-4}
 
 # Orders of magnitude of a contact of that chain: force, overlap, duration, mass and pressure. What a law requires and the

@@ -498,12 +498,13 @@ def test_plot_draws_what_it_can_and_says_what_is_lacking(here: Path, capsys: pyt
     )
     assert obey(["run", "bare.toml"]) == 0
     capsys.readouterr()
-    assert obey(["plot", "bare.h5", "--out", "nowhere"]) == 4
-    assert "nowhere" in capsys.readouterr().err
-    assert obey(["plot", "bare.h5"]) == 0
+    for out in ("bare.toml", "nowhere/figures"):
+        assert obey(["plot", "bare.h5", "--out", out]) == 4
+        assert out in capsys.readouterr().err
+    assert obey(["plot", "bare.h5", "--out", "figures"]) == 0
     said = capsys.readouterr()
-    assert said.out.splitlines() == ["bare-energy.png"]
-    assert (here / "bare-energy.png").read_bytes().startswith(b"\x89PNG")
+    assert said.out.splitlines() == ["figures/bare-energy.png"]
+    assert (here / "figures" / "bare-energy.png").read_bytes().startswith(b"\x89PNG")
     assert "[sensors]" in said.err and "[snapshots]" in said.err
 
 

@@ -1,9 +1,10 @@
-"""The elastoplastic laws: each against its printed formulas and computed numbers, and all of them against the energy they may not create."""
+"""The elastoplastic laws: each against its printed formulas and computed numbers, all against the energy that they may not create."""
 
 from __future__ import annotations
 
 import math
-from functools import lru_cache
+from functools import cache
+from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,7 +13,6 @@ import pytest
 from example_inputs import example_inputs
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.integrate import quad
 from scipy.optimize import brentq
 
 from granchain.contact import laws
@@ -32,6 +32,11 @@ SWITCHABLE = [name for name in NAMES if any(quantity.name == "as_printed" for qu
 def pair(**changes: float) -> Pair:
     values = {"effective_radius": RADIUS, "effective_modulus": MODULUS, "effective_mass": MASS, "yield_stress": YIELD_STRESS}
     return Pair(**(values | {"poissons_ratio": POISSON} | changes))
+
+
+def near(value: Any, rel: float) -> Any:
+    """Equal within a relative tolerance, and no absolute one: overlaps and energies are small numbers."""
+    return pytest.approx(value, rel=rel, abs=0.0)
 
 
 class Contact:
@@ -69,7 +74,7 @@ class Contact:
         return np.geomspace(low * self.unit, self.largest * (1.0 - 1e-9), points)
 
 
-@lru_cache(maxsize=None)
+@cache
 def contact(name: str, yield_stress: float = YIELD_STRESS, **inputs: Any) -> Contact:
     return Contact(name, yield_stress, **inputs)
 
@@ -101,7 +106,7 @@ WINDOWS = {
     "stronge": [(1.0, 3.1145)],
     "kogut-etsion": [(1.0, 1.248), (6.0, 6.073)],
     "jackson-green": [(1.9, 1.922)],
-    "brake": [(4.511, 15.065)],
+    "brake": [(4.511, 15.0655)],
 }
 
 
@@ -119,8 +124,8 @@ def test_as_printed_a_law_returns_the_computed_share_of_the_work_and_more_than_a
         assert creates.size == 0
     else:
         # the grid's ratio is 1e-3 per point
-        assert creates.min() == pytest.approx(window[0], rel=2e-3)
-        assert creates.max() == pytest.approx(window[1], rel=2e-3)
+        assert creates.min() == near(window[0], 2e-3)
+        assert creates.max() == near(window[1], 2e-3)
 
 
 @pytest.mark.plain
@@ -136,16 +141,16 @@ def test_the_guard_acts_on_the_computed_windows(name):
 def test_a_window_that_begins_at_a_jump_of_the_force_begins_at_the_jump():
     (first, _), (second, _) = contact("kogut-etsion").windows
     # the bisection ends at neighbouring numbers
-    assert first == pytest.approx(1.0, rel=1e-14)
-    assert second == pytest.approx(6.0, rel=1e-14)
-    assert contact("jackson-green").windows[0][0] == pytest.approx(1.9, rel=1e-14)
+    assert first == near(1.0, 1e-14)
+    assert second == near(6.0, 1e-14)
+    assert contact("jackson-green").windows[0][0] == near(1.9, 1e-14)
 
 
 @pytest.mark.plain
 def test_brakes_guarded_contact_leaves_no_dent_between_its_window_and_17_90_yield_overlaps():
     made = contact("brake")
     for x, dent in ((15.0, True), (15.07, False), (17.89, False), (17.91, True)):
-        assert (made.loaded(x * made.unit)[1] > 0.0) is dent, x
+        assert bool(made.loaded(x * made.unit)[1] > 0.0) is dent, x
 
 
 def restitution_by_energy(made: Contact, speed: float) -> float:
@@ -194,16 +199,33 @@ def test_the_loading_force_is_continuous_unless_the_law_states_order_one(name):
         assert change.max() > 4e-3
 
 
+def integral(function: Any, low: float, high: float, tolerance: float) -> float:
+    """Gauss-Legendre, halved until it settles: kinks and jumps end in ever smaller pieces."""
+    x, weights = np.polynomial.legendre.leggauss(15)
+
+    def rule(a: float, b: float) -> float:
+        return 0.5 * (b - a) * sum(w * function(0.5 * (a + b + (b - a) * node)) for node, w in zip(x, weights, strict=True))
+
+    def halved(a: float, b: float, whole: float) -> float:
+        middle = 0.5 * (a + b)
+        left, right = rule(a, middle), rule(middle, b)
+        if abs(left + right - whole) <= tolerance or not a < middle < b:
+            return left + right
+        return halved(a, middle, left) + halved(middle, b, right)
+
+    return halved(low, high, rule(low, high))
+
+
 @pytest.mark.plain
 @pytest.mark.parametrize("name", NAMES)
 def test_the_loading_work_is_the_integral_of_the_loading_force(name):
     made = contact(name)
     grid = np.concatenate([[1e-6 * made.unit], made.grid(12, 0.3)])
+    # from zero to the first point along Hertz
     total = 0.4 * made.law.loading(grid[0], made.c) * grid[0]
-    for a, b in zip(grid[:-1], grid[1:], strict=True):
-        piece, _ = quad(lambda x: made.law.loading(math.exp(x), made.c) * math.exp(x), math.log(a), math.log(b), epsrel=1e-12, limit=200)
-        total += piece
-        assert made.work(b) == pytest.approx(total, rel=1e-10)
+    for a, b in pairwise(grid):
+        total += integral(lambda x: made.law.loading(math.exp(x), made.c) * math.exp(x), math.log(a), math.log(b), 1e-12 * made.work(b))
+        assert made.work(b) == near(total, 1e-10)
 
 
 @pytest.mark.plain
@@ -213,12 +235,15 @@ def test_the_recoverable_energy_is_the_integral_of_the_unloading_force_which_mee
     made = contact(name, as_printed=as_printed)
     for d_max in made.grid(25, 0.5):
         h = made.loaded(d_max)
-        assert made.law.force(d_max, 0.0, made.c, h) == pytest.approx(made.law.loading(d_max, made.c), rel=1e-13)
+        assert made.law.force(d_max, 0.0, made.c, h) == near(made.law.loading(d_max, made.c), 1e-13)
         span = d_max - h[1]
         for part in (0.3, 1.0):
             # s^2 takes the power of 3/2 at the root out of the integrand
-            work, _ = quad(lambda s: made.law.force(h[1] + span * s * s, 0.0, made.c, h) * 2.0 * span * s, 0.0, math.sqrt(part), epsrel=1e-12)  # noqa: B023
-            assert made.law.energy(h[1] + part * span, made.c, h) == pytest.approx(work, rel=1e-10)
+            def pull(s: float, h: tuple = h, span: float = span) -> float:
+                return made.law.force(h[1] + span * s * s, 0.0, made.c, h) * 2.0 * span * s
+
+            work = integral(pull, 0.0, math.sqrt(part), 1e-12 * made.work(d_max))
+            assert made.law.energy(h[1] + part * span, made.c, h) == near(work, 1e-10)
         assert made.law.force(h[1], 0.0, made.c, h) == 0.0
         assert made.law.energy(h[1] - span, made.c, h) == 0.0
 
@@ -327,33 +352,33 @@ def test_thorntons_contact_has_the_published_unloading_radius_and_line():
     made = contact("thornton")
     p_y = 1.6 * YIELD_STRESS
     d_y = math.pi**2 * RADIUS * p_y**2 / (4.0 * MODULUS**2)
-    assert made.unit == pytest.approx(d_y, rel=1e-14)
+    assert made.unit == near(d_y, 1e-14)
     f_y = 4.0 / 3.0 * MODULUS * math.sqrt(RADIUS) * d_y**1.5
     for x in (2.0, 30.0):
         force = f_y + math.pi * p_y * RADIUS * (x - 1.0) * d_y
-        assert made.law.loading(x * d_y, made.c) == pytest.approx(force, rel=1e-13)
+        assert made.law.loading(x * d_y, made.c) == near(force, 1e-13)
         radius = 4.0 * MODULUS / (3.0 * force) * ((2.0 * force + f_y) / (2.0 * math.pi * p_y)) ** 1.5
         dent = x * d_y - (3.0 * force / (4.0 * MODULUS * math.sqrt(radius))) ** (2.0 / 3.0)
-        assert made.loaded(x * d_y)[1] == pytest.approx(dent, rel=1e-12)
-        assert made.loaded(x * d_y)[2] == pytest.approx(4.0 / 3.0 * MODULUS * math.sqrt(radius), rel=1e-12)
+        assert made.loaded(x * d_y)[1] == near(dent, 1e-12)
+        assert made.loaded(x * d_y)[2] == near(4.0 / 3.0 * MODULUS * math.sqrt(radius), 1e-12)
 
 
 def test_stronges_plastic_branch_begins_at_82_5_yield_overlaps_where_the_force_is_that_of_its_formula():
     made = contact("stronge")
     # d_y = R (3 pi theta s_y/(4 E))^2; (1 + exp(3 (2.8 - 1.1)))/2 = 82.5 to the digits shown
     d_y = RADIUS * (3.0 * math.pi * 1.1 * YIELD_STRESS / (4.0 * MODULUS)) ** 2
-    assert made.unit == pytest.approx(d_y, rel=1e-14)
+    assert made.unit == near(d_y, 1e-14)
     z_p = math.exp(3.0 * 1.7)
     assert (1.0 + z_p) / 2.0 == pytest.approx(82.5, abs=0.05)
     # F_y = pi theta s_y R^2 (3 pi/4)^2 (theta s_y/E)^2
     f_y = math.pi * 1.1 * YIELD_STRESS * RADIUS**2 * (0.75 * math.pi) ** 2 * (1.1 * YIELD_STRESS / MODULUS) ** 2
     for z in (1.5, 20.0, 0.999 * z_p):
         d = 0.5 * (z + 1.0) * d_y
-        assert made.law.loading(d, made.c) == pytest.approx(f_y * z * (1.0 + math.log(z) / 3.3), rel=1e-12)
-    assert made.law.loading(200.0 * d_y, made.c) == pytest.approx(2.8 / 1.1 * f_y * 399.0, rel=1e-12)
+        assert made.law.loading(d, made.c) == near(f_y * z * (1.0 + math.log(z) / 3.3), 1e-12)
+    assert made.law.loading(200.0 * d_y, made.c) == near(2.8 / 1.1 * f_y * 399.0, 1e-12)
     # unloading radius R sqrt(2 d_max/d_y - 1)
     stiffness = 4.0 / 3.0 * MODULUS * math.sqrt(RADIUS * math.sqrt(2.0 * 30.0 - 1.0))
-    assert made.loaded(30.0 * d_y)[2] == pytest.approx(stiffness, rel=1e-12)
+    assert made.loaded(30.0 * d_y)[2] == near(stiffness, 1e-12)
 
 
 def test_du_wangs_line_is_the_printed_one():
@@ -362,8 +387,8 @@ def test_du_wangs_line_is_the_printed_one():
     for x in (1.0, 2.0, 50.0):
         d = x * made.unit
         printed = math.pi * RADIUS * p * d - math.pi**3 * RADIUS**2 * p**3 / (12.0 * MODULUS**2)
-        assert made.law.loading(d, made.c) == pytest.approx(printed, rel=1e-13)
-        assert made.loaded(x * made.unit)[2] == pytest.approx(4.0 / 3.0 * MODULUS * math.sqrt(RADIUS), rel=1e-12)
+        assert made.law.loading(d, made.c) == near(printed, 1e-13)
+        assert made.loaded(x * made.unit)[2] == near(4.0 / 3.0 * MODULUS * math.sqrt(RADIUS), 1e-12)
 
 
 @pytest.mark.parametrize("hardness_factor", [2.8, 2.0])
@@ -373,15 +398,15 @@ def test_brakes_cubic_meets_both_ends_in_force_and_slope_and_its_plastic_branch_
     a_p = 3.0 * math.pi * p0 * RADIUS / (4.0 * MODULUS)
     d_p = a_p**2 / RADIUS
     load = made.law.loading
-    assert load(d_p, made.c) == pytest.approx(math.pi * p0 * a_p**2, rel=1e-13)
-    assert load(3.0 * d_p, made.c) == pytest.approx(p0 * math.pi * (6.0 * RADIUS * d_p - a_p**2), rel=1e-13)
+    assert load(d_p, made.c) == near(math.pi * p0 * a_p**2, 1e-13)
+    assert load(3.0 * d_p, made.c) == near(p0 * math.pi * (6.0 * RADIUS * d_p - a_p**2), 1e-13)
     for d, slope in ((made.unit, 2.0 * MODULUS * math.sqrt(RADIUS * made.unit)), (d_p, 2.0 * math.pi * RADIUS * p0)):
         step = 1e-6 * d
         # central differences across the joint: the curvature jumps there, which costs step F'' ~ 1e-6
-        assert (load(d + step, made.c) - load(d - step, made.c)) / (2.0 * step) == pytest.approx(slope, rel=1e-5)
+        assert (load(d + step, made.c) - load(d - step, made.c)) / (2.0 * step) == near(slope, 1e-5)
     # unloading radius R + d_max/2
     stiffness = 4.0 / 3.0 * MODULUS * math.sqrt(RADIUS + 0.5 * 40.0 * made.unit)
-    assert made.loaded(40.0 * made.unit)[2] == pytest.approx(stiffness, rel=1e-12)
+    assert made.loaded(40.0 * made.unit)[2] == near(stiffness, 1e-12)
 
 
 def test_burgoyne_and_daraios_logarithm_has_the_printed_constants():
@@ -395,17 +420,17 @@ def test_burgoyne_and_daraios_logarithm_has_the_printed_constants():
     beta = (d_y * f_p - d_p * f_y) / below
     for d in (1.5 * d_y, 0.9 * d_p):
         # alpha and beta ln d nearly cancel: two digits are lost
-        assert made.law.loading(d, made.c) == pytest.approx(d * (alpha + beta * math.log(d)), rel=1e-12)
-    assert made.law.loading(2.0 * d_p, made.c) == pytest.approx(c1 * YIELD_STRESS * math.pi * (4.0 * RADIUS * d_p + c2), rel=1e-13)
+        assert made.law.loading(d, made.c) == near(d * (alpha + beta * math.log(d)), 1e-12)
+    assert made.law.loading(2.0 * d_p, made.c) == near(c1 * YIELD_STRESS * math.pi * (4.0 * RADIUS * d_p + c2), 1e-13)
     # Thornton's unloading, with the exponent that the table loses
     force = made.law.loading(3.0 * d_y, made.c)
     radius = 4.0 * MODULUS / (3.0 * force) * ((2.0 * force + f_y) / (3.2 * math.pi * YIELD_STRESS)) ** 1.5
     dent = 3.0 * d_y - (3.0 * force / (4.0 * MODULUS * math.sqrt(radius))) ** (2.0 / 3.0)
     printed = contact("burgoyne-daraio", c1=c1, c2=c2, d_p=d_p, as_printed=True)
-    assert printed.loaded(3.0 * d_y)[1] == pytest.approx(dent, rel=1e-11)
+    assert printed.loaded(3.0 * d_y)[1] == near(dent, 1e-11)
     # the defaults are c1 = 2.8, c2 = -R d_y, d_p = 60 d_y
     spelt_out = contact("burgoyne-daraio", c1=2.8, c2=-RADIUS * d_y, d_p=60.0 * d_y)
-    assert contact("burgoyne-daraio").c == pytest.approx(spelt_out.c, rel=1e-12)
+    assert contact("burgoyne-daraio").c == near(spelt_out.c, 1e-12)
 
 
 def test_kogut_and_etsions_curves_are_the_printed_ones_and_end_at_110_critical_overlaps():
@@ -413,16 +438,16 @@ def test_kogut_and_etsions_curves_are_the_printed_ones_and_end_at_110_critical_o
     # d_c = (pi K H/(2 E))^2 R, K = .454 + .41 nu, H = 2.8 s_y
     d_c = (math.pi * (0.454 + 0.41 * POISSON) * 2.8 * YIELD_STRESS / (2.0 * MODULUS)) ** 2 * RADIUS
     f_c = 4.0 / 3.0 * MODULUS * math.sqrt(RADIUS) * d_c**1.5
-    assert made.unit == pytest.approx(d_c, rel=1e-14)
+    assert made.unit == near(d_c, 1e-14)
     for w, factor, power in ((1.0, 1.03, 1.425), (5.9, 1.03, 1.425), (6.1, 1.40, 1.263), (109.0, 1.40, 1.263)):
-        assert made.law.loading(w * d_c, made.c) == pytest.approx(factor * f_c * w**power, rel=1e-13)
+        assert made.law.loading(w * d_c, made.c) == near(factor * f_c * w**power, 1e-13)
     # the jump at 6: 1.40/1.03 6^(1.263 - 1.425) = 1.0168
     assert made.law.loading(6.0 * d_c, made.c) / made.law.loading(6.0 * d_c * (1.0 - 1e-12), made.c) == pytest.approx(1.0168, abs=5e-5)
     w = 40.0
     h = made.loaded(w * d_c)
-    assert h[1] == pytest.approx(w * d_c * (1.0 - w**-0.28) * (1.0 - w**-0.69), rel=1e-13)
-    assert h[3] == pytest.approx(1.5 * w**-0.0331, rel=1e-14)
-    assert made.law.largest_overlap(made.c) == pytest.approx(110.0 * d_c, rel=1e-14)
+    assert h[1] == near(w * d_c * (1.0 - w**-0.28) * (1.0 - w**-0.69), 1e-13)
+    assert h[3] == near(1.5 * w**-0.0331, 1e-14)
+    assert made.law.largest_overlap(made.c) == near(110.0 * d_c, 1e-14)
 
 
 def test_kogut_and_etsions_contact_ends_a_run_beyond_its_range():
@@ -436,7 +461,7 @@ def test_the_hardness_is_the_one_asked_for_else_the_materials_else_2_8_yield_str
     for given_hardness, factor, expected in ((3e9, 2.0, 1.8e9), (3e9, None, 3e9), (None, None, 2.8 * 900e6)):
         holder = pair(**({"hardness": given_hardness} if given_hardness else {}))
         d_c = law.coefficients_of(holder, SimpleNamespace(hardness_factor=factor))[0]
-        assert d_c == pytest.approx((math.pi * (0.454 + 0.41 * POISSON) * expected / (2.0 * MODULUS)) ** 2 * RADIUS, rel=1e-13)
+        assert d_c == near((math.pi * (0.454 + 0.41 * POISSON) * expected / (2.0 * MODULUS)) ** 2 * RADIUS, 1e-13)
 
 
 def jackson_green_force(w: Any, d_c: float) -> Any:
@@ -451,21 +476,21 @@ def test_jackson_and_greens_curves_are_the_printed_ones_and_its_work_is_exact_to
     made = contact("jackson-green")
     d_c = (math.pi * 1.295 * math.exp(0.736 * POISSON) * YIELD_STRESS / (2.0 * MODULUS)) ** 2 * RADIUS
     f_c = 4.0 / 3.0 * MODULUS * math.sqrt(RADIUS) * d_c**1.5
-    assert made.unit == pytest.approx(d_c, rel=1e-13)
-    assert made.law.loading(1.8 * d_c, made.c) == pytest.approx(1.8**1.5 * f_c, rel=1e-13)
+    assert made.unit == near(d_c, 1e-13)
+    assert made.law.loading(1.8 * d_c, made.c) == near(1.8**1.5 * f_c, 1e-13)
     # the jump at 1.9: + .5 %
     assert jackson_green_force(1.9, d_c) / 1.9**1.5 == pytest.approx(1.005, abs=5e-4)
     nodes, weights = np.polynomial.legendre.leggauss(40)
     for w in (1.95, 6.0, 100.0, 1000.0):
-        assert made.law.loading(w * d_c, made.c) == pytest.approx(f_c * jackson_green_force(w, d_c), rel=1e-12)
+        assert made.law.loading(w * d_c, made.c) == near(f_c * jackson_green_force(w, d_c), 1e-12)
         # 40 nodes on each of 25 panels in ln w
         edges = np.linspace(math.log(1.9), math.log(w), 26)
         v = np.exp(edges[:-1, None] + 0.5 * (nodes + 1.0) * np.diff(edges)[:, None])
         work = 0.4 * 1.9**2.5 + float(((jackson_green_force(v, d_c) * v) @ weights * 0.5 * np.diff(edges)).sum())
         # ten times the rounding of a sum of a thousand terms
-        assert made.work(w * d_c) == pytest.approx(f_c * d_c * work, rel=1e-13)
+        assert made.work(w * d_c) == near(f_c * d_c * work, 1e-13)
     # the residual overlap holds from 1 on, where the contact still loads along Hertz
-    assert made.loaded(1.5 * d_c)[1] == pytest.approx(1.02 * 1.5 * d_c * (1.0 - (7.4 / 6.9) ** -0.54), rel=1e-12)
+    assert made.loaded(1.5 * d_c)[1] == near(1.02 * 1.5 * d_c * (1.0 - (7.4 / 6.9) ** -0.54), 1e-12)
 
 
 def test_vu_quoc_and_zhangs_force_solves_its_equation_and_its_work_is_exact_to_rounding():
@@ -481,14 +506,14 @@ def test_vu_quoc_and_zhangs_force_solves_its_equation_and_its_work_is_exact_to_r
         for x in (1.0001, 2.0, 30.0, 400.0):
             d = x * made.unit
             force = made.law.loading(d, made.c)
-            assert overlap(force ** (1.0 / 3.0)) == pytest.approx(d, rel=2e-14)
+            assert overlap(force ** (1.0 / 3.0)) == near(d, 2e-14)
             # U = F d - integral of d dF, with F = t^3: 40 nodes on each of 60 panels in ln t, another way than the law's
             edges = np.geomspace(f_y ** (1.0 / 3.0), force ** (1.0 / 3.0), 61)
             t = edges[:-1, None] + 0.5 * (nodes + 1.0) * np.diff(edges)[:, None]
             complement = float(((overlap(t) * 3.0 * t * t) @ weights * 0.5 * np.diff(edges)).sum())
             work = 0.4 * f_y * made.unit + force * d - f_y * made.unit - complement
             # the difference F d - integral loses one digit
-            assert made.work(d) == pytest.approx(work, rel=1e-13)
+            assert made.work(d) == near(work, 1e-13)
 
 
 def test_vu_quoc_and_zhangs_contact_without_plastic_terms_is_hertz():
@@ -496,7 +521,7 @@ def test_vu_quoc_and_zhangs_contact_without_plastic_terms_is_hertz():
     hertz = 4.0 / 3.0 * MODULUS * math.sqrt(RADIUS)
     for x in (0.5, 3.0, 100.0):
         d = x * made.unit
-        assert made.law.loading(d, made.c) == pytest.approx(hertz * d**1.5, rel=1e-13)
+        assert made.law.loading(d, made.c) == near(hertz * d**1.5, 1e-13)
         assert made.loaded(d)[1] == pytest.approx(0.0, abs=1e-13 * d)
 
 
@@ -527,4 +552,4 @@ def test_arrays_of_pairs_give_each_contact_the_coefficients_of_its_own_pair(name
     both = law.coefficients_of(pair(effective_radius=np.array([RADIUS, 0.5 * RADIUS]), yield_stress=np.array([900e6, 700e6])), values)
     for k, (radius, yield_stress) in enumerate([(RADIUS, 900e6), (0.5 * RADIUS, 700e6)]):
         one = law.coefficients_of(pair(effective_radius=radius, yield_stress=yield_stress), values)
-        assert [np.broadcast_to(value, 2)[k] for value in both] == pytest.approx([float(value) for value in one], rel=1e-12)
+        assert [np.broadcast_to(value, 2)[k] for value in both] == near([float(value) for value in one], 1e-12)

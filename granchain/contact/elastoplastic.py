@@ -280,7 +280,8 @@ class VuQuocZhang(Elastoplastic):
         _, f_y, hertz, radius, elastic, c_a, k_c, root, pole, work_y = c[:10]
         if d <= c[0]:
             return hertz_work(d, hertz)
-        # t = pole + exp(x) keeps the zeros of 1 + K_c (F - F_y) at least pi/3 from the path: 16 nodes reach rounding on panels up to 1.5 wide
+        # t = pole + exp(x) keeps the zeros of 1 + K_c (F - F_y) at least pi/3 from the path:
+        # 16 nodes reach rounding on panels up to 1.5 wide
         start, end = math.log(root - pole), math.log(force_root(d, c) - pole)
         panels = int((end - start) / 1.5) + 1
         half = 0.5 * (end - start) / panels
@@ -633,8 +634,8 @@ class BurgoyneDaraio(Elastoplastic):
 
     F_y at p_y = 1.6 s_y; F = pi p0 (2 R d + c2) with p0 = c1 s_y beyond d_p; alpha and beta from (d_y, F_y) and (d_p, F_p).
     c1, c2 and d_p are empirical. The defaults are an example, not fitted values: the pressure of hardness 2.8 s_y, the contact area of
-    Hertz at first yield (pi R d_y), full plasticity at 60 d_y. With them the law is stiffer than Hertz just above first yield, and returns up
-    to 16 % more energy than it took, up to 3.3 d_y: the energy guard prevents it.
+    Hertz at first yield (pi R d_y), full plasticity at 60 d_y. With them the law is stiffer than Hertz just above first yield, and
+    returns up to 16 % more energy than it took, up to 3.3 d_y: the energy guard prevents it.
     The source lets the yield stress grow with the rate of strain; this is the law at one yield stress.
     The table loses the exponent 1.5 of the bracket in the unloading radius, which is Thornton's.
     """

@@ -52,9 +52,10 @@ class PermanentIndentation(Elastoplastic):
 class LankaraniNikraveshPlastic(PermanentIndentation):
     """Lankarani and Nikravesh with a dent: K d^1.5, then F_max ((d - d_p)/(d_max - d_p))^1.5 with d_p = d_max (1 - e^2).
 
-    Delivers e exactly at a contact's first impact; a second one at the same speed stays on the unloading curve and is elastic, unless
-    dents are forgotten. Rate independent; any overlap leaves a dent. The contact ends at d = d_p. In Autiero et al. 2022 eq. (93)
-    has the wrong sign and eq. (97) misses the square of the speed: with it d_p = d_max (1 - e^2).
+    Delivers e exactly at a contact's first impact. A second one, up to the speed of the rebound, stays on the unloading curve and is
+    elastic; with the first speed again it returns e sqrt(2 - e^2), unless dents are forgotten. Rate independent; any overlap leaves a
+    dent. The contact ends at d = d_p. In Autiero et al. 2022 eq. (93) has the wrong sign and eq. (97) misses the square of the speed:
+    with it d_p = d_max (1 - e^2).
     """
 
     name = "lankarani-nikravesh-plastic"
@@ -65,8 +66,8 @@ class GharibHurmuzluPlastic(PermanentIndentation):
     """Gharib and Hurmuzlu, second law: K d^1.5, then K_r (d - d_p)^1.5 with K_r = K/e^3 and d_p = d_max (1 - e^2).
 
     e is the energetic restitution, the root of the work given back over the work taken. The same curves as Lankarani and Nikravesh's of
-    1994, since K d_max^1.5 = K_r (e^2 d_max)^1.5: it delivers e exactly at a contact's first impact, and a second one at the same speed
-    is elastic, unless dents are forgotten. The contact ends at d = d_p. Autiero et al. 2022 print eq. (142) inverted.
+    1994, since K d_max^1.5 = K_r (e^2 d_max)^1.5: it delivers e exactly at a contact's first impact; a second one is elastic up to the
+    speed of the rebound, unless dents are forgotten. The contact ends at d = d_p. Autiero et al. 2022 print eq. (142) inverted.
     """
 
     name = "gharib-hurmuzlu-plastic"

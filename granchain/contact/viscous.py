@@ -187,7 +187,8 @@ class LeeWangTransition(Linear):
 
     T = exp(-2 q (1 - d/epsilon)) below epsilon: Kelvin-Voigt's dashpot, nearly without its jump at the onset. The restitution depends on q
     and on epsilon over the largest overlap, so on the speed, and is above the asked one. q is 2 to 4, epsilon a length below the largest
-    overlap. The contact ends at d = 0, or where F = 0. Autiero et al. 2022 print a rate for the overlap in eq. (41).
+    overlap. The contact ends at d = 0; on its way there a clamped force may vanish and come back. Autiero et al. 2022 print a rate for
+    the overlap in eq. (41).
     """
 
     name = "lee-wang-transition"

@@ -89,16 +89,20 @@ def choose(law: type[ContactLaw], chain: Chain, c: np.ndarray, overlaps: np.ndar
         rule = f"{AUTO_OMEGA:g} of 2/omega" if by_omega <= by_gamma else f"{AUTO_GAMMA:g}/gamma"
         if not math.isfinite(value):
             value, rule, shown = end / 1000.0, "end/1000", "nothing moves"
-        n_steps = max(1, math.ceil(end / value))
+        n_steps = whole_steps(end, value)
         return TimeStep(end / n_steps, n_steps, limit, f"{step}: {f'{FAST:g} x ' if step == 'fast' else ''}{rule}; {shown}")
     if step > limit and not force_step:
         raise CaseError(
             f"time.step: got {step:.6g} s, allowed: at most {limit:.6g} s, the stability limit ({shown}); "
             'take step = "auto", or set force_step = true'
         )
-    # a step that divides the end up to rounding must not gain one more step by it
-    n_steps = max(1, math.ceil(end / step * (1.0 - 1e-12)))
+    n_steps = whole_steps(end, step)
     return TimeStep(float(step), n_steps, limit, f"given: {step / limit:.3g} of the stability limit; {shown}")
+
+
+def whole_steps(end: float, step: float) -> int:
+    """Steps to the end; a step that divides it up to rounding does not gain one more."""
+    return max(1, math.ceil(end / step * (1.0 - 1e-12)))
 
 
 def stiffest(

@@ -1,0 +1,143 @@
+"""The time step: automatic, fast, given, refused; and what stops a run whose step is too long."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from rows import MASS, SPEED, inputs_for, run_row, standing_row, steel_row
+
+from granchain import theory
+from granchain.chain import End
+from granchain.contact import laws
+from granchain.engine import layout
+from granchain.engine.state import Recording, State, contacts_of, time_step_of
+from granchain.engine.timestep import TimeStep
+from granchain.errors import CaseError
+from granchain.status import Status
+
+STIFFNESS = theory.hertz_stiffness(193e9 / (2.0 * (1.0 - 0.3**2)), 1.19e-3)
+
+
+def step_of(law: str, chain, step="auto", end=1e-4, force_step=False, **given):
+    return time_step_of(contacts_of(laws()[law], chain, inputs_for(law, **given)), chain, step, end, force_step)
+
+
+def test_the_automatic_step_of_the_hertz_chain_is_a_hundredth_of_its_limit():
+    # largest overlap: all of m v^2/2 in one contact, (2/5) K d^2.5; stiffness 1.5 K sqrt(d); a bead has two: omega^2 = 4 k/m
+    overlap = (2.5 * 0.5 * MASS * SPEED**2 / STIFFNESS) ** 0.4
+    omega = math.sqrt(4.0 * 1.5 * STIFFNESS * math.sqrt(overlap) / MASS)
+    step = step_of("hertz", steel_row(20), end=1.0)
+    assert step.value == pytest.approx(0.01 * 2.0 / omega, rel=1e-5)
+    assert step.limit == pytest.approx(2.0 / omega, rel=1e-5)
+    assert "0.01 of 2/omega" in step.reason
+    fast = step_of("hertz", steel_row(20), "fast", end=1.0)
+    assert fast.value == pytest.approx(5.0 * step.value, rel=1e-5)
+
+
+def test_the_step_divides_the_end():
+    step = step_of("hertz", steel_row(20), end=1e-4)
+    assert step.n_steps * step.value == pytest.approx(1e-4, rel=1e-14)
+    given = step_of("hertz", steel_row(20), 1e-7, end=1e-4)
+    assert (given.n_steps, given.value) == (1000, 1e-7)
+
+
+def test_strong_damping_shortens_the_step():
+    # c = (a/v0) K d^1.5 at the largest overlap, twice on a bead: gamma = 4 c/m; .05/gamma is shorter than .01 * 2/omega for e = .1
+    overlap = (2.5 * 0.5 * MASS * SPEED**2 / STIFFNESS) ** 0.4
+    damping = 1.6 * 0.9 / 0.1 / SPEED * STIFFNESS * overlap**1.5
+    step = step_of("flores", steel_row(20), end=1.0, restitution=0.1)
+    assert step.value == pytest.approx(0.05 / (4.0 * damping / MASS), rel=1e-4)
+    assert "0.05/gamma" in step.reason
+
+
+def test_a_step_above_the_limit_is_refused_with_the_reason():
+    with pytest.raises(CaseError, match=r"time.step: got 1e-05 s, allowed: at most 4\.35\d+e-06 s, the stability limit .*force_step = true"):
+        step_of("hertz", steel_row(20), 1e-5)
+    assert step_of("hertz", steel_row(20), 1e-5, force_step=True).value == 1e-5
+
+
+def test_a_chain_in_which_nothing_moves_gets_a_step():
+    step = step_of("hertz", standing_row(5), end=1e-3)
+    assert step.value == pytest.approx(1e-6)
+    assert "nothing moves" in step.reason
+
+
+def disturbed(factor: float):
+    """Precompressed linear chain between walls, all springs equal, disturbed by 1e-6 of the overlap; step in units of 2/omega_max."""
+    n, k = 30, 1e7
+    chain = standing_row(n, End("wall"), End("wall"), precompression=100.0)
+    chain = replace(chain, velocity=np.zeros(n))
+    # largest eigenfrequency of n equal masses between walls on n + 1 equal springs: omega^2 = (4 k/m) sin^2(n pi/(2(n + 1)))
+    omega = 2.0 * math.sqrt(k / MASS) * math.sin(n * math.pi / (2.0 * (n + 1)))
+    contacts = contacts_of(laws()["kelvin-voigt"], chain, inputs_for("kelvin-voigt", restitution=1.0, stiffness=k))
+    dt = factor * 2.0 / omega
+    limit = time_step_of(contacts, chain, "auto", 1.0).limit
+    state = State(contacts, chain, TimeStep(dt, 10_000, limit, ""), Recording(ledger=False))
+    # the shape of the highest mode, 1e-6 of the static overlap high
+    i = np.arange(1, n + 1)
+    state.bodies[layout.U, 1 : n + 1] = 1e-6 * 100.0 / k * np.sin(n * np.pi * i / (n + 1))
+    status = Status.RUNNING
+    while status is Status.RUNNING:
+        status = state.advance(500)
+    return state, status, 100.0 / k
+
+
+def test_a_step_just_below_the_largest_eigenfrequencys_limit_runs():
+    state, status, overlap = disturbed(0.98)
+    assert status is Status.COMPLETE
+    # bounded: a mode at the limit grows to a few times its start, 1e-6 of the overlap
+    assert np.abs(state.bodies[layout.U]).max() < 1e-4 * overlap
+
+
+def test_a_step_just_above_it_is_stopped():
+    state, status, _ = disturbed(1.02)
+    assert status.failed
+    assert state.step <= 10_000
+
+
+def test_a_struck_chain_with_a_step_above_the_limit_is_stopped():
+    chain = steel_row(20)
+    contacts = contacts_of(laws()["hertz"], chain, inputs_for("hertz"))
+    limit = time_step_of(contacts, chain, "auto", 1e-4).limit
+    step = time_step_of(contacts, chain, 1.02 * limit, 2e-4, force_step=True)
+    state = State(contacts, chain, step, Recording(energy_interval=1e-6))
+    status = state.advance(10**9)
+    energies = state.energies[: int(state.counts[layout.ENERGY])]
+    held = energies.sum(axis=1)
+    # stopped by the state's own limit, or, staying bounded, by a ledger that is open by far more than the bound of 1e-2
+    assert status is Status.UNSTABLE or np.abs(held - held[0]).max() / held[0] > 1e-2
+
+
+@pytest.mark.parametrize("where", ["displacement", "velocity"])
+@pytest.mark.parametrize("law", ["hertz", "ma-liu", "flores", "tsuji"])
+def test_a_nan_is_caught_within_one_block(law, where):
+    chain = steel_row(10)
+    contacts = contacts_of(laws()[law], chain, inputs_for(law))
+    state = State(contacts, chain, time_step_of(contacts, chain, "auto", 1e-4), Recording(ledger=False))
+    assert state.advance(200) is Status.RUNNING
+    state.bodies[layout.U if where == "displacement" else layout.V, 4] = math.nan
+    assert state.advance(10) is Status.NOT_FINITE
+
+
+def test_an_overlap_beyond_a_radius_stops_the_run_even_when_it_is_gone_at_the_blocks_end():
+    # a striker so fast that the overlap passes a radius within the block
+    chain = steel_row(3, speed=2e5)
+    contacts = contacts_of(laws()["hertz"], chain, inputs_for("hertz"))
+    state = State(contacts, chain, time_step_of(contacts, chain, "auto", 1e-6), Recording(ledger=False))
+    assert state.advance(10**9) is Status.BEYOND_RADIUS
+    assert state.counts[layout.WHERE] == 1
+
+
+def test_a_state_that_asks_for_a_shorter_step_is_reported():
+    # a step of .7 of the limit: the state at its stiffest allows less than twice that
+    chain = steel_row(20)
+    contacts = contacts_of(laws()["hertz"], chain, inputs_for("hertz"))
+    limit = time_step_of(contacts, chain, "auto", 1e-4).limit
+    state = State(contacts, chain, time_step_of(contacts, chain, 0.6 * limit, 1e-4), Recording(ledger=False))
+    while state.advance(1) is Status.RUNNING:
+        pass
+    assert limit < state.numbers[layout.ALLOWED_STEP] < 2.0 * limit
+    assert run_row(chain, "hertz", 1e-4).numbers[layout.ALLOWED_STEP] > limit
