@@ -323,8 +323,9 @@ def space_time(result: Result, quantity: str = "velocity") -> tuple[Figure, Axes
     figure.colorbar(mesh, ax=axes, label=name, pad=0.02, aspect=30, extend=extend)
     arrivals = np.array([_arrival(time, column) for column in values.T])
     speed = _front_speed(result, quantity, places, arrivals)
-    if np.isfinite(arrivals).sum() > 1:
-        label = f"wave front, {speed:.3g} m/s" if math.isfinite(speed) else "wave front"
+    passed = places[np.isfinite(arrivals)]
+    if len(passed) > 1:
+        label = f"wave front, {place_name.split()[0]} {passed[0]} to {passed[-1]}" + (f": {speed:.3g} m/s" if math.isfinite(speed) else "")
         axes.plot(factor * arrivals, places, "--", color=_colours()[0], linewidth=1.0, label=label)
         axes.legend(loc="upper left" if not speed < 0.0 else "upper right", frameon=True, framealpha=0.8, edgecolor="none")
     axes.set_xlim(factor * time[0], factor * time[-1])

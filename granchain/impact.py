@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
@@ -22,8 +23,14 @@ from granchain.status import Status
 # First length of a run, in automatic steps, and how often it is doubled before a contact is said not to end: an elastic contact takes
 # some 240 of them (measured: Hertz), a heavily damped one has the step of its damping and takes more.
 FIRST_STEPS, DOUBLINGS = 1000, 12
+# Part of the impact's energy below which two bodies that still touch are said to stick: whatever came after, the restitution is below 1e-6.
+STUCK = 1e-12
 # Of a body whose elasticity the pair already holds.
 UNSAID = Material(youngs_modulus=1.0, poissons_ratio=0.0, source="not used: the pair is given")
+
+
+class NeverOpens(RunError):
+    """Two bodies that do not come apart: the law dissipates everything, or sticks."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +90,8 @@ def impact(*, law: str | type[ContactLaw], pair: Pair, speed: float, refine: flo
     refine : float
         The automatic time step is divided by this.
     **inputs
-        The law's inputs, e.g. restitution=0.8.
+        The law's inputs, e.g. restitution=0.8; a restitution may be a table {"law": "ma-liu", "psi": ..., "xi": ...}: what that law
+        delivers at this speed.
 
     Returns
     -------
@@ -96,7 +104,7 @@ def impact(*, law: str | type[ContactLaw], pair: Pair, speed: float, refine: flo
     LawError
         Where the pair misses a quantity.
     RunError
-        Where the contact does not end, or leaves the law's range.
+        Where the contact does not end (NeverOpens), or leaves the law's range.
 
     Notes
     -----
@@ -108,18 +116,23 @@ def impact(*, law: str | type[ContactLaw], pair: Pair, speed: float, refine: flo
     law = known[law] if isinstance(law, str) else law
     if not (np.isfinite(speed) and speed > 0.0):
         raise CaseError(f"impact: speed: got {speed!r}, allowed: a finite number above 0 [m/s]")
-    values = law_inputs(law, inputs, speed)
-    mass, radius = 2.0 * float(pair.effective_mass), 2.0 * float(pair.effective_radius)
-    chain = Chain(
-        radius=np.full(2, radius),
-        mass=np.full(2, mass),
+    given = inputs.get("restitution")
+    if isinstance(given, Mapping):
+        inputs = {**inputs, "restitution": impact(pair=pair, speed=speed, refine=refine, **given).restitution}
+    chain = two_bodies(pair, speed)
+    return collide(contacts_of(law, chain, law_inputs(law, inputs, speed), pair), chain, speed, refine)
+
+
+def two_bodies(pair: Pair, speed: float) -> Chain:
+    """Two equal bodies of the pair's effective mass and radius that touch and fly at each other."""
+    return Chain(
+        radius=np.full(2, 2.0 * float(pair.effective_radius)),
+        mass=np.full(2, 2.0 * float(pair.effective_mass)),
         velocity=np.array([0.5 * speed, -0.5 * speed]),
         material=(UNSAID,),
         material_index=np.zeros(2, dtype=int),
         gap=np.zeros(1),
     )
-    contacts = contacts_of(law, chain, values, pair)
-    return collide(contacts, chain, speed, refine)
 
 
 def law_inputs(law: type[ContactLaw], given: dict[str, Any], speed: float) -> SimpleNamespace:
@@ -158,9 +171,13 @@ def collide(contacts: Contacts, chain: Chain, speed: float, refine: float) -> Im
         outgoing = state.bodies[layout.V, 2] - state.bodies[layout.V, 1]
         if outgoing > 0.0 and force[-1] == 0.0:
             return measured(law, speed, mass, dt, overlap, force, float(outgoing), state)
+        left = 0.5 * mass * outgoing * outgoing + law.energy(float(overlap[-1]), tuple(state.c[:, 1]), tuple(state.h[:, 1]))
+        if left < STUCK * 0.5 * mass * speed * speed:
+            break
         n_steps *= 2
-    raise RunError(
-        f"impact with {law.name} at {speed:g} m/s: the bodies have not separated after {n_steps * dt / 2.0:.3g} s; the law dissipates everything, or sticks"
+    raise NeverOpens(
+        f"impact with {law.name} at {speed:g} m/s: the bodies have not separated after {step.n_steps * dt:.3g} s; the law "
+        "dissipates everything, or sticks"
     )
 
 

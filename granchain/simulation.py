@@ -212,6 +212,11 @@ def messages_of(state: State, case: Case) -> list[str]:
         clamped = int(state.counts[layout.CLAMPED])
         steps = max(1, state.step) * int(state.chain.contact_exists.sum())
         messages.append(f"the clamp at zero force acted in {clamped} of {steps} contact-steps ({100.0 * clamped / steps:.3g} %)")
+    names = [quantity.name for quantity in state.law.history]
+    if "floored" in names:
+        floored = int(state.h[names.index("floored")].sum())
+        floor = float(state.c[state.law.index_of("impact_speed_floor"), 1])
+        messages.append(f"the floor of the impact speed, {floor:.4g} m/s, decided {floored} onsets of contact")
     if not getattr(state.law, "guarded", True) and state.recording.ledger and state.energy_at.size:
         created = float(-np.minimum(state.energies[: int(state.counts[layout.ENERGY]), layout.PLASTIC], 0.0).min())
         messages.append(f"as printed, without the energy guard: the contacts had created up to {max(created, 0.0):.4g} J at an instant")

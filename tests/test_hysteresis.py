@@ -149,11 +149,25 @@ def test_marhefka_and_orin_have_the_factor_of_herbert_and_mcwhannell():
     assert laws()["marhefka-orin"].damping_factor(e) == pytest.approx(laws()["herbert-mcwhannell"].damping_factor(e), rel=1e-14)
 
 
+@pytest.mark.parametrize(("law", "stiffness", "exponent"), [("flores", float(PAIR.hertz_stiffness), 1.5), ("khulief-shabana", 1e7, 1.0)])
+def test_an_impact_has_the_largest_overlap_and_force_of_its_exponent(law, stiffness, exponent):
+    mass, factor = 2.25e-4, float(laws()[law].damping_factor(0.5))
+    found = impact(law=law, pair=PAIR, speed=SPEED, refine=10, restitution=0.5, **given(law))
+    exact = theory.hysteresis_impact(stiffness, mass, SPEED, factor, exponent)
+    assert found.max_overlap == pytest.approx(exact.max_overlap, rel=2e-6)
+    assert found.max_force == pytest.approx(exact.max_force, rel=2e-6)
+    # what is not stored at the largest overlap is lost
+    stored = stiffness * exact.max_overlap ** (exponent + 1.0) / (exponent + 1.0)
+    assert found.dissipated_approach == pytest.approx(0.5 * mass * SPEED**2 - stored, rel=1e-5)
+
+
 @pytest.mark.plain
 def test_laws_of_one_exponent_share_their_functions():
     forces = {laws()[law].force for law in TABLE}
     assert len(forces) == 2
     assert [law for law in TABLE if laws()[law].force is not laws()["flores"].force] == ["khulief-shabana"]
+    assert laws()["hunt-crossley-alpha"].force is laws()["flores"].force
+    assert laws()["gharib-hurmuzlu-plastic"].force is laws()["lankarani-nikravesh-plastic"].force
 
 
 # --- the exact factor -----------------------------------------------------------------------------------------------

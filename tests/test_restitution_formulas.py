@@ -65,6 +65,11 @@ def test_the_yield_speed_is_that_of_the_hertz_work_up_to_the_yield_overlap():
     assert 1.5 * impact.max_force / (math.pi * RADIUS * impact.max_overlap) == pytest.approx(1.6 * YIELD_STRESS, rel=1e-12)
 
 
+def test_thorntons_formula_falls_with_the_fourth_root_of_the_speed():
+    # x -> 0: (6 sqrt(3)/5)^.5 (x/(2 (6/5)^.5))^.25 = 1.18499 x^.25
+    assert theory.thornton_restitution(1e12, 1.0) * 1e3 == pytest.approx(1.18499, abs=5e-6)
+
+
 # --- Chang and Ling -------------------------------------------------------------------------------------------------
 
 
@@ -114,17 +119,13 @@ def test_wus_branches_meet_and_fall_with_a_quarter_and_a_half():
 
     assert e(switch * (1.0 - 1e-9)) == pytest.approx(e(switch * (1.0 + 1e-9)), rel=1e-8)
     assert e(100.0) == pytest.approx(2.08 / 100.0**0.25, rel=1e-14)
+    assert e(0.999 * switch) == pytest.approx(2.08 / (0.999 * switch) ** 0.25, rel=1e-14)
+    assert e(1.001 * switch) == pytest.approx(0.62 / math.sqrt(1.001 * switch * strain), rel=1e-14)
     assert e(1000.0) == pytest.approx(0.62 / math.sqrt(5.0), rel=1e-14)
     # 2.08^4 = 18.72: the first branch is 1 there
     assert e(2.08**4 * (1.0 + 1e-12)) == pytest.approx(1.0, abs=1e-11)
     with pytest.raises(CaseError, match=r"wu_restitution: V: got 18.7, allowed: at least 18.72 V_y"):
         e(18.7)
-
-
-def test_wus_first_branch_is_near_the_plastic_limit_of_thorntons_formula():
-    # Thornton for x -> 0: (6 sqrt(3)/5)^.5 (x/(2 (6/5)^.5))^.25 = 1.185 x^.25, the same power
-    limit = math.sqrt(1.2 * math.sqrt(3.0)) / (2.0 * math.sqrt(1.2)) ** 0.25
-    assert theory.thornton_restitution(1e9, 1.0) * 1e9**0.25 == pytest.approx(limit, rel=1e-4)
 
 
 def test_weir_and_tallons_formula_falls_with_a_quarter_and_is_refused_above_one():
@@ -149,6 +150,13 @@ def test_jacksons_formula_is_continuous_and_refused_beyond_1000_critical_speeds(
     assert theory.jackson_restitution(600.0, 1.0, 0.01) == pytest.approx(0.323449, abs=5e-6)
     with pytest.raises(CaseError, match=r"jackson_restitution: V: got 1000.1, allowed: at most 1000 V_c"):
         theory.jackson_restitution(1000.1, 1.0, strain)
+
+
+def test_jacksons_critical_speed_is_that_of_the_hertz_work_up_to_the_critical_overlap():
+    # d_c is the yield overlap of a largest pressure C s_y
+    pressure = 1.295 * math.exp(0.736 * POISSON) * YIELD_STRESS
+    yielding = theory.thornton_yield_speed(MODULUS, RADIUS, MASS, pressure)
+    assert theory.jackson_critical_speed(MODULUS, RADIUS, MASS, YIELD_STRESS, POISSON) == pytest.approx(yielding, rel=1e-13)
 
 
 def test_jacksons_formula_is_near_what_his_law_delivers():

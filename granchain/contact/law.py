@@ -225,6 +225,10 @@ class ContactLaw:
     forgets: ClassVar[bool] = False
     # Order in time of the scheme under this law; 1 where the force jumps.
     order: ClassVar[int] = 2
+    # Whether constants of the source hold in its own units only, so that the force does not scale with metre, kilogram and second.
+    fixed_units: ClassVar[bool] = False
+    # Inputs, by name, to measure the law with where their units and ranges suggest none that fit together.
+    examples: ClassVar[dict[str, Any]] = {}
     validity: ClassVar[str] = ""
     status: ClassVar[str] = "not validated against experiment"
 

@@ -147,7 +147,7 @@ def _loop_of(functions: tuple[Callable, ...], law: type[ContactLaw], features: F
 def _make(law: type[ContactLaw], features: Features) -> Callable:
     LEDGER, DRIVEN = features.ledger, features.driven
     made = sweeps_of(law, features)
-    march, record, raise_peaks = made.march, made.record, made.raise_peaks
+    march, raise_peaks = made.march, made.raise_peaks
     kick, drift, dissipate, account, inspect = made.kick, made.drift, made.dissipate, made.account, made.inspect
     # Everything that the loop reaches, so that an edited law, sweep or constant compiles anew.
     KEY = "-".join(
@@ -178,7 +178,10 @@ def _make(law: type[ContactLaw], features: Features) -> Callable:
             snapshot_next = snapshot_at[snapshot] if snapshot < n_snapshots else NEVER
             energy_next = energy_at[entry] if entry < n_energies else NEVER
             # a whole step is one at which more is asked than forces, kick and drift; up to the next one the chain marches
-            whole_at = step if DRIVEN or step == 0 else min(snapshot_next, energy_next, n_steps)
+            whole_at = snapshot_next if snapshot_next < energy_next else energy_next
+            whole_at = whole_at if whole_at < n_steps else n_steps
+            if DRIVEN or step == 0:
+                whole_at = step
             if DRIVEN:
                 follow(bodies, counts, numbers, left_knots, left_spline, right_knots, right_spline)
             while front < last_contact and u[front] - u[front + 1] + start[front] > OPEN:
@@ -186,13 +189,14 @@ def _make(law: type[ContactLaw], features: Features) -> Callable:
             if step == sample_at:
                 for s in range(recorded.size):
                     contact_overlap[sample, s] = u[recorded[s]] - u[recorded[s] + 1] + start[recorded[s]]
-            ordinary = 1
-            if step < whole_at:
-                ordinary = min(whole_at, stop, step + LANES, sample_at + 1) - step
-                if step < sample_at and recorded.size > 0:
-                    ordinary = min(ordinary, sample_at - step)
-            # a wave's front moves by one contact a step at most
-            contacts = min((front + ordinary + LANES) // LANES * LANES, start.size)
+            # march to a whole step, the block's end or a sample, whichever is first; a wave's front moves by one contact a step at most
+            until = step + LANES if step + LANES < stop else stop
+            until = until if until < whole_at else whole_at
+            last_sampled = sample_at if recorded.size > 0 and step < sample_at else sample_at + 1
+            until = until if until < last_sampled else last_sampled
+            ordinary = until - step if step < whole_at else 1
+            contacts = (front + ordinary + LANES) // LANES * LANES
+            contacts = contacts if contacts < start.size else start.size
             done, changed = march(
                 u, v, a, dt, dt_over_m, inverse_mass, loads, table, c, h, kicked_at, kicked, counts, contacts, ordinary, step == whole_at
             )  # fmt: skip
@@ -200,7 +204,10 @@ def _make(law: type[ContactLaw], features: Features) -> Callable:
             counts[STEP] = step
             complete = done == ordinary
             if step == sample_at + complete:
-                record(row, sensor_left, sensor_right, sensor_force, recorded, contact_force, sample)
+                for s in range(sensor_left.size):
+                    sensor_force[sample, s] = 0.5 * (row[sensor_left[s]] + row[sensor_right[s]])
+                for s in range(recorded.size):
+                    contact_force[sample, s] = row[recorded[s]]
                 counts[SAMPLE] = sample + 1
             if complete:
                 continue
@@ -231,7 +238,7 @@ def _make(law: type[ContactLaw], features: Features) -> Callable:
                 drift(u, v, dt, contacts)
             counts[STEP] = step + 1
         counts[FRONT] = front
-        status = inspect(bodies, table, c, h, numbers, counts, min((front // LANES + 1) * LANES, start.size))
+        status = inspect(bodies, table, c, h, numbers, counts, counts[N_BODIES] + 1)
         return COMPLETE if status == RUNNING and counts[STEP] > n_steps else status
 
     return loop

@@ -106,7 +106,8 @@ def jitable(function: Callable, *, hot: bool = False) -> Callable:
     return function
 
 
-# One function for each small count: a recursion alone would be one compiled function per quantity, and compiling is what a first run waits for.
+# One function for each small count: a recursion alone would be one compiled function per quantity, and compiling is what a first
+# run waits for.
 def _gather_one(row: int) -> Callable:
     def gather(table, k):  # type: ignore[no-untyped-def]
         return (table[row, k],)

@@ -290,13 +290,6 @@ def sweeps_of(law: type[ContactLaw], features: Features) -> SimpleNamespace:
                     dissipate(v, a, dt, 1.0, 0.5 * dt, table, counts, contacts)
         return steps, 0
 
-    def record(row, sensor_left, sensor_right, sensor_force, recorded, contact_force, sample):  # type: ignore[no-untyped-def]
-        """Mean force on each sensor bead's two contacts, and the forces of the recorded contacts."""
-        for s in range(sensor_left.size):
-            sensor_force[sample, s] = 0.5 * (row[sensor_left[s]] + row[sensor_right[s]])
-        for s in range(recorded.size):
-            contact_force[sample, s] = row[recorded[s]]
-
     def drift(u, v, dt, contacts):  # type: ignore[no-untyped-def]
         for k in range(contacts):
             u[k] += dt * v[k]
@@ -384,7 +377,8 @@ def sweeps_of(law: type[ContactLaw], features: Features) -> SimpleNamespace:
                         counts[WHERE] = k
                         status = UNSTABLE
             k_left, c_left = k_right, c_right
-        numbers[ALLOWED_STEP] = min(allowed, numbers[ALLOWED_STEP])
+        if allowed < numbers[ALLOWED_STEP]:
+            numbers[ALLOWED_STEP] = allowed
         return status
 
     # what runs once per contact and step goes where it is called; the repair of the few events does not
@@ -393,6 +387,6 @@ def sweeps_of(law: type[ContactLaw], features: Features) -> SimpleNamespace:
     jitable(repair)
     jitable(march, hot=True)
     return SimpleNamespace(
-        march=march, record=record, kick=kick, drift=drift, raise_peaks=raise_peaks,
+        march=march, kick=kick, drift=drift, raise_peaks=raise_peaks,
         dissipate=dissipate, account=account, inspect=inspect,
     )  # fmt: skip

@@ -1,0 +1,168 @@
+"""What a law is measured with where nobody says: two steel beads, and a value for each of its inputs."""
+
+from __future__ import annotations
+
+import math
+import re
+from types import SimpleNamespace
+from typing import Any
+
+from granchain.contact.law import ContactLaw, Quantity
+from granchain.contact.pair import Pair
+from granchain.errors import CaseError, LawError
+from granchain.material import Material
+
+# Wang, Liu & Liu 2022, sec. 5.2, doi:10.1016/j.ijmecsci.2022.107214: restitution, psi, xi and striker's speed of the steel chain.
+EXAMPLES: dict[str, float] = {"restitution": 0.65, "psi": 2.84, "xi": 13.0, "impact_speed": 1.77}
+# Order of magnitude of a contact of that chain, by unit: what a law requires and no example names is of the order that its unit says.
+SCALES: dict[str, float] = {"N": 100.0, "m": 1e-5, "s": 1e-5, "kg": 1e-4, "Pa": 1e9, "J": 1e-3, "1": 1.0}
+# Powers of metre, kilogram and second in a unit.
+DIMENSIONS: dict[str, tuple[float, float, float]] = {
+    "m": (1, 0, 0), "kg": (0, 1, 0), "s": (0, 0, 1), "N": (1, 1, -2), "Pa": (-1, 1, -2), "J": (2, 1, -2), "1": (0, 0, 0),
+}  # fmt: skip
+# The n of a unit such as N/m^n: Hertz.
+EXPONENT = 1.5
+
+EXAMPLE_PAIR = "two steel beads of 2.38 mm, Wang, Liu & Liu 2022, table 8"
+
+
+def example_pair() -> Pair:
+    """Two steel beads of the 70-bead chain, with what any law may ask for.
+
+    Wang, Liu & Liu 2022, table 8, doi:10.1016/j.ijmecsci.2022.107214; hardness 2.8 times the yield stress, Kogut & Etsion 2002,
+    doi:10.1115/1.1490373; length of a line contact: the bead's diameter.
+    """
+    return Pair(
+        effective_radius=1.19e-3,
+        effective_modulus=193e9 / (2.0 * (1.0 - 0.3 * 0.3)),
+        effective_mass=2.25e-4,
+        yield_stress=900e6,
+        poissons_ratio=0.3,
+        youngs_modulus=193e9,
+        hardness=2.8 * 900e6,
+        density=7968.8,
+        radius_1=2.38e-3,
+        radius_2=2.38e-3,
+        length=4.76e-3,
+    )
+
+
+def pair_with(given: dict[str, float], material: Material | None = None) -> Pair:
+    """The example pair with other values.
+
+    Parameters
+    ----------
+    given : dict
+        Pair quantities by name, in SI. The effective radius follows from radii, the effective modulus of two equal bodies from Young's
+        modulus and Poisson's ratio, where only those are given; what only an unchanged pair can tell is left out, so that a law
+        says that it needs it.
+    material : Material, optional
+        Of both bodies.
+
+    Raises
+    ------
+    LawError
+        For an unknown or non-positive quantity.
+    """
+    Pair(**given)  # refuses what is no quantity, or not above 0
+    if given.get("poissons_ratio", 0.0) > 0.5:
+        raise LawError(f"pair: poissons_ratio: got {given['poissons_ratio']!r}, allowed: at most 0.5")
+    values = example_pair().items()
+    if material is not None:
+        constants = ("youngs_modulus", "poissons_ratio", "yield_stress", "hardness", "density")
+        values |= {name: getattr(material, name) for name in constants} | {"effective_modulus": 0.5 / material.compliance}
+    values |= given
+    named = set(given)
+    if named & {"radius_1", "radius_2"}:
+        if "effective_radius" not in named:
+            values["effective_radius"] = values["radius_1"] * values["radius_2"] / (values["radius_1"] + values["radius_2"])
+    elif "effective_radius" in named:
+        values |= {"radius_1": None, "radius_2": None}
+    if named & {"youngs_modulus", "poissons_ratio"}:
+        if "effective_modulus" not in named:
+            young, nu = values["youngs_modulus"], values["poissons_ratio"]
+            values["effective_modulus"] = 0.5 * young / (1.0 - nu * nu)
+    elif "effective_modulus" in named:
+        values["youngs_modulus"] = None
+    return Pair(**values)
+
+
+def example_inputs(law: type[ContactLaw], **changes: Any) -> SimpleNamespace:
+    """A value for each of a law's inputs: given, the law's own or a published example, default, or one from unit and range.
+
+    Raises
+    ------
+    CaseError
+        For an unknown input, or a value out of range.
+    """
+    names = [quantity.name for quantity in law.inputs]
+    problems = [f"{law.name}: unknown input {name}; allowed: {', '.join(names) or 'none'}" for name in changes if name not in names]
+    values = {quantity.name: changes.get(quantity.name, example(law, quantity)) for quantity in law.inputs}
+    for quantity in law.inputs:
+        value = values[quantity.name]
+        problem = None if value is None and not quantity.required else quantity.problem(value)
+        if problem:
+            problems.append(f"{law.name}: {quantity.name}: {problem}")
+    if problems:
+        raise CaseError(problems)
+    return SimpleNamespace(**values)
+
+
+def example(law: type[ContactLaw], quantity: Quantity) -> Any:
+    """An allowed value of one input."""
+    if quantity.name in law.examples:
+        return law.examples[quantity.name]
+    if quantity.name in EXAMPLES and quantity.problem(EXAMPLES[quantity.name]) is None:
+        return EXAMPLES[quantity.name]
+    if not quantity.required:
+        return quantity.default
+    if quantity.kind != "number":
+        return quantity.choices[0] if quantity.choices else False
+    low = quantity.low if quantity.low is not None else quantity.above
+    high = quantity.high if quantity.high is not None else quantity.below
+    if low is not None and high is not None:
+        return 0.5 * (low + high)
+    value = magnitude(quantity.unit)
+    if low is not None and not value > low:
+        return low + max(abs(low), 1.0)
+    if high is not None and not value < high:
+        return high - max(abs(high), 1.0)
+    return value
+
+
+_FACTOR = re.compile(r"(/?)\s*([A-Za-z]+|1)(?:\^?(-?[0-9.]+)|\^\(([0-9]+)/([0-9]+)\)|\^(n))?\s*")
+
+
+def factors_of(unit: str) -> list[tuple[str, float]]:
+    """Units and powers in a unit such as "N s/m^1.5" or "m/N^(1/3)".
+
+    Raises
+    ------
+    LawError
+        Where it is not made of units that are known here.
+    """
+    found, at = [], 0
+    while at < len(unit):
+        match = _FACTOR.match(unit, at)
+        if match is None or match[2] not in DIMENSIONS:
+            raise LawError(f'unit "{unit}": allowed are {", ".join(DIMENSIONS)} and their powers and products, as in N s/m^1.5')
+        slash, name, power, above, below, free = match.groups()
+        exponent = EXPONENT if free else float(power) if power else int(above) / int(below) if above else 1.0
+        found.append((name, -exponent if slash else exponent))
+        at = match.end()
+    return found
+
+
+def magnitude(unit: str) -> float:
+    """Order of magnitude of a quantity of this unit in a contact of steel beads: one digit."""
+    return float(f"{math.prod(SCALES[name] ** power for name, power in factors_of(unit)):.1g}")
+
+
+def conversion(unit: str, metre: float, kilogram: float, second: float) -> float:
+    """What a number of this unit is multiplied by when the base units shrink by these factors."""
+    value = 1.0
+    for name, power in factors_of(unit):
+        length, mass, time = DIMENSIONS[name]
+        value *= (metre**length * kilogram**mass * second**time) ** power
+    return value
+
