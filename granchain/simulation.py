@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from granchain.analysis import energy_put_in
 from granchain.case import Case
 from granchain.chain import FREE, RIGID, WALL, Chain, End, check_loads
 from granchain.contact import laws
@@ -189,14 +190,9 @@ def ledger_of(state: State, entries: int) -> dict[str, np.ndarray]:
     return data
 
 
-def input_energy(data: dict[str, np.ndarray]) -> float:
-    """What the ledger is measured against [J]: kinetic energy at the start, and the largest work done from outside."""
-    return float(data["energy_kinetic"][0] + np.abs(data["energy_external"]).max())
-
-
 def relative_residual(data: dict[str, np.ndarray]) -> float:
     """Largest residual of the ledger, relative to the energy put in; 0 where nothing moves."""
-    residual, scale = float(np.abs(data["energy_residual"]).max()), input_energy(data)
+    residual, scale = float(np.abs(data["energy_residual"]).max()), energy_put_in(data["energy_kinetic"], data["energy_external"])
     return residual / scale if scale > 0.0 else residual
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -46,7 +47,9 @@ def standing_row(n_bodies: int, left: End | None = None, right: End | None = Non
 
 def inputs_for(law_name: str, **given: Any) -> SimpleNamespace:
     """A value for each input of a law: the given ones, the published example's, or the law's defaults."""
-    return example_inputs(laws()[law_name], **given)
+    taken = {name: value for name, value in given.items() if isinstance(value, Mapping)}  # a restitution from another law
+    numbers = {name: value for name, value in given.items() if name not in taken}
+    return SimpleNamespace(**{**vars(example_inputs(laws()[law_name], **numbers)), **taken})
 
 
 def run_row(

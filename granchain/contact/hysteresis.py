@@ -28,6 +28,7 @@ from granchain.contact.law import (
     PSI,
     RESTITUTION,
     SEPARATION,
+    SPEED_NODES,
     STIFFNESS,
     XI,
     ContactLaw,
@@ -128,6 +129,11 @@ def spring(power: Callable, work: Callable, unit: str) -> Callable[[type[Hystere
         f = stiffness * power(d) * (1.0 + damping * rate / h[0])
         return f if f > lowest_force else lowest_force
 
+    def force_from_law(overlap: float, rate: float, c: tuple, h: tuple) -> float:
+        d = overlap if overlap > OPEN else 0.0
+        f = c[0] * power(d) * (1.0 + h[3] * rate / h[0])
+        return f if f > c[1] else c[1]
+
     def energy(overlap: float, c: tuple, h: tuple) -> float:
         d = overlap if overlap > OPEN else 0.0
         return c[0] * work(d)
@@ -143,6 +149,14 @@ def spring(power: Callable, work: Callable, unit: str) -> Callable[[type[Hystere
             "history_of": staticmethod(_history_of),
             "needs_update": staticmethod(_needs_update),
             "update": staticmethod(_update),
+        }
+        cls.from_law = {
+            "coefficients": (stiffness, LOWEST_FORCE, _FLOOR, _LOG_STEP, *_FACTORS),
+            "history": (*_ONSETS, Quantity("damping_factor", "1", "a at the contact's last onset", output=True)),
+            "force": staticmethod(force_from_law),
+            "history_of": staticmethod(_history_from_law),
+            "needs_update": staticmethod(_needs_update),
+            "update": staticmethod(_update_from_law),
         }
         return cls
 
@@ -173,6 +187,35 @@ def _update(event: tuple, c: tuple, h: tuple) -> tuple:
     return (onset_rate, 1.0, h[2]) if onset_rate > c[3] else (c[3], 1.0, h[2] + 1.0)
 
 
+# And with the restitution that another law gives at that speed: the factor at SPEED_NODES speeds from the floor up.
+_LOG_STEP = Quantity("log_step", "1", "logarithm of the ratio of neighbouring speeds")
+_FACTORS = tuple(Quantity(f"factor_{j}", "1", "a at a speed") for j in range(SPEED_NODES))
+
+
+def _history_from_law(c: tuple) -> tuple:
+    return (c[2], 0.0, 0.0, c[4])
+
+
+def _update_from_law(event: tuple, c: tuple, h: tuple) -> tuple:
+    overlap, _, onset_rate, _ = event
+    if overlap <= OPEN:
+        return (h[0], 0.0, h[2], h[3])
+    if not onset_rate > c[2]:
+        return (c[2], 1.0, h[2] + 1.0, c[4])
+    x = math.log(onset_rate / c[2]) / c[3]
+    x = x if x < SPEED_NODES - 1.0 else SPEED_NODES - 1.0
+    i = int(x)
+    i = i if i > 1 else 1
+    i = i if i < SPEED_NODES - 3 else SPEED_NODES - 3
+    # the cubic through the nodes i - 1 .. i + 2
+    t = x - i
+    p, q, r, s = c[3 + i], c[4 + i], c[5 + i], c[6 + i]
+    cubic = (s - 3.0 * r + 3.0 * q - p) / 6.0
+    square = (r - 2.0 * q + p) / 2.0
+    line = (6.0 * r - 3.0 * q - 2.0 * p - s) / 6.0
+    return (onset_rate, 1.0, h[2], ((cubic * t + square) * t + line) * t + q)
+
+
 def inputs_with(restitution: Quantity = RESTITUTION, stiffness: Quantity = STIFFNESS) -> tuple[Quantity, ...]:
     """The family's inputs, with a law's own range of the restitution, or its own stiffness."""
     return restitution, DAMPING, IMPACT_SPEED, IMPACT_SPEED_FLOOR, stiffness, SEPARATION
@@ -187,16 +230,19 @@ class Hysteresis(ContactLaw):
     validity = "impacts whose speed is near the one in the damping term"
     status = "verified against the closed form of the delivered restitution"
     at_onset: ClassVar[dict[str, Any]]
-    _variants: ClassVar[dict[type[ContactLaw], type[ContactLaw]]] = {}
+    from_law: ClassVar[dict[str, Any]]
+    _variants: ClassVar[dict[tuple[type[ContactLaw], str], type[ContactLaw]]] = {}
 
     @classmethod
     def variant(cls, inputs: SimpleNamespace) -> type[ContactLaw]:
-        """The law with one speed for all contacts, or with each contact's own."""
+        """The law with one speed for all contacts, with each contact's own, or with that and the restitution another law gives at it."""
         if inputs.impact_speed != "onset":
             return cls
-        if cls not in cls._variants:
-            cls._variants[cls] = type(f"{cls.__name__}AtOnset", (cls,), {"__doc__": cls.__doc__, **cls.at_onset})
-        return cls._variants[cls]
+        kind = "FromLaw" if np.ndim(inputs.restitution) == 2 else "AtOnset"
+        if (cls, kind) not in cls._variants:
+            data = cls.from_law if kind == "FromLaw" else cls.at_onset
+            cls._variants[cls, kind] = type(f"{cls.__name__}{kind}", (cls,), {"__doc__": cls.__doc__, **data})
+        return cls._variants[cls, kind]
 
     @staticmethod
     def damping_factor(restitution: Any) -> Any:
@@ -218,6 +264,9 @@ class Hysteresis(ContactLaw):
             return stiffness, damping / inputs.impact_speed, lowest_force
         if inputs.impact_speed_floor is None:
             raise LawError('impact_speed = "onset" needs impact_speed_floor: contacts that close at zero speed have no other speed')
+        if np.ndim(inputs.restitution) == 2:
+            log_step = math.log(inputs.fastest / inputs.impact_speed_floor) / (SPEED_NODES - 1)
+            return stiffness, lowest_force, inputs.impact_speed_floor, log_step, *damping
         return stiffness, damping, lowest_force, inputs.impact_speed_floor
 
 

@@ -14,6 +14,7 @@ from granchain.contact.pair import Pair
 from granchain.engine import layout
 from granchain.engine.contacts import coefficients, contact_limits, start_histories, static_overlaps
 from granchain.engine.loop import loop_of
+from granchain.engine.restitution import with_restitution
 from granchain.engine.sweeps import features_of
 from granchain.engine.timestep import TimeStep, choose
 from granchain.status import Status
@@ -90,8 +91,10 @@ def contacts_of(law: type[ContactLaw], chain: Chain, inputs: SimpleNamespace, pa
     """
     limits = chain.overlap_limits()
     exists = chain.contact_exists
+    pair = chain.pair() if pair is None else pair
+    inputs = with_restitution(inputs, pair, limits, float(np.abs(np.diff(chain.velocity, prepend=0.0, append=0.0)).max()))
     law = law.variant(inputs)
-    c = coefficients(law, chain.pair() if pair is None else pair, inputs, limits)
+    c = coefficients(law, pair, inputs, limits)
     # an end without a wall has no contact: its column repeats its neighbour's, so that it is no kind of its own
     for k, neighbour in ((0, 1), (-1, -2)):
         if not exists[k]:

@@ -1,0 +1,257 @@
+"""The pages of the contact laws: headings, paragraphs and tables, made from the classes and their certificates.
+
+They are written once, as blocks: `markdown` prints the blocks for the documentation, the command line for a terminal.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from dataclasses import dataclass
+from inspect import cleandoc
+
+from granchain.certificate.examples import EXAMPLE_PAIR, example_pair
+from granchain.certificate.measure import ASKED, CREATION, SPEEDS, Certificate
+from granchain.contact.law import GUARD, ContactLaw, Quantity
+
+
+@dataclass(frozen=True)
+class Heading:
+    """A title; level 1 is the page's."""
+
+    text: str
+    level: int
+
+
+@dataclass(frozen=True)
+class Paragraph:
+    """Text in one piece."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table; a cell that begins with # leads to the law of that name."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+Block = Heading | Paragraph | Grid
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# One law
+
+
+def page(one: Certificate, level: int = 1) -> list[Block]:
+    """All about one law: what it says of itself, and what was measured.
+
+    Parameters
+    ----------
+    one : Certificate
+    level : int
+        Of the title.
+    """
+    law = one.law
+    blocks: list[Block] = [Heading(law.name, level), *(Paragraph(text) for text in paragraphs(law.__doc__))]
+    blocks += [Paragraph(f"Problem: {problem}.") for problem in one.problems]
+    blocks += [Paragraph(f"Source: {law.source}.")]
+    blocks += [Paragraph(f"Valid for: {law.validity}.")] if law.validity else []
+    blocks += [Paragraph(f"Status: {law.status}."), Heading("Inputs", level + 1), inputs_of(law)]
+    carried = carried_by(law)
+    if carried.rows:
+        blocks += [Heading("In each contact", level + 1), carried]
+    return [*blocks, Heading("Measured", level + 1), *measured(one)]
+
+
+def paragraphs(docstring: str | None) -> list[str]:
+    """The paragraphs of a docstring, each in one line."""
+    return [" ".join(part.split()) for part in re.split(r"\n\s*\n", cleandoc(docstring or "")) if part.strip()]
+
+
+def inputs_of(law: type[ContactLaw]) -> Grid | Paragraph:
+    """What a case may say."""
+    if not law.inputs:
+        return Paragraph("None.")
+    rows = tuple((q.name, q.unit or "-", q.range, default_of(q), q.meaning) for q in law.inputs)
+    return Grid(("input", "unit", "allowed", "default", "meaning"), rows)
+
+
+def default_of(quantity: Quantity) -> str:
+    """The default in the words of a case file."""
+    if quantity.required:
+        return "required"
+    return "-" if quantity.default is None else json.dumps(quantity.default)
+
+
+def carried_by(law: type[ContactLaw]) -> Grid:
+    """Coefficients and history."""
+    own = [q for q in law.coefficients if q not in GUARD]
+    rows = [(q.name, q.unit or "-", "coefficient", q.meaning) for q in own]
+    if len(own) < len(law.coefficients):
+        rows.append(("guard_1_start ...", "m, J", "coefficient", "windows of the energy guard"))
+    rows += [(q.name, q.unit or "-", "history, in the output file" if q.output else "history", q.meaning) for q in law.history]
+    return Grid(("quantity", "unit", "kind", "meaning"), tuple(rows))
+
+
+def measured(one: Certificate) -> list[Block]:
+    """What the certificate found."""
+    given = {name: value for name, value in one.inputs.items() if value is not None}
+    listed = ", ".join(f"{name} = {json.dumps(value) if isinstance(value, (str, bool)) else f'{value:g}'}" for name, value in given.items())
+    blocks: list[Block] = [Paragraph(f"On {EXAMPLE_PAIR}" + (f", with {listed}." if listed else "."))]
+    if one.delivered:
+        both = any(t is not None for _, _, t in one.delivered)
+        rows = tuple((f"{a:g}", shown(c), *((shown(t),) if both else ())) for a, c, t in one.delivered)
+        blocks.append(Grid(("asked restitution", *(("delivered, clamped", "delivered, tensile") if both else ("delivered",))), rows))
+    facts = [("restitution", against_speed(one))] if one.speeds else []
+    facts += [("energy", energy(one))]
+    if one.created_as_printed is not None and "as_printed" in one.inputs:
+        facts.append(("energy, as printed", creation(one.created_as_printed)))
+    jumps = ", ".join(f"{100.0 * jump:+.3g} % at overlap {d:.3g} m" for d, jump in one.jumps)
+    facts += [("force jumps", jumps or "none"), ("order in time", order(one)), ("units", units(one))]
+    return [*blocks, Grid(("measured", "result"), tuple(facts))]
+
+
+def shown(restitution: float | None) -> str:
+    """A delivered restitution; a law may refuse the asked one, or never let go."""
+    if restitution is None:
+        return "refused"
+    return f"{restitution:.4f}" if restitution > 0.0 else "never opens"
+
+
+def against_speed(one: Certificate) -> str:
+    """Restitution at each impact speed."""
+    told = {f"{e:.4f}" for _, e in one.speeds}
+    if len(told) == 1:
+        return f"{told.pop()} at {one.speeds[0][0]:g} to {one.speeds[-1][0]:g} m/s"
+    return ", ".join(f"{e:.4f} at {v:g} m/s" for v, e in one.speeds)
+
+
+def energy(one: Certificate) -> str:
+    """Whether cycles create energy."""
+    if one.admissible:
+        return "no cycle creates any"
+    return f"{creation(one.created)}; the loss falls by up to {100.0 * one.falls:.2g} % of the work"
+
+
+def creation(created: float) -> str:
+    """Energy that a cycle creates."""
+    return "no cycle creates any" if created <= CREATION else f"a cycle returns up to {100.0 * created:.2g} % more than it took"
+
+
+def order(one: Certificate) -> str:
+    """Observed order, with the stated one where it is not two."""
+    seen = "-" if one.order is None else f"{one.order:.1f}"
+    return seen if one.law.order == 2 else f"{seen} (stated: {one.law.order}, the force jumps)"
+
+
+def units(one: Certificate) -> str:
+    """Whether the law scales with its units."""
+    if one.dimension:
+        return "consistent"
+    return "constants hold in the source's own units" if one.law.fixed_units else "NOT consistent"
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# All laws
+
+
+def reference(certificates: list[Certificate]) -> list[Block]:
+    """The reference of the contact laws: tables of all, then family by family a page of each."""
+    pair = example_pair()
+    blocks: list[Block] = [
+        Heading("Contact laws", 1),
+        Paragraph(
+            "Printed by `make laws` from the law classes and their certificates; not written by hand. `granchain laws NAME` prints the page of "
+            "one law, and with `--law-module FILE` that of a law in a file of your own."
+        ),
+        Paragraph(
+            f"Every figure is measured with the engine on {EXAMPLE_PAIR} (effective radius {pair.effective_radius * 1e3:g} mm, effective "
+            f"modulus {pair.effective_modulus / 1e9:.2f} GPa, effective mass {pair.effective_mass * 1e3:g} g, yield stress "
+            f"{pair.yield_stress / 1e6:g} MPa), at an impact speed of {SPEEDS[1]:g} m/s where none is named. No law has been validated "
+            "against a measured trace unless its page says so."
+        ),
+        Heading("At a glance", 2),
+        Paragraph("Energy: what closed cycles of loading and unloading create. Order: how an impact converges with the time step."),
+        Grid(("law", "what it is", "energy created", "force jumps", "order"), tuple(glance(one) for one in certificates)),
+        Heading("Delivered restitution", 2),
+        Paragraph(
+            "What an impact returns for the restitution asked. A contact cannot pull (clamped); in brackets, where it differs, what is "
+            "returned if it may pull until the overlap is zero (tensile)."
+        ),
+        Grid(("law", *(f"{asked:g}" for asked in ASKED)), tuple(restitutions(one) for one in certificates if one.delivered)),
+    ]
+    families: dict[str, list[Certificate]] = {}
+    for one in certificates:
+        families.setdefault(one.law.__module__, []).append(one)
+    for module, members in families.items():
+        title, *rest = paragraphs(sys.modules[module].__doc__) or [f"Laws of {module.removeprefix('granchain_law_')}"]
+        blocks += [Heading(title.removesuffix("."), 2), *(Paragraph(text) for text in rest)]
+        for one in members:
+            blocks += page(one, 3)
+    return blocks
+
+
+def glance(one: Certificate) -> tuple[str, ...]:
+    """A law's row in the table of all."""
+    created = "none" if one.admissible else f"{100.0 * max(one.created, one.falls):.2g} %"
+    if one.created_as_printed is not None and one.created_as_printed > CREATION:
+        created += f" (as printed {100.0 * one.created_as_printed:.2g} %)"
+    seen = "-" if one.order is None else f"{one.order:.1f}"
+    return f"#{one.law.name}", one.law.summary(), created, str(len(one.jumps) or "none"), seen
+
+
+def restitutions(one: Certificate) -> tuple[str, ...]:
+    """A law's row in the table of delivered restitutions."""
+    cells = []
+    for _, clamped, tensile in one.delivered:
+        other = "" if tensile is None or shown(tensile) == shown(clamped) else f" ({shown(tensile)})"
+        cells.append(shown(clamped) + other)
+    return f"#{one.law.name}", *cells
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Markdown
+
+
+def markdown(blocks: list[Block]) -> str:
+    """Blocks as Markdown."""
+    return "\n\n".join(block_in_markdown(block) for block in blocks) + "\n"
+
+
+def block_in_markdown(block: Block) -> str:
+    """One block as Markdown."""
+    if isinstance(block, Heading):
+        return f"{'#' * block.level} {escaped(block.text)}"
+    if isinstance(block, Paragraph):
+        return escaped(block.text)
+    lines = [block.columns, ("---",) * len(block.columns), *block.rows]
+    return "\n".join("| " + " | ".join(map(cell, line)) + " |" for line in lines)
+
+
+def cell(text: str) -> str:
+    """A cell of a table."""
+    if text.startswith("#"):
+        return f"[{text[1:]}]({text})"
+    return escaped(text).replace("|", "\\|")
+
+
+_DOI = re.compile(r"10\.\d{4,9}/[^\s;,]*[^\s;,.]")
+_CODE = re.compile(r"`[^`]*`")
+# What would become emphasis, a tag, a link or a line through; an underscore within a word is safe.
+_SIGNS = re.compile(r"[\\*<~\[\]]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
+
+
+def escaped(text: str) -> str:
+    """Text in which Markdown sees no signs of its own but code in backticks; a DOI is a link."""
+    out, at = [], 0
+    for match in sorted([*_DOI.finditer(text), *_CODE.finditer(text)], key=lambda match: match.start()):
+        if match.start() < at:
+            continue
+        found = match[0] if match[0].startswith("`") else f"[{match[0]}](<https://doi.org/{match[0]}>)"
+        out += [_SIGNS.sub(r"\\\g<0>", text[at : match.start()]), found]
+        at = match.end()
+    return "".join(out) + _SIGNS.sub(r"\\\g<0>", text[at:])
