@@ -11,7 +11,7 @@ import numpy as np
 
 from granchain.chain import Chain
 from granchain.contact import laws
-from granchain.contact.law import ContactLaw
+from granchain.contact.law import ContactLaw, Elastoplastic
 from granchain.contact.pair import Pair
 from granchain.engine import layout
 from granchain.engine.state import Contacts, Recording, State, contacts_of, time_step_of
@@ -90,8 +90,8 @@ def impact(*, law: str | type[ContactLaw], pair: Pair, speed: float, refine: flo
     refine : float
         The automatic time step is divided by this.
     **inputs
-        The law's inputs, e.g. restitution=0.8; a restitution may be a table {"law": "ma-liu", "psi": ..., "xi": ...}: what that law
-        delivers at this speed.
+        The law's inputs, e.g. restitution=0.8; a restitution may be a table {"law": "ma-liu", "psi": ..., "xi": ...}: what that
+        elastoplastic law gives at this speed.
 
     Returns
     -------
@@ -116,9 +116,6 @@ def impact(*, law: str | type[ContactLaw], pair: Pair, speed: float, refine: flo
     law = known[law] if isinstance(law, str) else law
     if not (np.isfinite(speed) and speed > 0.0):
         raise CaseError(f"impact: speed: got {speed!r}, allowed: a finite number above 0 [m/s]")
-    given = inputs.get("restitution")
-    if isinstance(given, Mapping):
-        inputs = {**inputs, "restitution": impact(pair=pair, speed=speed, refine=refine, **given).restitution}
     chain = two_bodies(pair, speed)
     return collide(contacts_of(law, chain, law_inputs(law, inputs, speed), pair), chain, speed, refine)
 
@@ -135,14 +132,20 @@ def two_bodies(pair: Pair, speed: float) -> Chain:
     )
 
 
-def law_inputs(law: type[ContactLaw], given: dict[str, Any], speed: float) -> SimpleNamespace:
+def law_inputs(law: type[ContactLaw], given: Mapping[str, Any], speed: float) -> SimpleNamespace:
     """A value for each input of a law, checked; an impact knows its own speed."""
     names = {quantity.name: quantity for quantity in law.inputs}
     problems = [f"impact: {name}: unknown input of {law.name}; allowed: {', '.join(names)}" for name in given if name not in names]
     values = {}
     for name, quantity in names.items():
         value = given.get(name, None if quantity.required else quantity.default)
-        if name in given and value is not None:
+        if name == "restitution" and isinstance(value, Mapping):
+            source = laws().get(str(value.get("law")))
+            if source is None or not issubclass(source, Elastoplastic):
+                problems.append(f"impact: restitution.law: got {value.get('law')!r}, allowed: the name of an elastoplastic law")
+            else:
+                value = {"law": source.name, **vars(law_inputs(source, {key: v for key, v in value.items() if key != "law"}, speed))}
+        elif name in given and value is not None:
             problem = quantity.problem(value)
             if problem:
                 problems.append(f"impact: {name}: {problem}")

@@ -85,8 +85,9 @@ def march(
             if weight is not None:
                 force = law.force(overlap, rate, c, (*h[:weight], 1.0, *h[weight + 1 :]))
                 if c[lowest] < 0.0 and before[k] > 0.0 > overlap:
-                    # a tensile contact pulled until it opened, a part theta of the step ago
-                    kick = (0.5 - overlap / (dt * half)) * kicks[k]
+                    # a tensile contact pulled until it opened, a part of the step ago: an onset run backwards
+                    mirrored = law.update((-overlap, rate, rate, 1.0 - overlap / (dt * half)), c, h)
+                    kick = (mirrored[weight] - 1.0) * kicks[k]
             history[k], kicks[k], before[k] = h, kick, overlap
             largest = max(largest, overlap)
             recorded.append(force)

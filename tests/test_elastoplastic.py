@@ -348,6 +348,7 @@ def test_a_law_that_never_creates_energy_is_the_same_as_printed(name):
 # --- each law against its formulas ----------------------------------------------------------------------------------
 
 
+@pytest.mark.plain
 def test_thorntons_contact_has_the_published_unloading_radius_and_line():
     made = contact("thornton")
     p_y = 1.6 * YIELD_STRESS
@@ -363,6 +364,7 @@ def test_thorntons_contact_has_the_published_unloading_radius_and_line():
         assert made.loaded(x * d_y)[2] == near(4.0 / 3.0 * MODULUS * math.sqrt(radius), 1e-12)
 
 
+@pytest.mark.plain
 def test_stronges_plastic_branch_begins_at_82_5_yield_overlaps_where_the_force_is_that_of_its_formula():
     made = contact("stronge")
     # d_y = R (3 pi theta s_y/(4 E))^2; (1 + exp(3 (2.8 - 1.1)))/2 = 82.5 to the digits shown
@@ -381,6 +383,7 @@ def test_stronges_plastic_branch_begins_at_82_5_yield_overlaps_where_the_force_i
     assert made.loaded(30.0 * d_y)[2] == near(stiffness, 1e-12)
 
 
+@pytest.mark.plain
 def test_du_wangs_line_is_the_printed_one():
     made = contact("du-wang")
     p = (1.0 + math.pi / 2.0) * YIELD_STRESS
@@ -391,6 +394,7 @@ def test_du_wangs_line_is_the_printed_one():
         assert made.loaded(x * made.unit)[2] == near(4.0 / 3.0 * MODULUS * math.sqrt(RADIUS), 1e-12)
 
 
+@pytest.mark.plain
 @pytest.mark.parametrize("hardness_factor", [2.8, 2.0])
 def test_brakes_cubic_meets_both_ends_in_force_and_slope_and_its_plastic_branch_is_the_printed_one(hardness_factor):
     made = contact("brake", hardness_factor=hardness_factor)
@@ -409,6 +413,7 @@ def test_brakes_cubic_meets_both_ends_in_force_and_slope_and_its_plastic_branch_
     assert made.loaded(40.0 * made.unit)[2] == near(stiffness, 1e-12)
 
 
+@pytest.mark.plain
 def test_burgoyne_and_daraios_logarithm_has_the_printed_constants():
     c1, c2, d_p = 2.5, -3e-10, 2e-5
     made = contact("burgoyne-daraio", c1=c1, c2=c2, d_p=d_p)
@@ -433,6 +438,7 @@ def test_burgoyne_and_daraios_logarithm_has_the_printed_constants():
     assert contact("burgoyne-daraio").c == near(spelt_out.c, 1e-12)
 
 
+@pytest.mark.plain
 def test_kogut_and_etsions_curves_are_the_printed_ones_and_end_at_110_critical_overlaps():
     made = contact("kogut-etsion")
     # d_c = (pi K H/(2 E))^2 R, K = .454 + .41 nu, H = 2.8 s_y
@@ -456,6 +462,7 @@ def test_kogut_and_etsions_contact_ends_a_run_beyond_its_range():
         impact(law="kogut-etsion", pair=pair(), speed=40.0)
 
 
+@pytest.mark.plain
 def test_the_hardness_is_the_one_asked_for_else_the_materials_else_2_8_yield_stresses():
     law = laws()["kogut-etsion"]
     for given_hardness, factor, expected in ((3e9, 2.0, 1.8e9), (3e9, None, 3e9), (None, None, 2.8 * 900e6)):
@@ -472,6 +479,7 @@ def jackson_green_force(w: Any, d_c: float) -> Any:
     return np.exp(-(w ** (5.0 / 12.0)) / 4.0) * w**1.5 + 4.0 * hardness / c * (1.0 - np.exp(-(w ** (5.0 / 9.0)) / 25.0)) * w
 
 
+@pytest.mark.plain
 def test_jackson_and_greens_curves_are_the_printed_ones_and_its_work_is_exact_to_rounding():
     made = contact("jackson-green")
     d_c = (math.pi * 1.295 * math.exp(0.736 * POISSON) * YIELD_STRESS / (2.0 * MODULUS)) ** 2 * RADIUS
@@ -493,6 +501,7 @@ def test_jackson_and_greens_curves_are_the_printed_ones_and_its_work_is_exact_to
     assert made.loaded(1.5 * d_c)[1] == near(1.02 * 1.5 * d_c * (1.0 - (7.4 / 6.9) ** -0.54), 1e-12)
 
 
+@pytest.mark.plain
 def test_vu_quoc_and_zhangs_force_solves_its_equation_and_its_work_is_exact_to_rounding():
     # with and without each term, and with a curvature that would vanish between zero and F_y
     for f_y, c_a, k_c in ((1.943, 2e-7, 6.3e-4), (1.943, 2e-7, 0.0), (1.943, 2e-7, 1e-8), (100.0, 2e-6, 0.02)):
@@ -516,6 +525,7 @@ def test_vu_quoc_and_zhangs_force_solves_its_equation_and_its_work_is_exact_to_r
             assert made.work(d) == near(work, 1e-13)
 
 
+@pytest.mark.plain
 def test_vu_quoc_and_zhangs_contact_without_plastic_terms_is_hertz():
     made = contact("vu-quoc-zhang", C_a=0.0, K_c=0.0)
     hertz = 4.0 / 3.0 * MODULUS * math.sqrt(RADIUS)
@@ -528,6 +538,7 @@ def test_vu_quoc_and_zhangs_contact_without_plastic_terms_is_hertz():
 # --- what is refused ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.plain
 @pytest.mark.parametrize(
     ("name", "inputs", "message"),
     [
@@ -545,6 +556,7 @@ def test_inputs_that_make_no_law_are_refused(name, inputs, message):
         Contact(name, **inputs)
 
 
+@pytest.mark.plain
 @pytest.mark.parametrize("name", NAMES)
 def test_arrays_of_pairs_give_each_contact_the_coefficients_of_its_own_pair(name):
     law = laws()[name]

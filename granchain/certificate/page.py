@@ -10,6 +10,7 @@ import re
 import sys
 from dataclasses import dataclass
 from inspect import cleandoc
+from typing import Any
 
 from granchain.certificate.examples import EXAMPLE_PAIR, example_pair
 from granchain.certificate.measure import ASKED, CREATION, SPEEDS, Certificate
@@ -32,39 +33,63 @@ class Paragraph:
 
 
 @dataclass(frozen=True)
+class Same:
+    """A table that stands on another law's page."""
+
+    what: str
+    law: str
+
+    @property
+    def text(self) -> str:
+        """In a sentence."""
+        return f"{self.what}: as for {self.law}."
+
+
+class Link(str):
+    """The name of a law, leading to its page."""
+
+
+@dataclass(frozen=True)
 class Grid:
-    """A table; a cell that begins with # leads to the law of that name."""
+    """A table; its columns and its rows of cells."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
 
 
-Block = Heading | Paragraph | Grid
+Block = Heading | Paragraph | Same | Grid
 
 
 # ---------------------------------------------------------------------------------------------------------------------
 # One law
 
 
-def page(one: Certificate, level: int = 1) -> list[Block]:
+def page(one: Certificate, told: dict[Grid, str] | None = None) -> list[Block]:
     """All about one law: what it says of itself, and what was measured.
 
     Parameters
     ----------
     one : Certificate
-    level : int
-        Of the title.
+    told : dict, optional
+        In the reference of all laws: tables of the laws before this one, each with its law's name. What is there, or in the tables of
+        all laws, is not said again; what is new goes there.
     """
     law = one.law
+    level, known = (1, {}) if told is None else (3, told)
     blocks: list[Block] = [Heading(law.name, level), *(Paragraph(text) for text in paragraphs(law.__doc__))]
     blocks += [Paragraph(f"Problem: {problem}.") for problem in one.problems]
     blocks += [Paragraph(f"Source: {law.source}.")]
     blocks += [Paragraph(f"Valid for: {law.validity}.")] if law.validity else []
-    blocks += [Paragraph(f"Status: {law.status}."), Heading("Inputs", level + 1), inputs_of(law)]
-    carried = carried_by(law)
-    if carried.rows:
-        blocks += [Heading("In each contact", level + 1), carried]
-    return [*blocks, Heading("Measured", level + 1), *measured(one)]
+    blocks += [Paragraph(f"Status: {law.status}.")]
+    for title, grid in (("Inputs", inputs_of(law)), ("In each contact", carried_by(law))):
+        if grid.rows:
+            first = known.setdefault(grid, law.name)
+            blocks += [grid if first == law.name else Same(title, first)]
+    given = [f"{q.name} = {toml(one.inputs[q.name])}" for q in law.inputs if q.required or one.inputs[q.name] != q.default]
+    conditions = ([f"on {EXAMPLE_PAIR}"] if told is None else []) + ([f"with {', '.join(given)}"] if given else [])
+    blocks += [Paragraph(f"Measured {', '.join(conditions)}.")] if conditions else []
+    blocks += [restitutions_of(one)] if one.delivered and told is None else []
+    return [*blocks, measured(one)]
 
 
 def paragraphs(docstring: str | None) -> list[str]:
@@ -72,10 +97,8 @@ def paragraphs(docstring: str | None) -> list[str]:
     return [" ".join(part.split()) for part in re.split(r"\n\s*\n", cleandoc(docstring or "")) if part.strip()]
 
 
-def inputs_of(law: type[ContactLaw]) -> Grid | Paragraph:
+def inputs_of(law: type[ContactLaw]) -> Grid:
     """What a case may say."""
-    if not law.inputs:
-        return Paragraph("None.")
     rows = tuple((q.name, q.unit or "-", q.range, default_of(q), q.meaning) for q in law.inputs)
     return Grid(("input", "unit", "allowed", "default", "meaning"), rows)
 
@@ -84,7 +107,7 @@ def default_of(quantity: Quantity) -> str:
     """The default in the words of a case file."""
     if quantity.required:
         return "required"
-    return "-" if quantity.default is None else json.dumps(quantity.default)
+    return "-" if quantity.default is None else toml(quantity.default)
 
 
 def carried_by(law: type[ContactLaw]) -> Grid:
@@ -94,25 +117,31 @@ def carried_by(law: type[ContactLaw]) -> Grid:
     if len(own) < len(law.coefficients):
         rows.append(("guard_1_start ...", "m, J", "coefficient", "windows of the energy guard"))
     rows += [(q.name, q.unit or "-", "history, in the output file" if q.output else "history", q.meaning) for q in law.history]
-    return Grid(("quantity", "unit", "kind", "meaning"), tuple(rows))
+    return Grid(("in each contact", "unit", "kind", "meaning"), tuple(rows))
 
 
-def measured(one: Certificate) -> list[Block]:
+def restitutions_of(one: Certificate) -> Grid:
+    """Delivered restitutions, in one column where the way in which a contact ends makes no difference."""
+    rows = [(f"{a:g}", shown(c), shown(t)) for a, c, t in one.delivered]
+    if all(t is None or shown(c) == shown(t) for _, c, t in one.delivered):
+        return Grid(("asked restitution", "delivered"), tuple(row[:2] for row in rows))
+    return Grid(("asked restitution", "delivered, clamped", "delivered, tensile"), tuple(rows))
+
+
+def measured(one: Certificate) -> Grid:
     """What the certificate found."""
-    given = {name: value for name, value in one.inputs.items() if value is not None}
-    listed = ", ".join(f"{name} = {json.dumps(value) if isinstance(value, (str, bool)) else f'{value:g}'}" for name, value in given.items())
-    blocks: list[Block] = [Paragraph(f"On {EXAMPLE_PAIR}" + (f", with {listed}." if listed else "."))]
-    if one.delivered:
-        both = any(t is not None for _, _, t in one.delivered)
-        rows = tuple((f"{a:g}", shown(c), *((shown(t),) if both else ())) for a, c, t in one.delivered)
-        blocks.append(Grid(("asked restitution", *(("delivered, clamped", "delivered, tensile") if both else ("delivered",))), rows))
     facts = [("restitution", against_speed(one))] if one.speeds else []
     facts += [("energy", energy(one))]
     if one.created_as_printed is not None and "as_printed" in one.inputs:
         facts.append(("energy, as printed", creation(one.created_as_printed)))
     jumps = ", ".join(f"{100.0 * jump:+.3g} % at overlap {d:.3g} m" for d, jump in one.jumps)
     facts += [("force jumps", jumps or "none"), ("order in time", order(one)), ("units", units(one))]
-    return [*blocks, Grid(("measured", "result"), tuple(facts))]
+    return Grid(("measured", "result"), tuple(facts))
+
+
+def toml(value: Any) -> str:
+    """A value as a case file has it."""
+    return f"{value:g}" if isinstance(value, float) else json.dumps(value)
 
 
 def shown(restitution: float | None) -> str:
@@ -187,12 +216,20 @@ def reference(certificates: list[Certificate]) -> list[Block]:
     families: dict[str, list[Certificate]] = {}
     for one in certificates:
         families.setdefault(one.law.__module__, []).append(one)
-    for module, members in families.items():
-        title, *rest = paragraphs(sys.modules[module].__doc__) or [f"Laws of {module.removeprefix('granchain_law_')}"]
-        blocks += [Heading(title.removesuffix("."), 2), *(Paragraph(text) for text in rest)]
-        for one in members:
-            blocks += page(one, 3)
+    told: dict[Grid, str] = {}
+    for module in sorted(families):
+        blocks += family(module)
+        for one in families[module]:
+            blocks += page(one, told)
     return blocks
+
+
+def family(module: str) -> list[Block]:
+    """What a module says of its laws; its first line is a title, a colon and a sentence."""
+    first, *rest = paragraphs(sys.modules[module].__doc__) or [f"Laws of {module.removeprefix('granchain_law_')}"]
+    title, _, sentence = first.partition(": ")
+    told = [sentence[:1].upper() + sentence[1:]] if sentence else []
+    return [Heading(title.removesuffix("."), 2), *(Paragraph(text) for text in [*told, *rest])]
 
 
 def glance(one: Certificate) -> tuple[str, ...]:
@@ -201,7 +238,7 @@ def glance(one: Certificate) -> tuple[str, ...]:
     if one.created_as_printed is not None and one.created_as_printed > CREATION:
         created += f" (as printed {100.0 * one.created_as_printed:.2g} %)"
     seen = "-" if one.order is None else f"{one.order:.1f}"
-    return f"#{one.law.name}", one.law.summary(), created, str(len(one.jumps) or "none"), seen
+    return Link(one.law.name), one.law.summary(), created, str(len(one.jumps) or "none"), seen
 
 
 def restitutions(one: Certificate) -> tuple[str, ...]:
@@ -210,7 +247,7 @@ def restitutions(one: Certificate) -> tuple[str, ...]:
     for _, clamped, tensile in one.delivered:
         other = "" if tensile is None or shown(tensile) == shown(clamped) else f" ({shown(tensile)})"
         cells.append(shown(clamped) + other)
-    return f"#{one.law.name}", *cells
+    return Link(one.law.name), *cells
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -228,21 +265,23 @@ def block_in_markdown(block: Block) -> str:
         return f"{'#' * block.level} {escaped(block.text)}"
     if isinstance(block, Paragraph):
         return escaped(block.text)
+    if isinstance(block, Same):
+        return escaped(block.text).replace(block.law, cell(Link(block.law)))
     lines = [block.columns, ("---",) * len(block.columns), *block.rows]
     return "\n".join("| " + " | ".join(map(cell, line)) + " |" for line in lines)
 
 
 def cell(text: str) -> str:
     """A cell of a table."""
-    if text.startswith("#"):
-        return f"[{text[1:]}]({text})"
+    if isinstance(text, Link):
+        return f"[{text}](#{text})"
     return escaped(text).replace("|", "\\|")
 
 
 _DOI = re.compile(r"10\.\d{4,9}/[^\s;,]*[^\s;,.]")
 _CODE = re.compile(r"`[^`]*`")
-# What would become emphasis, a tag, a link or a line through; an underscore within a word is safe.
-_SIGNS = re.compile(r"[\\*<~\[\]]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
+# What would become emphasis, a line through, a tag or a link; an underscore within a word is safe.
+_SIGNS = re.compile(r"[\\*]|~(?=.*~)|(?<=~)~|<(?=[A-Za-z/!?])|\](?=[\[(:])|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
 
 
 def escaped(text: str) -> str:

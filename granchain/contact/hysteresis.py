@@ -6,7 +6,7 @@ and v0 (`granchain.theory.delivered_restitution`), so that few of the published 
 the start of the contact; beads that touch at rest have none, so a run says which speed it took (`impact_speed`). The force ends at
 d = 0, and of two bodies it never pulls: 1 - a e_out is above 0.
 
-Delivered restitutions in the docstrings are computed, to the digits shown.
+Delivered restitutions in the text are computed, to the digits shown.
 """
 
 from __future__ import annotations

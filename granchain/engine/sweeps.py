@@ -218,8 +218,11 @@ def sweeps_of(law: type[ContactLaw], features: Features) -> SimpleNamespace:
                 if WEIGHT >= 0:
                     kick = row[k]
                     if d <= OPEN:
-                        # a tensile contact has opened within the step: the part of its last force that is still to be given
-                        kick = (0.5 - d / (dt * half)) * last[k] if dt * half < d < 0.0 and ck[LOWEST] < 0.0 else kick
+                        # a tensile contact has opened a part of the step ago; the sum over its last steps is that over the first ones
+                        # of an onset, run backwards, less the kick that the last step has had: the weight of the other part, less one
+                        if dt * half < d < 0.0 and ck[LOWEST] < 0.0:
+                            mirrored = update((-d, r, r, 1.0 - d / (dt * half)), ck, renewed)
+                            kick = (mirrored[WEIGHT] - 1.0) * last[k]
                     else:
                         h[WEIGHT, k] = 1.0
                         row[k] = force(d, r, ck, history_at(h, k))

@@ -1,0 +1,83 @@
+"""What the command line prints: text that no terminal obeys, columns, tables, JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TextIO
+
+if TYPE_CHECKING:
+    from granchain.certificate.page import Block
+
+# Version of the objects that --json prints.
+SCHEMA = 1
+
+# Characters in a line of a table that is not read on a terminal, and in a line of text at most, wherever it is read.
+PIPE_WIDTH, TEXT_WIDTH = 140, 100
+
+
+def clean(text: str) -> str:
+    """Text without control characters, safe to show on a terminal whoever wrote it; lines stay lines."""
+    return "".join(sign if sign.isprintable() or sign == "\n" else " " for sign in text)
+
+
+def tell(text: str) -> None:
+    """Print a part of the result."""
+    if text:
+        _print(text, sys.stdout)
+
+
+def tell_json(facts: Mapping[str, Any]) -> None:
+    """Print the result as one JSON object."""
+    tell(json.dumps({"schema": SCHEMA, **facts}, allow_nan=False))
+
+
+def say(text: str) -> None:
+    """Say something that is no part of the result."""
+    _print(f"granchain: {text}", sys.stderr)
+
+
+def _print(text: str, stream: TextIO) -> None:
+    try:
+        print(clean(text), file=stream, flush=True)
+    except BrokenPipeError:
+        # Whoever read has seen enough, as in `granchain laws | head`; the command goes on.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def aligned(rows: Iterable[Sequence[object]], sides: str) -> str:
+    """Rows as columns; `sides` has < or > for each: to the left or to the right."""
+    cells = [[str(cell) for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    lines = ("  ".join(f"{cell:{side}{width}}" for cell, side, width in zip(row, sides, widths, strict=True)) for row in cells)
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Rows as a table with wrapped cells, as wide as the terminal."""
+    from io import StringIO
+
+    from rich.box import SIMPLE
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else PIPE_WIDTH
+    console = Console(file=StringIO(), width=width, color_system=None, markup=False, highlight=False, emoji=False)
+    grid = Table(box=SIMPLE, show_lines=True, pad_edge=False)
+    for i, column in enumerate(columns):
+        grid.add_column(column, no_wrap=i == 0)
+    for row in rows:
+        grid.add_row(*(Text(clean(cell)) for cell in row))
+    with console.capture() as captured:
+        console.print(grid)
+    return "\n".join(line.rstrip() for line in captured.get().splitlines())
+
+
+def markdown(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Rows as a table in Markdown."""
+    lines = [columns, ["---"] * len(columns), *rows]
+    return "\n".join("| " + " | ".join(cell.replace("|", "\\|").replace("\n", "<br>") for cell in line) + " |" for line in lines)

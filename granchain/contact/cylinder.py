@@ -1,0 +1,362 @@
+"""Line contact of parallel cylinders, elastic: the laws reviewed by Autiero et al. 2022.
+
+Five of them state the overlap d by the force per length W = F/L,
+
+    d = W/(pi E) [ln(B/W) + c],   E = 1/((1 - nu1^2)/E1 + (1 - nu2^2)/E2),
+
+each with its own B and c. d has a maximum, l = B exp(c - 1)/(pi E): a larger overlap has no force. With y = pi E d/W the same reads
+y - ln y = 1 + ln(l/d), y >= 1, so that F = pi E L d/y in closed form; y is -W of the lower real branch of Lambert's function.
+
+In an internal contact body 1 is the outer one. A flat wall has no finite compliance in plane strain: where a row ends at one, radius_1
+and radius_2 are both the bead's, and the wall counts as one more cylinder of its size.
+"""
+
+from __future__ import annotations
+
+import math
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from granchain.contact.law import OPEN, ContactLaw, Quantity, Source, positive
+from granchain.contact.pair import Pair, hertz_stiffness
+from granchain.errors import LawError
+
+REVIEW = "Autiero et al. 2022, doi:10.3390/machines10110966"
+
+LENGTH = positive("length", "m", "length of the line contact; default the pair's", default=None)
+CONTACT = Quantity(
+    "contact",
+    "",
+    "cylinders side by side, or body 2 inside body 1",
+    default="external",
+    choices=("external", "internal"),
+    kind="word",
+)
+CLEARANCE = positive("clearance", "m", "R1 - R2 of an internal contact; default from the radii of the pair", default=None)
+
+STIFFNESS_PER_RADIAN = Quantity("stiffness", "N/m", "pi E L")
+LIMIT = Quantity("limit", "m", "overlap beyond which there is no force")
+
+
+def length_of(pair: Pair, inputs: SimpleNamespace) -> Any:
+    """L [m].
+
+    Raises
+    ------
+    LawError
+        Where neither the case nor the pair has one.
+    """
+    if inputs.length is not None:
+        return inputs.length
+    if not pair.has("length"):
+        raise LawError("length: a line contact needs its length [m], and spheres have none; give length under [contact], or with the pair")
+    return pair.length
+
+
+def clearance_of(pair: Pair, inputs: SimpleNamespace) -> Any:
+    """dR = R1 - R2 of an internal contact [m].
+
+    Raises
+    ------
+    LawError
+        Where body 1 is not the larger one.
+    """
+    if inputs.clearance is not None:
+        return inputs.clearance
+    difference = pair.radius_1 - pair.radius_2
+    if not np.all(np.asarray(difference) > 0.0):
+        raise LawError(
+            f"internal contact: got radius_1 = {pair.radius_1!r}, radius_2 = {pair.radius_2!r} m, allowed: radius_1 above radius_2, for body 1 "
+            "is the outer one; swap them, or give clearance = R1 - R2"
+        )
+    return difference
+
+
+def relative_radius(pair: Pair, inputs: SimpleNamespace) -> Any:
+    """dR = R1 + R2 of an external, R1 - R2 of an internal contact [m]."""
+    return clearance_of(pair, inputs) if inputs.contact == "internal" else pair.radius_1 + pair.radius_2
+
+
+def effective_radius(pair: Pair, inputs: SimpleNamespace) -> Any:
+    """R = R1 R2/(R1 + R2) of an external, R1 R2/(R1 - R2) of an internal contact [m]."""
+    if inputs.contact == "external":
+        return pair.effective_radius
+    difference = clearance_of(pair, inputs)
+    return (pair.radius_2 + difference) * pair.radius_2 / difference
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The implicit laws
+
+# Below this y - 1 the steps of `log_root` are shortened: the start is then exact to rounding, and f/(y - 1) is rounding only.
+_NEAR_ONE = 1e-3
+
+
+def log_root(t: float) -> float:
+    """The y >= 1 of y - ln y = 1 + t, t >= 0.
+
+    Start: y - 1 = t + s/(1 + s/6) = s + s^2/3 + s^3/36 - ... with s = sqrt(2 t), the series of the root at y = 1 to its third term, which
+    stays within 6e-3 of y up to t = 150; then two steps of Halley for f = y - ln y - 1 - t.
+    """
+    s = math.sqrt(2.0 * t)
+    y = 1.0 + t + s / (1.0 + s / 6.0)
+    u = y - 1.0 if y - 1.0 > _NEAR_ONE else _NEAR_ONE
+    f = y - math.log(y) - 1.0 - t
+    y = y - 2.0 * f * y * u / (2.0 * u * u - f)
+    u = y - 1.0 if y - 1.0 > _NEAR_ONE else _NEAR_ONE
+    f = y - math.log(y) - 1.0 - t
+    return y - 2.0 * f * y * u / (2.0 * u * u - f)
+
+
+class Logarithmic(ContactLaw):
+    """Base of d = W/(pi E) [ln(B/W) + c]: a law gives B exp(c - 1)/(pi E), its largest overlap."""
+
+    inputs = (LENGTH, CONTACT, CLEARANCE)
+    coefficients = (STIFFNESS_PER_RADIAN, LIMIT)
+    # a bead's diameter, and a hundredth of it
+    examples = {"length": 4.76e-3, "clearance": 4.76e-5}  # noqa: RUF012
+    validity = "elastic, plane strain, force spread evenly over the length; overlap below the law's largest"
+    status = "verified: inverse, energy, and the fits of Autiero et al. 2022; not validated against experiment"
+
+    @staticmethod
+    def coefficients_of(pair: Pair, inputs: SimpleNamespace) -> tuple[Any, ...]:
+        raise NotImplementedError
+
+    @staticmethod
+    def force(overlap: float, rate: float, c: tuple, h: tuple) -> float:
+        stiffness, limit = c
+        d = overlap if overlap > OPEN else OPEN
+        d = d if d < limit else limit
+        f = stiffness * d / log_root(math.log(limit / d))
+        return f if overlap > OPEN else 0.0
+
+    @staticmethod
+    def energy(overlap: float, c: tuple, h: tuple) -> float:
+        stiffness, limit = c
+        d = overlap if overlap > OPEN else OPEN
+        beyond = d - limit if d > limit else 0.0
+        d = d if d < limit else limit
+        y = log_root(math.log(limit / d))
+        # L W^2/(2 pi E) [ln(B/W) + c - 1/2] with W = pi E d/y
+        u = stiffness * (d / y) * (d / y) * (0.5 * y - 0.25) + stiffness * limit * beyond
+        return u if overlap > OPEN else 0.0
+
+    @staticmethod
+    def largest_overlap(c: tuple) -> float:
+        return c[1]
+
+
+def logarithmic_coefficients(pair: Pair, inputs: SimpleNamespace, limit: Any) -> tuple[Any, ...]:
+    """Of F = pi E L d/y."""
+    return math.pi * pair.effective_modulus * length_of(pair, inputs), limit
+
+
+class Radzimovsky(Logarithmic):
+    """Radzimovsky, cylinders: d = W/(pi E) [2/3 + ln(8 dR E/(1.6^2 W))], W = F/L, dR = R1 + R2 or R1 - R2.
+
+    Elastic, quasi-static; the same for an external and an internal contact of one dR. Nothing is lost; the contact ends at d = 0. Has no
+    force beyond d = .7127 dR.
+    """
+
+    name = "radzimovsky"
+    source = Source("Radzimovsky 1953; " + REVIEW, "sec. 4")
+
+    @staticmethod
+    def coefficients_of(pair: Pair, inputs: SimpleNamespace) -> tuple[Any, ...]:
+        # B = 8 dR E/1.6^2, c = 2/3
+        limit = 8.0 / (1.6 * 1.6 * math.pi) * math.exp(2.0 / 3.0 - 1.0) * relative_radius(pair, inputs)
+        return logarithmic_coefficients(pair, inputs, limit)
+
+
+class Johnson(Logarithmic):
+    """Johnson, cylinders: d = W/(pi E) [ln(4 pi E dR/W) - 1], W = F/L, dR = R1 + R2 or R1 - R2.
+
+    Elastic, quasi-static; the same for an external and an internal contact of one dR. Nothing is lost; the contact ends at d = 0. Has no
+    force beyond d = 4 dR/e^2 = .5413 dR.
+    """
+
+    name = "johnson"
+    source = Source("Johnson 1985, Contact Mechanics; " + REVIEW, "table 1", "10.1017/CBO9781139171731")
+
+    @staticmethod
+    def coefficients_of(pair: Pair, inputs: SimpleNamespace) -> tuple[Any, ...]:
+        # B = 4 pi E dR, c = -1
+        return logarithmic_coefficients(pair, inputs, 4.0 * math.exp(-2.0) * relative_radius(pair, inputs))
+
+
+class Esdu(Logarithmic):
+    """ESDU-78035, cylinders: d = W/(pi E) [ln(4 pi E dR/W) + 1], W = F/L, dR = R1 + R2 or R1 - R2.
+
+    Elastic, quasi-static; the same for an external and an internal contact of one dR. Nothing is lost; the contact ends at d = 0. 2 W/(pi E)
+    deeper than Johnson. The review of Autiero et al. computes its tables without the pi, three times too soft. Has no force beyond 4 dR.
+    """
+
+    name = "esdu-78035"
+    source = Source("ESDU 78035, 1978; " + REVIEW, "table 1")
+
+    @staticmethod
+    def coefficients_of(pair: Pair, inputs: SimpleNamespace) -> tuple[Any, ...]:
+        # B = 4 pi E dR, c = 1
+        return logarithmic_coefficients(pair, inputs, 4.0 * relative_radius(pair, inputs))
+
+
+class Goldsmith(Logarithmic):
+    """Goldsmith, cylinders: d = W/(pi E) [ln(pi E L^2/(W R)) + 1], W = F/L, R = R1 R2/(R1 + R2) or R1 R2/(R1 - R2).
+
+    Elastic, quasi-static. Nothing is lost; the contact ends at d = 0. The exponent of L that has the right dimension, L^3 in terms of the
+    force, not L as the review prints. Has no force beyond d = L^2/R.
+    """
+
+    name = "goldsmith"
+    source = Source("Goldsmith 1960, Impact; " + REVIEW, "table 1, m = 3")
+
+    @staticmethod
+    def coefficients_of(pair: Pair, inputs: SimpleNamespace) -> tuple[Any, ...]:
+        # B = pi E L^2/R, c = 1
+        length = length_of(pair, inputs)
+        return logarithmic_coefficients(pair, inputs, length * length / effective_radius(pair, inputs))
+
+
+class DubowskyFreudenstein(Goldsmith):
+    """Dubowsky and Freudenstein, cylinders: d = F/(pi E L) [ln(pi E L^3/(F R)) + 1], R = R1 R2/(R1 + R2) or R1 R2/(R1 - R2).
+
+    Goldsmith's law with L^3. The review prints pi (h1 + h2) for (h1 + h2)/pi in its table 1 and eq. (8), pi^2 too soft. Has no force beyond
+    d = L^2/R.
+    """
+
+    name = "dubowsky-freudenstein"
+    source = Source("Dubowsky & Freudenstein 1971; " + REVIEW, "eq. (8)", "10.1115/1.3427895")
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The explicit laws
+
+
+class LankaraniNikraveshCylinder(ContactLaw):
+    """Lankarani and Nikravesh, for cylinders: F = (4/3) E sqrt(R) d^1.5, R = R1 R2/(R1 + R2) or R1 R2/(R1 - R2).
+
+    The elastic part of their law, a formula for spheres that is used for cylinders: it does not know the length. Nothing is lost; the
+    contact ends at d = 0. The review's table 11 has pi/10 of this stiffness.
+    """
+
+    name = "lankarani-nikravesh-cylinder"
+    source = Source("Lankarani & Nikravesh 1990; " + REVIEW, "table 1", "10.1115/1.2912617")
+    inputs = (CONTACT, CLEARANCE)
+    coefficients = (Quantity("stiffness", "N/m^1.5", "K = (4/3) E sqrt(R)"),)
+    examples = {"clearance": 4.76e-5}  # noqa: RUF012
+    validity = "bodies that touch in a point; no yield"
+    status = "verified against the closed form; not validated against experiment"
+
+    @staticmethod
+    def coefficients_of(pair: Pair, inputs: SimpleNamespace) -> tuple[Any, ...]:
+        return (hertz_stiffness(pair.effective_modulus, effective_radius(pair, inputs)),)
+
+    @staticmethod
+    def force(overlap: float, rate: float, c: tuple, h: tuple) -> float:
+        (stiffness,) = c
+        d = overlap if overlap > OPEN else 0.0
+        return stiffness * (d * math.sqrt(d))
+
+    @staticmethod
+    def energy(overlap: float, c: tuple, h: tuple) -> float:
+        (stiffness,) = c
+        d = overlap if overlap > OPEN else 0.0
+        return 0.4 * stiffness * (d * d * math.sqrt(d))
+
+
+# Radial clearances [mm] that the fits were made for, and where their two branches meet: Autiero et al. 2022, table 1,
+# doi:10.3390/machines10110966.
+_PEREIRA_RANGE = (0.005, 10.0)
+_PEREIRA_2011_MIDDLE, _PEREIRA_2015_MIDDLE = 0.75, 0.34954
+
+
+def pereira_clearance(pair: Pair, inputs: SimpleNamespace) -> Any:
+    """dR of an internal contact [mm].
+
+    Raises
+    ------
+    LawError
+        Out of the range that the fits were made for.
+    """
+    difference = 1e3 * np.asarray(clearance_of(pair, inputs), dtype=float)
+    low, high = _PEREIRA_RANGE
+    # one part in 1e12 for the conversion from metres
+    if not ((difference >= low * (1.0 - 1e-12)) & (difference <= high * (1.0 + 1e-12))).all():
+        raise LawError(
+            f"R1 - R2: got {float(difference.min()):.6g} to {float(difference.max()):.6g} mm, allowed: {low:g} to {high:g} mm, for which this "
+            "law was fitted; take johnson, or other radii"
+        )
+    return difference
+
+
+def pereira_exponent(difference: Any, middle: float, factor: float, power: float, slope: float, intercept: float) -> Any:
+    """n = Y dR^-.005 of an internal contact; Y = factor ln(1000 dR)^power up to the middle, slope dR + intercept above."""
+    below = factor * np.log(1000.0 * difference) ** power
+    return np.where(difference <= middle, below, slope * difference + intercept) * difference**-0.005
+
+
+def pereira_coefficients(pair: Pair, inputs: SimpleNamespace, difference: Any, a: float, b: float, n: Any) -> tuple[Any, ...]:
+    """K = (a dR + b) L E/dR and n in metre and newton; the formula is in mm and MPa, with dR in mm."""
+    stiffness = (a * difference + b) * (1e3 * length_of(pair, inputs)) * (1e-6 * pair.effective_modulus) / difference
+    return stiffness * 1000.0**n, n
+
+
+class Pereira2011(ContactLaw):
+    """Pereira et al. 2011, a pin in a bush: F = (a dR + b) L E/dR d^n, in mm and MPa, dR = R1 - R2 from .005 to 10 mm.
+
+    a = .49, b = .10, n = Y dR^-.005, Y = 1.56 ln(1000 dR)^-.192 up to dR = .75 mm and .0028 dR + 1.1083 above; n falls by 2.3 % between the
+    branches. Always an internal contact. n is part of the dimension, so the numbers hold in mm and MPa only. Nothing is lost; the contact
+    ends at d = 0.
+    """
+
+    name = "pereira-2011"
+    source = Source("Pereira et al. 2011, doi:10.2495/SECM110051; " + REVIEW, "table 1", "10.2495/SECM110051")
+    inputs = (LENGTH, CLEARANCE)
+    coefficients = (Quantity("stiffness", "N/m^n", "K"), Quantity("exponent", "1", "n"))
+    fixed_units = True
+    examples = {"length": 4.76e-3, "clearance": 4.76e-5}  # noqa: RUF012
+    validity = "internal contact, R1 - R2 from 0.005 to 10 mm; a fit to Johnson's law"
+    status = "verified against the formula as the review prints it; not validated against experiment"
+
+    @staticmethod
+    def coefficients_of(pair: Pair, inputs: SimpleNamespace) -> tuple[Any, ...]:
+        difference = pereira_clearance(pair, inputs)
+        n = pereira_exponent(difference, _PEREIRA_2011_MIDDLE, 1.56, -0.192, 0.0028, 1.1083)
+        return pereira_coefficients(pair, inputs, difference, 0.49, 0.10, n)
+
+    @staticmethod
+    def force(overlap: float, rate: float, c: tuple, h: tuple) -> float:
+        stiffness, n = c
+        d = overlap if overlap > OPEN else 0.0
+        return stiffness * math.pow(d, n)
+
+    @staticmethod
+    def energy(overlap: float, c: tuple, h: tuple) -> float:
+        stiffness, n = c
+        d = overlap if overlap > OPEN else 0.0
+        return stiffness * math.pow(d, n + 1.0) / (n + 1.0)
+
+
+class Pereira2015(Pereira2011):
+    """Pereira et al. 2015, cylinders: F = (a dR + b) L E/dR d^n, in mm and MPa, dR = R1 + R2 or R1 - R2.
+
+    External: a = .39, b = .85, n = 1.094. Internal, from .005 to 10 mm: a = .965, b = .0965, n = Y dR^-.005, Y = 1.51 ln(1000 dR)^-.151
+    up to dR = .34954 mm and .0151 dR + 1.151 above. n is part of the dimension, so the numbers hold in mm and MPa only. Nothing is
+    lost; the contact ends at d = 0.
+    """
+
+    name = "pereira-2015"
+    source = Source("Pereira et al. 2015; " + REVIEW, "table 1", "10.1007/s11044-015-9463-x")
+    inputs = (LENGTH, CONTACT, CLEARANCE)
+    validity = "internal contact: R1 - R2 from 0.005 to 10 mm; a fit to Johnson's law"
+
+    @staticmethod
+    def coefficients_of(pair: Pair, inputs: SimpleNamespace) -> tuple[Any, ...]:
+        if inputs.contact == "external":
+            total = 1e3 * np.asarray(pair.radius_1 + pair.radius_2, dtype=float)
+            return pereira_coefficients(pair, inputs, total, 0.39, 0.85, 1.094)
+        difference = pereira_clearance(pair, inputs)
+        n = pereira_exponent(difference, _PEREIRA_2015_MIDDLE, 1.51, -0.151, 0.0151, 1.151)
+        return pereira_coefficients(pair, inputs, difference, 0.965, 0.0965, n)
