@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from granchain import errors
     from granchain.case import Case, load_case
+    from granchain.certificate import Certificate, certificate
     from granchain.contact import laws
     from granchain.contact.law import ContactLaw, Elastoplastic, Quantity, Source
     from granchain.contact.pair import Pair
-    from granchain.impact import impact
+    from granchain.impact import ImpactResult, impact
     from granchain.material import Material
     from granchain.output import Result, open_result
     from granchain.simulation import run
@@ -20,13 +21,16 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Case",
+    "Certificate",
     "ContactLaw",
     "Elastoplastic",
+    "ImpactResult",
     "Material",
     "Pair",
     "Quantity",
     "Result",
     "Source",
+    "certificate",
     "errors",
     "impact",
     "laws",
@@ -38,10 +42,11 @@ __all__ = [
 # Where each public name lives. It is imported when it is asked for: `import granchain` costs nothing.
 _HOMES = {
     "granchain.case": ("Case", "load_case"),
+    "granchain.certificate": ("Certificate", "certificate"),
     "granchain.contact": ("laws",),
     "granchain.contact.law": ("ContactLaw", "Elastoplastic", "Quantity", "Source"),
     "granchain.contact.pair": ("Pair",),
-    "granchain.impact": ("impact",),
+    "granchain.impact": ("ImpactResult", "impact"),
     "granchain.material": ("Material",),
     "granchain.output": ("Result", "open_result"),
     "granchain.simulation": ("run",),

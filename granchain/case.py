@@ -288,12 +288,17 @@ def parsed(text: str, name: str) -> dict[str, Any]:
         raise CaseError(f"{where}: got text that is not TOML ({shown(str(error), 200)[1:-1]}), allowed TOML 1.0; mend it there") from None
 
 
+# Numbers that TOML wants a digit more of.
+_SHORT = re.compile(r"[+-]?(\.[0-9]+|[0-9]+\.)([eE][+-]?[0-9]{1,3})?")
+
+
 def toml_value(text: str) -> Any:
-    """A value from the command line: TOML, and what is not TOML is a word."""
+    """A value from the command line: TOML, and what is not TOML is a word; .7 and 7. are numbers."""
     try:
         table = parsed(f"value = {text}", "--set")
     except CaseError:
-        return text.strip()
+        word = text.strip()
+        return float(word) if _SHORT.fullmatch(word) else word
     return table["value"] if len(table) == 1 else text
 
 

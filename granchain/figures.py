@@ -10,7 +10,7 @@ import io
 import math
 import os
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, partial, wraps
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from granchain.impact import ImpactResult
     from granchain.output import Result
 
 _P = ParamSpec("_P")
@@ -106,11 +107,16 @@ def _heading(axes: Axes, results: Sequence[Result], *notes: str) -> None:
         parts.append(f"time step {results[0].time_step * factor:.3g} {unit}")
     parts += [note for note in notes if note]
     parts += [f"RUN FAILED: {result.status.label}" for result in results if result.status.failed]
+    titles = list(dict.fromkeys(result.title for result in results if result.title))
+    _write_heading(axes, "; ".join(titles) or "untitled case", parts, failed=any(result.status.failed for result in results))
+
+
+def _write_heading(axes: Axes, title: str, parts: Sequence[str], failed: bool = False) -> None:
+    """A title, and under it the parts of a sentence in as many lines as they take."""
     lines = [parts[0]]
     for part in parts[1:]:
         longer = f"{lines[-1]}  \N{MIDDLE DOT}  {part}"
         lines[-1:] = [longer] if len(longer) <= 96 else [lines[-1], part]
-    failed = any(result.status.failed for result in results)
     axes.annotate(
         "\n".join(lines),
         (0.0, 1.0),
@@ -121,9 +127,8 @@ def _heading(axes: Axes, results: Sequence[Result], *notes: str) -> None:
         color=_colours()[2] if failed else "#555555",
         parse_math=False,
     )
-    titles = list(dict.fromkeys(result.title for result in results if result.title))
     # Room for the lines of 8 points below it; a dollar sign in a title is a dollar sign.
-    axes.set_title(textwrap.fill("; ".join(titles) or "untitled case", 72), pad=13.0 + 10.0 * len(lines), parse_math=False)
+    axes.set_title(textwrap.fill(title, 72), pad=13.0 + 10.0 * len(lines), parse_math=False)
 
 
 def _need(result: Result, *names: str) -> None:
@@ -492,6 +497,136 @@ def _bound(result: Result) -> float | None:
         return float(result.case.energy.bound)
     except (CaseError, AttributeError):
         return None
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Two bodies
+
+
+@_styled
+def impact_loops(results: Sequence[ImpactResult]) -> tuple[Figure, Axes]:
+    """Force against overlap of impacts, on top of each other: approach full, recovery dashed, the residual overlap marked.
+
+    Parameters
+    ----------
+    results : sequence of ImpactResult
+        One to ten.
+
+    Returns
+    -------
+    Figure, Axes
+    """
+    from matplotlib.lines import Line2D
+
+    if not 0 < len(results) <= MOST_LINES:
+        raise GranchainError(f"impact_loops: got {len(results)} impacts, allowed: 1 to {MOST_LINES}, which is as many as there are colours")
+    laws, speeds = list(dict.fromkeys(one.law for one in results)), sorted({one.speed for one in results})
+    factor, unit = _scaled(max(float(one.overlap.max()) for one in results), "m")
+    figure = _new_figure(6.4 if len(results) <= 3 else 8.0, 4.4)
+    axes = figure.subplots()
+    # The later the thinner: a law may load as another does, and none shall hide another.
+    widths = np.linspace(2.2 if len(results) > 1 else 1.3, 1.0, len(results))
+    for one, colour, width in zip(results, _colours(), widths, strict=False):
+        words = [one.law] if len(laws) > 1 else []
+        words += [f"{one.speed:g} m/s"] if len(speeds) > 1 or not words else []
+        approach, recovery = _branches(one.overlap, one.force)
+        axes.plot(factor * one.overlap, approach, color=colour, linewidth=width, label=f"{', '.join(words)}: e = {one.restitution:.3f}")
+        axes.plot(factor * one.overlap, recovery, "--", color=colour, linewidth=1.0, label="_recovery")
+        if one.residual_overlap > 0.0:
+            mark = [factor * one.residual_overlap], [0.0]
+            axes.plot(*mark, "|", color=colour, markersize=11, markeredgewidth=1.6, clip_on=False, label="_residual")
+    axes.axhline(0.0, color="#b0b0b0", linewidth=0.5, zorder=0)
+    axes.margins(x=0.03)
+    low = min(0.0, axes.dataLim.y0)
+    axes.set_ylim(low - 0.03 * (axes.dataLim.y1 - low), None)
+    axes.set_xlabel(f"overlap ({unit})")
+    axes.set_ylabel("contact force (N)")
+    handles = [line for line in axes.get_lines() if not str(line.get_label()).startswith("_")]
+    handles += [Line2D([], [], color="#555555", label="approach"), Line2D([], [], color="#555555", ls="--", lw=1.0, label="recovery")]
+    if any(one.residual_overlap > 0.0 for one in results):
+        handles.append(Line2D([], [], color="#555555", ls="", marker="|", ms=9, mew=1.6, label="residual overlap"))
+    # A few names find room between the loops.
+    place: dict[str, Any] = {"loc": "best"} if len(results) <= 3 else {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0)}
+    axes.legend(handles=handles, **place)
+    title = "Impact of two bodies" + (f" at {speeds[0]:g} m/s" if len(speeds) == 1 else "")
+    _write_heading(axes, title, ["simulated", _laws_of(laws)])
+    return figure, axes
+
+
+@_styled
+def restitution_against_speed(curves: Mapping[str, Sequence[tuple[float, float]]]) -> tuple[Figure, Axes]:
+    """Restitution of two bodies over their approach speed, a line a law.
+
+    Parameters
+    ----------
+    curves : mapping of name to (speed, restitution) pairs
+        Two or more speeds each [m/s].
+
+    Returns
+    -------
+    Figure, Axes
+    """
+    figure, axes = _restitutions(curves)
+    speeds = [speed for curve in curves.values() for speed, _ in curve]
+    if max(speeds) > 5.0 * min(speeds):
+        axes.set_xscale("log")
+        axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    axes.set_xlim(min(speeds), max(speeds))
+    axes.set_xlabel("approach speed (m/s)")
+    axes.set_ylabel("restitution")
+    _write_heading(axes, "Restitution of two bodies over their speed", ["simulated", _laws_of(curves)])
+    return figure, axes
+
+
+@_styled
+def restitution_delivered(curves: Mapping[str, Sequence[tuple[float, float]]], speed: float) -> tuple[Figure, Axes]:
+    """Delivered restitution of two bodies over the asked one, a line a law, with the diagonal on which the two are equal.
+
+    Parameters
+    ----------
+    curves : mapping of name to (asked, delivered) pairs
+        Two or more each.
+    speed : float
+        Of the impacts [m/s].
+
+    Returns
+    -------
+    Figure, Axes
+    """
+    figure, axes = _restitutions(curves)
+    axes.plot([0.0, 1.0], [0.0, 1.0], color="#b0b0b0", linewidth=0.8, zorder=0, label="as asked")
+    axes.set_xlim(0.0, 1.0)
+    axes.set_aspect("equal", anchor="W")
+    axes.set_xlabel("asked restitution")
+    axes.set_ylabel("delivered restitution")
+    axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0)
+    _write_heading(axes, f"Delivered restitution at {speed:g} m/s", ["simulated", _laws_of(curves)])
+    return figure, axes
+
+
+def _restitutions(curves: Mapping[str, Sequence[tuple[float, float]]]) -> tuple[Figure, Axes]:
+    """Lines by name over one axis, from 0 to 1."""
+    if not curves or min(len(curve) for curve in curves.values()) < 2:
+        raise GranchainError("a line needs two values at least; give more speeds or restitutions")
+    figure = _new_figure(6.4, 4.4)
+    axes = figure.subplots()
+    colours = _colours()
+    # The later the thinner: several laws deliver the same, and none shall hide another.
+    widths = np.linspace(1.9 if len(curves) > 1 else 1.3, 1.1, len(curves))
+    for i, ((name, curve), width) in enumerate(zip(curves.items(), widths, strict=True)):
+        x, y = np.array(sorted(curve)).T
+        dashes = ("-", "--", ":", "-.")[i // len(colours) % 4]
+        axes.plot(x, y, dashes, color=colours[i % len(colours)], linewidth=width, label=name)
+    axes.set_ylim(0.0, 1.02)
+    axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0)
+    return figure, axes
+
+
+def _laws_of(names: Iterable[str]) -> str:
+    known = list(names)
+    if len(known) > 4:
+        return f"{len(known)} contact laws"
+    return ("contact law " if len(known) == 1 else "contact laws ") + ", ".join(known)
 
 
 # --------------------------------------------------------------------------------------------------------------------

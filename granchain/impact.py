@@ -29,7 +29,7 @@ STUCK = 1e-12
 UNSAID = Material(youngs_modulus=1.0, poissons_ratio=0.0, source="not used: the pair is given")
 
 
-class NeverOpens(RunError):
+class NeverOpens(RunError):  # noqa: N818
     """Two bodies that do not come apart: the law dissipates everything, or sticks."""
 
 

@@ -29,9 +29,9 @@ EXPONENT = 1.5
 
 
 def example_inputs(law: type[ContactLaw], **changes: Any) -> SimpleNamespace:
-    """A value for each of a law's inputs: a published example, else the default, else one from the unit and the allowed range."""
+    """A value for each of a law's inputs: its own example, a published one, the default, or one from the unit and the allowed range."""
     assert set(changes) <= {quantity.name for quantity in law.inputs}, f"{law.name} has no inputs {sorted(changes)}"
-    values = {quantity.name: changes.get(quantity.name, example(quantity)) for quantity in law.inputs}
+    values = {quantity.name: changes.get(quantity.name, law.examples.get(quantity.name, example(quantity))) for quantity in law.inputs}
     for quantity in law.inputs:
         value = values[quantity.name]
         assert (value is None and not quantity.required) or quantity.problem(value) is None, f"{law.name}: {quantity.name} = {value!r}"

@@ -1,7 +1,7 @@
 """Order two in time for every law: the velocities of all bodies, over the whole run, converge with the square of the step.
 
-Velocities, not forces: where a force jumps at its onset (Kelvin-Voigt), a sample that falls between the computed and the true onset is off by
-the whole jump, however small the step; the motion is not.
+Velocities, not forces: where a force jumps at its onset (Kelvin-Voigt), a sample that falls between the computed and the true onset
+is off by the whole jump, however small the step; the motion is not.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from example_inputs import alternatives, example_inputs
+from kinds import distinct_laws, one_per_module
 from rows import SPEED, steel_row
 
 from granchain.contact import laws
@@ -21,10 +22,23 @@ from granchain.status import Status
 # Steps in units of the automatic one, reliability promise N4, and the reference's.
 STEPS = (10, 5, 2, 1, 0.5)
 REFERENCE = 0.05
+# Where the force jumps inside a contact the error of order one is that of the jump: Jackson and Green's, of 0.5 %, shows below a tenth of
+# the automatic step only.
+FINE_STEPS = (0.1, 0.05, 0.025)
+FINE_REFERENCE = 0.0025
 # Samples that all these steps hit: a multiple of the coarsest step.
 INTERVALS = 12
 
-CASES = [(name, index) for name, law in laws().items() for index in range(len(alternatives(law)))]
+
+def cases() -> list:
+    """Each law; of each file of laws one with the alternatives of its inputs; laws made of the same functions in the long run."""
+    near, modules = distinct_laws(), one_per_module()
+    found = []
+    for name, law in laws().items():
+        for index in range(len(alternatives(law))):
+            fast = name in near if index == 0 else name in modules
+            found.append(pytest.param(name, index, id=f"{name}-{index}", marks=() if fast else pytest.mark.long))
+    return found
 
 
 def traces(name: str, index: int, gap: float, unit: int, factor: float, end: float) -> np.ndarray:
@@ -36,12 +50,14 @@ def traces(name: str, index: int, gap: float, unit: int, factor: float, end: flo
     contacts = contacts_of(law, chain, example_inputs(law, **alternatives(law)[index]))
     n_steps = round(INTERVALS * unit * 10 / factor)
     limit = time_step_of(contacts, chain, "auto", end).limit
-    state = State(contacts, chain, TimeStep(end / n_steps, n_steps, limit, ""), Recording(snapshot_interval=end / INTERVALS / 8, ledger=False))
+    state = State(
+        contacts, chain, TimeStep(end / n_steps, n_steps, limit, ""), Recording(snapshot_interval=end / INTERVALS / 8, ledger=False)
+    )
     assert state.advance(n_steps + 1) is Status.COMPLETE
     return state.velocity
 
 
-def observed(name: str, index: int, gap: float) -> float:
+def observed(name: str, index: int, gap: float, steps: tuple = STEPS, fine: float = REFERENCE) -> float:
     law = laws()[name]
     chain = steel_row(10)
     contacts = contacts_of(law, chain, example_inputs(law, **alternatives(law)[index]))
@@ -49,22 +65,20 @@ def observed(name: str, index: int, gap: float) -> float:
     end = 6e-5 + 9 * gap / SPEED
     auto = time_step_of(contacts, chain, "auto", end)
     unit = max(8, -(-auto.n_steps // (INTERVALS * 80)) * 8)
-    reference = traces(name, index, gap, unit, REFERENCE, end)
+    reference = traces(name, index, gap, unit, fine, end)
     errors = []
-    for factor in STEPS:
+    for factor in steps:
         trace = traces(name, index, gap, unit, factor, end)
         errors.append(np.sqrt(np.mean((trace - reference) ** 2)))
-    return float(np.polyfit(np.log(STEPS), np.log(errors), 1)[0])
+    return float(np.polyfit(np.log(steps), np.log(errors), 1)[0])
 
 
-@pytest.mark.parametrize(("name", "index"), CASES, ids=[f"{name}-{index}" for name, index in CASES])
+@pytest.mark.parametrize(("name", "index"), cases())
 # touching; and a gap that each bead crosses in a few microseconds, so that contacts open and close with rates of their own
 @pytest.mark.parametrize("gap", [0.0, 2e-6], ids=["touching", "gap"])
 def test_the_motion_converges_with_the_order_that_the_law_states(name, index, gap):
-    order = observed(name, index, gap)
-    stated = laws()[name].order
-    if stated == 2:
-        assert order == pytest.approx(2.0, abs=0.15)
+    if laws()[name].order == 2:
+        assert observed(name, index, gap) == pytest.approx(2.0, abs=0.15)
     else:
         # a force jump inside: order one, and not by chance two
-        assert 0.5 < order < 1.85
+        assert 0.5 < observed(name, index, gap, FINE_STEPS, FINE_REFERENCE) < 1.85

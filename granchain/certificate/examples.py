@@ -165,4 +165,3 @@ def conversion(unit: str, metre: float, kilogram: float, second: float) -> float
         length, mass, time = DIMENSIONS[name]
         value *= (metre**length * kilogram**mass * second**time) ** power
     return value
-

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any
@@ -156,8 +157,8 @@ def faults_of_measures(law: type[ContactLaw], created: float, falls: float, seen
     problems = []
     if created > CREATION or falls > CREATION:
         problems.append(
-            f"{law.name} creates energy: a closed cycle of overlap gives up to {100.0 * max(created, falls):.3g} % of the work put in beyond "
-            "what it took; build it on Elastoplastic, whose energy guard prevents it, or check force and energy"
+            f"{law.name} creates energy: a closed cycle of overlap gives up to {100.0 * max(created, falls):.3g} % more than it took; "
+            "build it on Elastoplastic, whose energy guard prevents it, or check force and energy"
         )
     low, high = SEEN[law.order]
     if seen is not None and not low <= seen <= high:
@@ -420,9 +421,7 @@ def fault_of_slope(contact: Contact) -> str | None:
         slope = (contact.energy(x + step, h) - contact.energy(x - step, h)) / (2.0 * step)
         force = contact.force(x, h)
         if abs(slope - force) > 1e-4 * (abs(force) + abs(slope)):
-            return (
-                f"{contact.law.name}: the force is not the slope of the energy: {force:.6g} N against {slope:.6g} N at overlap {x:.3g} m"
-            )
+            return f"{contact.law.name}: the force is not the slope of the energy: {force:.6g} N against {slope:.6g} N at overlap {x:.3g} m"
     return None
 
 
@@ -473,7 +472,7 @@ def at_speeds(law: type[ContactLaw], values: SimpleNamespace) -> list[tuple[floa
         given = {**vars(values)}
         if "impact_speed" in given:
             given["impact_speed"] = "striker"
-        found = attempt(lambda speed=speed, given=given: impact(law=law, pair=example_pair(), speed=speed, refine=REFINED, **given))
+        found = attempt(partial(impact, law=law, pair=example_pair(), speed=speed, refine=REFINED, **given))
         if found is not None:
             rows.append((speed, found.restitution))
     return rows

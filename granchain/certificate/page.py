@@ -194,8 +194,8 @@ def reference(certificates: list[Certificate]) -> list[Block]:
     blocks: list[Block] = [
         Heading("Contact laws", 1),
         Paragraph(
-            "Printed by `make laws` from the law classes and their certificates; not written by hand. `granchain laws NAME` prints the page of "
-            "one law, and with `--law-module FILE` that of a law in a file of your own."
+            "Printed by `make laws` from the law classes and their certificates; not written by hand. `granchain laws NAME` prints the "
+            "page of one law, and with `--law-module FILE` that of a law in a file of your own."
         ),
         Paragraph(
             f"Every figure is measured with the engine on {EXAMPLE_PAIR} (effective radius {pair.effective_radius * 1e3:g} mm, effective "

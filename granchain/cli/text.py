@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import math
 import os
+import shutil
 import sys
+import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -48,6 +50,13 @@ def _print(text: str, stream: TextIO) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
+def number(value: float) -> str:
+    """A number for a table; a dash where there is none."""
+    if not math.isfinite(value):
+        return "-"
+    return f"{value:#.6g}" if value else "0"
+
+
 def aligned(rows: Iterable[Sequence[object]], sides: str) -> str:
     """Rows as columns; `sides` has < or > for each: to the left or to the right."""
     cells = [[str(cell) for cell in row] for row in rows]
@@ -56,8 +65,8 @@ def aligned(rows: Iterable[Sequence[object]], sides: str) -> str:
     return "\n".join(line.rstrip() for line in lines)
 
 
-def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Rows as a table with wrapped cells, as wide as the terminal."""
+def table(columns: Sequence[str], rows: Iterable[Sequence[str]], width: int | None = None, lines: bool = True) -> str:
+    """Rows as a table with wrapped cells, as wide as the terminal or as said."""
     from io import StringIO
 
     from rich.box import SIMPLE
@@ -65,9 +74,8 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     from rich.table import Table
     from rich.text import Text
 
-    width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else PIPE_WIDTH
-    console = Console(file=StringIO(), width=width, color_system=None, markup=False, highlight=False, emoji=False)
-    grid = Table(box=SIMPLE, show_lines=True, pad_edge=False)
+    console = Console(file=StringIO(), width=width or _width(), color_system=None, markup=False, highlight=False, emoji=False)
+    grid = Table(box=SIMPLE, show_lines=lines, pad_edge=False)
     for i, column in enumerate(columns):
         grid.add_column(column, no_wrap=i == 0)
     for row in rows:
@@ -77,7 +85,29 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join(line.rstrip() for line in captured.get().splitlines())
 
 
-def markdown(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Rows as a table in Markdown."""
-    lines = [columns, ["---"] * len(columns), *rows]
-    return "\n".join("| " + " | ".join(cell.replace("|", "\\|").replace("\n", "<br>") for cell in line) + " |" for line in lines)
+def _width() -> int:
+    """Characters in a line: of the terminal, or as many as a file may have."""
+    if sys.stdout.isatty() or "COLUMNS" in os.environ:
+        return shutil.get_terminal_size().columns
+    return PIPE_WIDTH
+
+
+def blocks_as_text(blocks: Iterable[Block]) -> str:
+    """Headings, paragraphs and tables for a terminal."""
+    from granchain.certificate.page import Grid, Heading
+
+    width = min(_width(), TEXT_WIDTH)
+    parts = []
+    for block in blocks:
+        if isinstance(block, Grid):
+            parts.append(table(block.columns, block.rows, width, lines=False).strip("\n"))
+        elif isinstance(block, Heading):
+            parts.append(f"{clean(block.text)}\n{'=' * len(block.text)}")
+        else:
+            parts.append(paragraph(block.text, width))
+    return "\n\n".join(parts)
+
+
+def paragraph(text: str, width: int = TEXT_WIDTH) -> str:
+    """Text in lines of at most so many characters; no word is broken."""
+    return textwrap.fill(clean(text), width, break_long_words=False, break_on_hyphens=False)

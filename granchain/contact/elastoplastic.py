@@ -428,7 +428,8 @@ class JacksonGreen(Elastoplastic):
     """One formula fitted to finite elements, with a hardness that falls as the contact grows.
 
     With w = d/d_c: Hertz up to 1.9, then F_c (exp(-w^(5/12)/4) w^1.5 + (4 H/(C s_y)) (1 - exp(-w^(5/9)/25)) w). The force jumps by 0.5 %
-    at 1.9: the order in time is 1, and the guard acts from 1.9 to 1.92, where the loss falls; the law never returns more than it took.
+    at 1.9: the order in time is 1, which shows below a tenth of the automatic step, and the guard acts from 1.9 to 1.92, where the loss
+    falls; the law never returns more than it took.
     Residual overlap 1.02 d_max (1 - ((w_max + 5.9)/6.9)^-0.54) from w_max = 1 on: the contact loads along Hertz up to 1.9, and yet keeps
     a dent from 1 on. The exponent of unloading is 1.5.
     The table's unloading line, with the radius R cos(a/R), has no residual overlap to go with it and is not used; it prints d_y for d_c.

@@ -1,0 +1,50 @@
+"""A contact law of one's own, in a file outside the package: `granchain laws walton-braun --law-module docs/examples/my_law.py`."""
+
+from granchain import Elastoplastic, Quantity, Source
+
+
+class WaltonBraun(Elastoplastic):
+    """Walton and Braun with constant stiffnesses: K d while loading, K/e^2 (d - d_r) while unloading and reloading.
+
+    Both lines meet at the largest overlap, so the dent is d_r = (1 - e^2) d_max and the work given back e^2 of the work taken: an impact
+    returns the asked restitution at every speed. Rate independent. The contact ends at d = d_r.
+    """
+
+    name = "walton-braun"
+    source = Source("Walton & Braun 1986", "", "10.1122/1.549893")
+    inputs = (
+        Quantity("stiffness", "N/m", "K, loading", above=0.0),
+        Quantity("restitution", "1", "asked coefficient of restitution", above=0.0, high=1.0),
+    )
+    coefficients = (Quantity("stiffness", "N/m", "K, loading"), Quantity("dent_share", "1", "1 - e^2, dent over largest overlap"))
+    varying_exponent = True  # the base unloads with the exponent 3/2, as Hertz does, unless a law gives its own
+    validity = "impacts whose restitution does not depend on the speed; the dent stays"
+    status = "verified against its closed forms"
+
+    @staticmethod
+    def coefficients_of(pair, inputs):
+        return inputs.stiffness, (1.0 - inputs.restitution) * (1.0 + inputs.restitution)
+
+    @staticmethod
+    def elastic_limit(c):
+        return 0.0
+
+    @staticmethod
+    def elastic_stiffness(c):
+        return c[0]
+
+    @staticmethod
+    def loading(d, c):
+        return c[0] * d
+
+    @staticmethod
+    def loading_work(d, c):
+        return 0.5 * c[0] * d * d
+
+    @staticmethod
+    def residual(d_max, force_max, c):
+        return c[1] * d_max
+
+    @staticmethod
+    def exponent(d_max, c):
+        return 1.0

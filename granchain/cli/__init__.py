@@ -1,0 +1,11 @@
+"""The command line: text, tables and exit codes; no physics.
+
+Standard output carries the result and nothing else, standard error what is said on the way. What is slow to load is imported by the
+command that uses it: `granchain --help` takes a tenth of a second.
+"""
+
+from granchain.cli import run  # noqa: I001  the order of the commands in the help
+from granchain.cli import files, laws, impact
+from granchain.cli.process import main, obey
+
+__all__ = ["files", "impact", "laws", "main", "obey", "run"]

@@ -1,0 +1,99 @@
+"""Commands that read a file: `cases`, `info`, `plot`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from granchain.cli.options import FileArgument, JsonOption, app, the_one
+from granchain.cli.run import numbers_of
+from granchain.cli.text import aligned, say, tell, tell_json
+from granchain.errors import CaseError, FileError
+
+if TYPE_CHECKING:
+    from granchain.output import Result
+
+
+@app.command()
+def cases(name: Annotated[str | None, typer.Argument(metavar="NAME", help="Print this case's file.")] = None) -> None:
+    """List the built-in cases, or print one."""
+    from granchain.case import case_names, load_case
+
+    names = case_names()
+    if name is None:
+        tell(aligned([(known, load_case(known).title) for known in names], "<<"))
+    else:
+        tell(load_case(the_one(name, names, "built-in case", CaseError)).toml.rstrip("\n"))
+
+
+@app.command()
+def info(
+    file: FileArgument,
+    verify: Annotated[bool, typer.Option("--verify", help="Read every value and compare it with the hash in the file.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Say what an output file holds."""
+    from granchain.analysis import summary
+    from granchain.output import open_result
+    from granchain.output import verify as verified
+
+    result = open_result(file)
+    data_sha256 = verified(file) if verify else None
+    numbers = summary(result)
+    if as_json:
+        facts = {"command": "info", "file": file, "data_verified": data_sha256, **numbers.as_dict(), "messages": result.messages}
+        tell_json({**facts, "variables": variable_facts(result), "provenance": result.provenance})
+        return
+    tell(aligned(heading(result), "<<"))
+    rows = [(v["name"], f"({', '.join(v['dims'])})", v["shape"], v["unit"], v["long_name"]) for v in variable_facts(result)]
+    tell(aligned(rows, "<<><<"))
+    tell(numbers_of(numbers))
+    tell("\n".join(result.messages))
+    if data_sha256:
+        tell(f"every value agrees with the hash in the file, {data_sha256}")
+
+
+@app.command()
+def plot(
+    file: FileArgument,
+    out: Annotated[str, typer.Option(metavar="DIR", help="Folder for the figures; made if it is not there.")] = ".",
+) -> None:
+    """Draw an output file: force traces, energy, velocities, hysteresis."""
+    from granchain.figures import all_figures, lacking, save
+    from granchain.output import open_result
+
+    result = open_result(file)
+    folder = Path(out)
+    try:
+        folder.mkdir(exist_ok=True)
+    except (OSError, ValueError) as error:
+        raise FileError(f"{out}: no folder can be made there ({getattr(error, 'strerror', None) or error}); name another") from None
+    for name, draw in all_figures(result).items():
+        target = folder / f"{Path(file).stem}-{name.replace('_', '-')}.png"
+        figure, _ = draw()
+        save(figure, target)
+        tell(str(target))
+    for name, advice in lacking(result).items():
+        say(f"no {name}: {advice}")
+
+
+def heading(result: Result) -> list[tuple[str, str]]:
+    """What a file says of itself."""
+    told = [("title", result.title), ("law", result.law), ("status", result.status.label), ("time step", f"{result.time_step:.6g} s")]
+    provenance = result.provenance
+    for name in ("started", "granchain_version", "versions", "platform", "case_sha256", "data_sha256"):
+        if provenance.get(name):
+            told.append((name, str(provenance[name])))
+    if "wall_time" in provenance:
+        told.append(("wall_time", f"{provenance['wall_time']:.3g} s"))
+    return told
+
+
+def variable_facts(result: Result) -> list[dict[str, Any]]:
+    """The variables of a result."""
+    return [
+        {"name": name, "dims": list(v.dims), "shape": list(v.data.shape), "unit": v.unit, "long_name": v.long_name}
+        for name, v in result.variables.items()
+    ]

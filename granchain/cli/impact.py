@@ -1,0 +1,350 @@
+"""`granchain impact`: two bodies under one law or several, at one speed, or over speeds or asked restitutions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from granchain.cli.options import JsonOption, LawModuleOption, app, blamed, load_laws, the_one
+from granchain.cli.text import aligned, number, paragraph, say, tell, tell_json
+from granchain.errors import CaseError, LawError
+
+if TYPE_CHECKING:
+    from granchain.case_schema import Problems
+    from granchain.contact.law import ContactLaw
+    from granchain.contact.pair import Pair
+    from granchain.impact import ImpactResult
+    from granchain.material import Material
+
+
+@app.command()
+def impact(
+    law: Annotated[str, typer.Argument(metavar="LAW", help="Contact law, or several joined by commas.")],
+    speed: Annotated[str | None, typer.Option("--speed", metavar="V", help="Approach speed [m/s].")] = None,
+    speeds: Annotated[str | None, typer.Option("--speeds", metavar="V,V,...", help="Several, for a table of restitutions.")] = None,
+    restitutions: Annotated[
+        str | None, typer.Option("--restitutions", metavar="E,E,...", help="Several asked restitutions, for a table of delivered ones.")
+    ] = None,
+    changes: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="An input of the law, restitution=0.7; a quantity of the two bodies, pair.effective_radius=1e-3; or material=steel-316.",
+        ),
+    ] = None,
+    law_module: LawModuleOption = None,
+    out: Annotated[str | None, typer.Option(metavar="FILE", help="Figure, ending in .png, .pdf or .svg; replaced if it is there.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Let two bodies collide: restitution, largest overlap and force, times, losses."""
+    load_laws(law_module)
+    asked = study(law.split(","), {"--speed": speed, "--speeds": speeds, "--restitutions": restitutions}, changes or [])
+    rows = collisions(asked)
+    if out is not None:
+        draw(asked, rows, out)
+    if as_json:
+        tell_json({"command": "impact", **facts(asked, rows), "figure": out})
+        return
+    tell(paragraph(asked.told_of_pair()))
+    for one in asked.laws:
+        tell(paragraph(asked.told_of_inputs(one)))
+    tell("")
+    tell(table_of(asked, rows))
+    for row in rows:
+        if row.problem:
+            say(row.problem)
+    if out is not None:
+        tell(out)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What is asked
+
+
+@dataclass(frozen=True)
+class Study:
+    """Laws with their inputs, two bodies, and what is swept."""
+
+    laws: list[type[ContactLaw]]
+    inputs: dict[str, dict[str, Any]]
+    pair: Pair
+    changes: list[str]
+    speeds: list[float]
+    restitutions: list[float] | None
+    swept: str
+
+    def told_of_pair(self) -> str:
+        """The two bodies in a sentence."""
+        from granchain.certificate import EXAMPLE_PAIR
+        from granchain.contact.pair import PAIR_QUANTITIES
+
+        units = {name: "" if unit == "1" else f" {unit}" for name, unit in PAIR_QUANTITIES.items()}
+        values = ", ".join(f"{name} = {value:.6g}{units[name]}" for name, value in self.pair.items().items())
+        but = f", but for {', '.join(self.changes)}" if self.changes else ""
+        return f"Two bodies: {EXAMPLE_PAIR}{but}: {values}."
+
+    def told_of_inputs(self, law: type[ContactLaw]) -> str:
+        """A law with what it was given."""
+        given = {q.name: self.inputs[law.name].get(q.name) for q in law.inputs if self.swept != "restitution" or q.name != "restitution"}
+        told = ", ".join(f"{name} = {shown(value)}" for name, value in given.items() if value is not None)
+        return f"{law.name}: {told or 'no inputs'}."
+
+
+def shown(value: Any) -> str:
+    """A value in a sentence."""
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{name} = {shown(part)}" for name, part in value.items()) + " }"
+    return str(value).lower() if isinstance(value, bool) else f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def study(names: Sequence[str], numbers: Mapping[str, str | None], changes: Sequence[str]) -> Study:
+    """Read and check what is asked; all mistakes are told together.
+
+    Raises
+    ------
+    CaseError, LawError
+    """
+    from granchain.case import put, toml_value
+    from granchain.case_schema import Problems, shown
+    from granchain.certificate import pair_with
+    from granchain.contact import laws
+
+    known = laws()
+    chosen = [known[the_one(name, known, "contact law", LawError)] for name in dict.fromkeys(name.strip() for name in names)]
+    problems = Problems()
+    document: dict[str, Any] = {}
+    for item in changes:
+        where, equals, value = item.partition("=")
+        if equals and where.strip():
+            put(document, where.strip(), toml_value(value))
+        else:
+            problems.add("--set", shown(item), "KEY=VALUE", "write for example restitution=0.7")
+    values = {name: read_numbers(name, text, problems) for name, text in numbers.items() if text is not None}
+    if len(values.keys() & {"--speed", "--speeds"}) != 1:
+        got = "both" if values.keys() & {"--speed", "--speeds"} else "neither"
+        problems.add("--speed", f"{got} of --speed and --speeds", "one of the two", "give the approach speed [m/s]")
+    if {"--speeds", "--restitutions"} <= values.keys():
+        problems.add("--speeds", "--restitutions beside it", "one of the two", "sweep the one or the other")
+    if len(values.get("--speed", ())) > 1:
+        problems.add("--speed", shown(numbers["--speed"]), "one number above 0", "several go with --speeds")
+    material, given = read_pair(document, problems)
+    sweep = values.get("--restitutions")
+    inputs = read_inputs(chosen, document, sweep, problems)
+    if problems.sentences:
+        raise CaseError(problems.sentences)
+    told = [f"material = {document['material']}"] if material else []
+    told += [f"{name} = {value:g}" for name, value in given.items()]
+    return Study(
+        laws=chosen,
+        inputs=inputs,
+        pair=pair_with(given, material),
+        changes=told,
+        speeds=values.get("--speed") or values["--speeds"],
+        restitutions=sweep,
+        swept="restitution" if sweep else "speed" if "--speeds" in values else "",
+    )
+
+
+def read_numbers(name: str, text: str, problems: Problems) -> list[float]:
+    """Numbers joined by commas; speeds are above 0, restitutions are the law's to judge."""
+    from granchain.case_schema import shown
+
+    found = []
+    for part in text.split(","):
+        try:
+            value = float(part)
+        except ValueError:
+            value = math.nan
+        if math.isfinite(value) and (value > 0.0 or name == "--restitutions"):
+            found.append(value)
+        else:
+            unit = "" if name == "--restitutions" else " above 0 [m/s]"
+            problems.add(name, shown(part.strip()), f"a number{unit}", "write for example " + ("1.77" if unit else "0.1,0.5,0.9"))
+    return found
+
+
+def read_pair(document: Mapping[str, Any], problems: Problems) -> tuple[Material | None, dict[str, float]]:
+    """Material and quantities of the two bodies."""
+    from granchain.case_schema import in_si, shown, suggestion
+    from granchain.contact.pair import PAIR_QUANTITIES
+    from granchain.material import MATERIALS
+
+    name, material = document.get("material"), None
+    if isinstance(name, str) and name in MATERIALS:
+        material = MATERIALS[name]
+    elif name is not None:
+        advice = suggestion(name, MATERIALS, "give a material by its name, or its values one by one: pair.yield_stress=9e8")
+        problems.add("material", shown(name), "a name: " + ", ".join(MATERIALS), advice)
+    table = document.get("pair", {})
+    given: dict[str, float] = {}
+    if not isinstance(table, Mapping):
+        problems.add("pair", shown(table), "quantities such as pair.effective_radius", "write pair.effective_radius=1e-3")
+        return material, given
+    for key, value in table.items():
+        if key not in PAIR_QUANTITIES:
+            problems.add_unknown(f"pair.{key}", PAIR_QUANTITIES, "take it out")
+            continue
+        unit = PAIR_QUANTITIES[key]
+        advice = f"give a number [{unit}]"
+        try:
+            amount = in_si(value, unit) if isinstance(value, str) else value
+        except ValueError as error:
+            amount, advice = None, str(error)
+        if isinstance(amount, (int, float)) and not isinstance(amount, bool) and 0.0 < amount < math.inf:
+            given[key] = float(amount)
+        else:
+            problems.add(f"pair.{key}", shown(value), "a finite number above 0", advice)
+    return material, given
+
+
+def read_inputs(
+    chosen: Sequence[type[ContactLaw]], document: Mapping[str, Any], restitutions: Sequence[float] | None, problems: Problems
+) -> dict[str, dict[str, Any]]:
+    """Each law's inputs, defaults filled; an input goes to all laws that know it, one with a law's name in front to that law."""
+    from granchain.case_checks import law_table
+    from granchain.case_schema import shown
+    from granchain.contact.pair import PAIR_QUANTITIES
+
+    names = [law.name for law in chosen]
+    units: dict[str, dict[str, str]] = {}
+    for law in chosen:
+        for quantity in law.inputs:
+            units.setdefault(quantity.name, {})[quantity.unit] = law.name
+    common = {name: value for name, value in document.items() if name not in ("material", "pair", *names)}
+    for name in common:
+        if name not in units:
+            allowed = [*sorted(units), "material", *(f"pair.{quantity}" for quantity in PAIR_QUANTITIES)]
+            problems.add_unknown(name, allowed, f"take it out, no input of {', '.join(names)}")
+        elif len(units[name]) > 1:
+            meant = " and ".join(f"{law} [{unit}]" for unit, law in units[name].items())
+            problems.add(name, f"one value for {meant}", "one for each", f"write for example {names[0]}.{name}=...")
+    inputs = {}
+    for law in chosen:
+        own, private = {q.name for q in law.inputs}, document.get(law.name, {})
+        if not isinstance(private, Mapping):
+            problems.add(law.name, shown(private), f"inputs of the law, {law.name}.KEY=VALUE", "give the input's name")
+            private = {}
+        if restitutions is not None and "restitution" not in own:
+            problems.add("--restitutions", f"the law {law.name}", "laws that take a restitution", f"leave {law.name} out")
+            continue
+        given = {"law": law.name, **{name: value for name, value in common.items() if name in own}, **private}
+        for asked in [{}] if restitutions is None else [{"restitution": value} for value in restitutions]:
+            inputs[law.name] = law_table(law.name, given | asked, problems)
+        inputs[law.name].pop("law")
+    return inputs
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What comes out
+
+
+@dataclass(frozen=True)
+class Row:
+    """One collision; or why there is none."""
+
+    law: str
+    speed: float
+    asked: float | None
+    result: ImpactResult | None
+    problem: str = ""
+
+    @property
+    def restitution(self) -> float:
+        """Delivered; 0 where the bodies stick."""
+        return 0.0 if self.result is None else self.result.restitution
+
+
+def collisions(asked: Study) -> list[Row]:
+    """All impacts, law by law; one that does not end is a row of its own where there are others."""
+    from granchain.certificate.measure import REFINED
+    from granchain.impact import NeverOpens, impact
+
+    rows = []
+    sweep: Sequence[float | None] = [None] if asked.restitutions is None else asked.restitutions
+    alone = len(asked.laws) * len(asked.speeds) * len(sweep) == 1
+    for law in asked.laws:
+        for speed in asked.speeds:
+            for restitution in sweep:
+                values = asked.inputs[law.name] | ({} if restitution is None else {"restitution": restitution})
+                try:
+                    with blamed(law):
+                        rows.append(
+                            Row(law.name, speed, restitution, impact(law=law, pair=asked.pair, speed=speed, refine=REFINED, **values))
+                        )
+                except NeverOpens as error:
+                    if alone:
+                        raise
+                    rows.append(Row(law.name, speed, restitution, None, str(error)))
+    return rows
+
+
+UNITS = {
+    "restitution": "", "max_overlap": "m", "max_force": "N", "duration": "s", "approach_time": "s", "recovery_time": "s",
+    "residual_overlap": "m", "dissipated": "J", "dissipated_approach": "J", "dissipated_recovery": "J", "time_step": "s",
+}  # fmt: skip
+
+
+def table_of(asked: Study, rows: Sequence[Row]) -> str:
+    """One column a law: all numbers of one impact each, or the restitutions of a sweep."""
+    sides = "<" + ">" * len(asked.laws)
+    names = [law.name for law in asked.laws]
+    if not asked.swept:
+        lines = [
+            (f"{name} [{unit}]" if unit else name, *("-" if row.result is None else number(getattr(row.result, name)) for row in rows))
+            for name, unit in UNITS.items()
+        ]
+        return aligned([("", *names), *lines], sides)
+    first = "speed [m/s]" if asked.swept == "speed" else "asked restitution"
+    by_law = [[row for row in rows if row.law == name] for name in names]
+    cells = [
+        (
+            f"{(at[0].speed if asked.swept == 'speed' else at[0].asked):g}",
+            *("never opens" if row.result is None else f"{row.restitution:.6f}" for row in at),
+        )
+        for at in zip(*by_law, strict=True)
+    ]
+    return aligned([(first, *names), *cells], sides)
+
+
+def facts(asked: Study, rows: Sequence[Row]) -> dict[str, Any]:
+    """All impacts for JSON."""
+    from granchain.certificate import EXAMPLE_PAIR
+
+    return {
+        "pair": asked.pair.items(),
+        "pair_source": EXAMPLE_PAIR,
+        "pair_changes": asked.changes,
+        "impacts": [
+            {
+                "law": row.law,
+                "inputs": asked.inputs[row.law] | ({} if row.asked is None else {"restitution": row.asked}),
+                "speed": row.speed,
+                **({"restitution": None} if row.result is None else row.result.numbers()),
+                "problem": row.problem or None,
+            }
+            for row in rows
+        ],
+    }
+
+
+def draw(asked: Study, rows: Sequence[Row], out: str) -> None:
+    """The figure: loops of single impacts, or the restitution over what is swept."""
+    from granchain import figures
+
+    if not asked.swept:
+        figure, _ = figures.impact_loops([row.result for row in rows if row.result is not None])
+    else:
+        of_speed = asked.swept == "speed"
+        curves: dict[str, list[tuple[float, float]]] = {law.name: [] for law in asked.laws}
+        for row in rows:
+            curves[row.law].append((row.speed if of_speed or row.asked is None else row.asked, row.restitution))
+        if of_speed:
+            figure, _ = figures.restitution_against_speed(curves)
+        else:
+            figure, _ = figures.restitution_delivered(curves, asked.speeds[0])
+    figures.save(figure, out)

@@ -1,0 +1,103 @@
+"""`granchain laws`: the contact laws, what they say of themselves, and what is measured."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from granchain.cli.options import MISSED, JsonOption, LawModuleOption, app, blamed, load_laws, the_one
+from granchain.cli.text import blocks_as_text, say, table, tell, tell_json
+from granchain.errors import CaseError, LawError
+
+if TYPE_CHECKING:
+    from granchain.certificate import Certificate
+    from granchain.contact.law import ContactLaw, Quantity
+
+
+@app.command()
+def laws(
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="Measure this law and print its certificate.")] = None,
+    law_module: LawModuleOption = None,
+    as_json: JsonOption = False,
+    as_markdown: Annotated[
+        bool, typer.Option("--markdown", help="Print Markdown; without NAME the reference of all laws, measured.")
+    ] = False,
+) -> None:
+    """List the contact laws, or print the certificate of one: inputs, units, limits, source, and what it delivers.
+
+    Exit code 5 where a law's certificate names a problem.
+    """
+    if as_json and as_markdown:
+        raise CaseError("laws: got --json and --markdown, allowed one of the two; leave one out")
+    load_laws(law_module)
+    from granchain.contact import laws
+
+    known = laws()
+    if name is None and not as_markdown:
+        if as_json:
+            tell_json({"command": "laws", "laws": [law_facts(law) for law in known.values()]})
+        else:
+            tell(table(LAW_COLUMNS, map(law_row, known.values())))
+        return
+    chosen = list(known.values()) if name is None else [known[the_one(name, known, "contact law", LawError)]]
+    certificates = list(measured(chosen))
+    if as_json:
+        tell_json({"command": "laws", "laws": [{**law_facts(one.law), **one.to_dict()} for one in certificates]})
+    else:
+        from granchain.certificate import markdown, page, reference
+
+        blocks = reference(certificates) if name is None else page(certificates[0])
+        tell(markdown(blocks).rstrip("\n") if as_markdown else blocks_as_text(blocks))
+    problems = [problem for one in certificates for problem in one.problems]
+    if problems:
+        say("\n".join(problems))
+        raise typer.Exit(MISSED)
+
+
+def measured(chosen: Iterable[type[ContactLaw]]) -> Iterator[Certificate]:
+    """Certificates, one after the other."""
+    from granchain.certificate import certificate
+
+    for law in chosen:
+        with blamed(law):
+            yield certificate(law)
+
+
+LAW_COLUMNS = ("law", "what it is", "inputs", "source")
+
+
+def law_row(law: type[ContactLaw]) -> tuple[str, ...]:
+    """Cells of a law for `LAW_COLUMNS`."""
+    return law.name, law.summary(), "\n".join(map(input_line, law.inputs)) or "none", str(law.source)
+
+
+def input_line(quantity: Quantity) -> str:
+    """An input with its unit, its limits and what it is where the case does not say."""
+    unit = f" [{quantity.unit}]" if quantity.unit else ""
+    default = "" if quantity.required or quantity.default is None else f", default {json.dumps(quantity.default)}"
+    return f"{quantity.name}{unit}: {quantity.range}{default}"
+
+
+def law_facts(law: type[ContactLaw]) -> dict[str, Any]:
+    """What a law says of itself, for JSON."""
+    return {
+        "name": law.name,
+        "summary": law.summary(),
+        "inputs": [
+            {
+                "name": quantity.name,
+                "unit": quantity.unit,
+                "meaning": quantity.meaning,
+                "allowed": quantity.range,
+                "required": quantity.required,
+                "default": None if quantity.required else quantity.default,
+            }
+            for quantity in law.inputs
+        ],
+        "source": {"text": law.source.text, "equation": law.source.equation, "doi": law.source.doi},
+        "validity": law.validity,
+        "status": law.status,
+    }

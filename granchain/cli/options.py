@@ -1,0 +1,95 @@
+"""The program, its exit codes, and what its commands share: arguments, and laws of the user's own."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from granchain import __version__
+from granchain.cli.text import tell
+from granchain.errors import GranchainError, LawError
+
+if TYPE_CHECKING:
+    from granchain.contact.law import ContactLaw
+
+DONE, BUG, WRONG_INPUT, RUN_FAILED, FILE_OR_DISK, MISSED = 0, 1, 2, 3, 4, 5
+# A process that a signal has ended: 128 and the signal's number (POSIX shell, 2.8.2).
+SIGNALLED = 128
+
+# rich would make the help prettier and take as long again as everything else.
+app = typer.Typer(
+    rich_markup_mode=None,
+    pretty_exceptions_show_locals=False,
+    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="Discrete-element simulation of one-dimensional chains of beads.",
+    epilog="Exit codes: 0 done, 2 wrong input, 3 the run failed, 4 file or disk, 5 a stated tolerance missed, 130 or 143 interrupted.",
+)
+
+CaseArgument = Annotated[str, typer.Argument(metavar="CASE", help="Path of a case file, or name of a built-in case.", show_default=True)]
+FileArgument = Annotated[str, typer.Argument(metavar="FILE", help="Output file of a run.")]
+SetOption = Annotated[
+    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a key of the case: contact.psi=2.9. May be repeated.")
+]
+LawModuleOption = Annotated[
+    str | None,
+    typer.Option("--law-module", metavar="FILE", help="Python file with contact laws of your own. The code in it is run."),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        tell(f"granchain {__version__}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def start(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")] = False,
+) -> None:
+    """The program without a command."""
+    if context.invoked_subcommand is None:
+        tell(context.get_help())
+
+
+def the_one(name: str, names: Iterable[str], what: str, error: type[GranchainError]) -> str:
+    """The name, if it is one of these."""
+    from difflib import get_close_matches
+
+    known = list(names)
+    if name not in known:
+        near = get_close_matches(name[:60], known, 1)
+        advice = f'did you mean "{near[0]}"?' if near else f"take one of: {', '.join(known)}"
+        raise error(f'{what}: got "{name[:60]}", allowed a known name; {advice}')
+    return name
+
+
+def load_laws(law_module: str | None) -> None:
+    """Load a user's contact laws; what their file prints is no result of ours."""
+    if law_module is not None:
+        from granchain.contact.user import load_law_module
+
+        with contextlib.redirect_stdout(sys.stderr):
+            load_law_module(law_module)
+
+
+@contextlib.contextmanager
+def blamed(law: type[ContactLaw]) -> Iterator[None]:
+    """Where a user's law fails, it is the law that is told of."""
+    from granchain.contact.user import blame, file_of
+
+    try:
+        yield
+    except (GranchainError, MemoryError, OSError):
+        raise
+    except Exception as error:
+        file = file_of(law)
+        if file is None:
+            raise
+        raise LawError(f'contact law "{law.name}" of {file}: {blame(error, file)}; mend it there') from error

@@ -1,0 +1,108 @@
+"""The process: from its arguments to its exit code; no input ends in a traceback."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+import warnings
+from collections.abc import Sequence
+from typing import NoReturn, TextIO
+
+from typer.exceptions import TyperException
+
+from granchain.cli.options import BUG, DONE, FILE_OR_DISK, RUN_FAILED, SIGNALLED, WRONG_INPUT, app
+from granchain.cli.run import InterruptedRun
+from granchain.cli.text import say, tell_json
+from granchain.errors import CaseError, FileError, GranchainError, GranchainWarning, RunError
+
+
+def main() -> None:
+    """Do what the command line says, and leave the process."""
+    # Closed by the caller (2>&-): what is said goes nowhere.
+    sys.stdout, sys.stderr = sys.stdout or _nowhere(), sys.stderr or _nowhere()
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    warnings.showwarning = _show_warning
+    leave(obey(sys.argv[1:], own_process=True))
+
+
+def _nowhere() -> TextIO:
+    return open(os.devnull, "w")
+
+
+def leave(code: int) -> NoReturn:
+    """End the process at once: the files are in place, and taking a compiler apart takes a fifth of a second."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError):
+            stream.flush()
+    os._exit(code)
+
+
+def obey(arguments: Sequence[str], own_process: bool = False) -> int:
+    """Do what a command line says.
+
+    Parameters
+    ----------
+    arguments : sequence of str
+        Without the name of the program.
+    own_process : bool
+        Whether the process ends with the command, so that nothing need be left to others.
+
+    Returns
+    -------
+    int
+        Exit code; whatever goes wrong is one of them, and has been told.
+    """
+    try:
+        return int(app(list(arguments), prog_name="granchain", standalone_mode=False, obj=own_process) or DONE)
+    except SystemExit as stop:
+        return stop.code if isinstance(stop.code, int) else BUG
+    except KeyboardInterrupt:
+        return SIGNALLED + signal.SIGINT
+    except InterruptedRun as error:
+        return _told(error, error.exit_code, str(error), arguments)
+    except TyperException as error:
+        context = getattr(error, "ctx", None)
+        command = context.command_path if context is not None else "granchain"
+        return _told(error, WRONG_INPUT, f"{error.format_message()} Try '{command} --help'.", arguments)
+    except FileError as error:
+        return _told(error, FILE_OR_DISK, str(error), arguments)
+    except RunError as error:
+        return _told(error, RUN_FAILED, str(error), arguments)
+    except GranchainError as error:
+        return _told(error, WRONG_INPUT, str(error), arguments)
+    except MemoryError as error:
+        return _told(error, RUN_FAILED, "there is not enough memory; take fewer beads, or record less", arguments)
+    except OSError as error:
+        place = f"{error.filename}: " if error.filename else ""
+        return _told(error, FILE_OR_DISK, f"file or disk: {place}{error.strerror or error}", arguments)
+    except Exception as error:
+        sentence = (
+            "this is a mistake in granchain, not in what you asked for; please report it, with what you did and what "
+            f"GRANCHAIN_DEBUG=1 adds to it: {type(error).__name__}: {error}"
+        )
+        return _told(error, BUG, sentence, arguments)
+
+
+def _told(error: Exception, code: int, sentence: str, arguments: Sequence[str]) -> int:
+    """Tell of an error, on standard error and, where JSON was asked for, as the one object; gives back the exit code."""
+    if os.environ.get("GRANCHAIN_DEBUG") == "1":
+        import traceback
+
+        say("".join(traceback.format_exception(error)))
+    say(sentence)
+    if "--json" in arguments:
+        problems = error.problems if isinstance(error, CaseError) else [sentence]
+        with contextlib.suppress(OSError):
+            tell_json({"error": {"kind": type(error).__name__, "problems": problems}, "exit_code": code})
+    return code
+
+
+def _show_warning(
+    message: Warning | str, category: type[Warning], filename: str, lineno: int, file: TextIO | None = None, line: str | None = None
+) -> None:
+    kind = "" if issubclass(category, GranchainWarning) else f"{category.__name__}: "
+    say(f"warning: {kind}{message}")
