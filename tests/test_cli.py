@@ -19,9 +19,10 @@ from pathlib import Path
 import pytest
 
 import granchain
-from granchain import cli
-from granchain.cli import Interruption, Progress, aligned, clean, obey
-from granchain.contact import laws
+from granchain.cli import obey
+from granchain.cli import run as cli_run
+from granchain.cli.run import Interruption, Progress
+from granchain.cli.text import aligned, clean
 from granchain.contact.user import load_law_module
 from granchain.errors import FileError, LawError
 from granchain.output import open_result
@@ -430,34 +431,6 @@ def test_cases_lists_all_and_prints_one(capsys: pytest.CaptureFixture[str]) -> N
     assert capsys.readouterr().out == files[listed.index("steel-chain")].read_text()
 
 
-def test_laws_says_inputs_units_limits_and_sources(capsys: pytest.CaptureFixture[str]) -> None:
-    assert obey(["laws", "--json"]) == 0
-    told = {law["name"]: law for law in json.loads(capsys.readouterr().out)["laws"]}
-    assert list(told) == list(laws())
-    for name, law in laws().items():
-        assert told[name]["source"]["text"] == law.source.text
-        assert [(i["name"], i["unit"], i["allowed"]) for i in told[name]["inputs"]] == [(q.name, q.unit, q.range) for q in law.inputs]
-
-
-def test_the_table_of_laws_leaves_nothing_out(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "400")
-    assert obey(["laws"]) == 0
-    text = capsys.readouterr().out
-    for law in laws().values():
-        for word in (law.name, law.summary(), *(f"{q.name} [{q.unit}]: " if q.unit else f"{q.name}: " for q in law.inputs)):
-            assert word in text
-    assert obey(["laws", "--markdown"]) == 0
-    assert len(capsys.readouterr().out.splitlines()) == len(laws()) + 2
-
-
-def test_one_law_is_told_whole(capsys: pytest.CaptureFixture[str]) -> None:
-    assert obey(["laws", "flores"]) == 0
-    text = capsys.readouterr().out
-    law = laws()["flores"]
-    for word in (law.source.doi, law.validity, law.status, *(q.name for q in (*law.inputs, *law.coefficients))):
-        assert word in text
-
-
 def test_info_says_what_a_file_holds(done: subprocess.CompletedProcess[str], capsys: pytest.CaptureFixture[str]) -> None:
     file = str(done.cwd / "chain.h5")  # type: ignore[attr-defined]
     result = open_result(file)
@@ -739,7 +712,7 @@ def test_a_terminal_that_wants_quiet_sees_no_bar(done: subprocess.CompletedProce
 
 
 def test_nothing_is_said_on_the_way_without_a_terminal(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cli, "BAR_AFTER", -1.0)
+    monkeypatch.setattr(cli_run, "BAR_AFTER", -1.0)
     with Interruption() as interruption, Progress(interruption, shown=False) as progress:
         progress.advance(0.5)
     said = capsys.readouterr()

@@ -18,14 +18,16 @@ from granchain.errors import CaseError
 from granchain.material import Material
 
 WALL = End("wall")
-# Bronze: Young's modulus 1.1e11 Pa, ratio .34 and so on are round numbers of the order of a copper alloy; only "unlike steel" matters here.
+# Round numbers of the order of a copper alloy: only "unlike steel" matters here.
 SOFT = Material(youngs_modulus=1.1e11, poissons_ratio=0.34, density=8800.0, yield_stress=2e8)
 LOADED_ROWS = {
     "precompressed, free ends": lambda: standing_row(30, precompression=10.0),
     "precompressed, walls": lambda: standing_row(30, WALL, WALL, precompression=10.0),
     "precompressed, striker": lambda: steel_row(30, 0.0, precompression=10.0),
     "gravity on a wall": lambda: standing_row(30, right=WALL, gravity=9.81),
-    "gravity and precompression, rigid walls": lambda: standing_row(30, End("wall", RIGID), End("wall", RIGID), precompression=2.0, gravity=9.81),
+    "gravity and precompression, rigid walls": lambda: standing_row(
+        30, End("wall", RIGID), End("wall", RIGID), precompression=2.0, gravity=9.81
+    ),
 }
 
 

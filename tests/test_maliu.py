@@ -14,6 +14,7 @@ from granchain.contact import laws
 from granchain.contact.law import Elastoplastic
 from granchain.contact.pair import Pair, linearised_plastic_stiffness
 from granchain.engine.state import contacts_of
+import itertools
 
 pytestmark = pytest.mark.plain
 
@@ -83,7 +84,7 @@ def test_the_work_is_the_integral_of_the_loading_curve():
         nodes, weights = np.polynomial.legendre.leggauss(60)
         edges = [0.0] + [x for x in c[:2] if x < d] + [d]
         work = 0.0
-        for a, b in zip(edges[:-1], edges[1:], strict=True):
+        for a, b in itertools.pairwise(edges):
             # x = a + (b - a) s^2 takes the root at 0 out of the integrand
             s = 0.5 * (nodes + 1.0)
             x = a + (b - a) * s * s

@@ -6,9 +6,10 @@ import textwrap
 from pathlib import Path
 
 import pytest
+from processes import answer, python
+
 from granchain.engine.specialise import fingerprint, gatherer, scatterer, walk
 from granchain.errors import LawError
-from processes import answer, python
 
 # A law in a file of its own, with a helper in another file and a constant: F = CONSTANT * helper(d).
 LAW = """
@@ -131,7 +132,8 @@ def test_laws_with_the_same_functions_share_one_loop():
         from granchain.engine.loop import loop_of
         from granchain.engine.sweeps import features_of
         known = laws()
-        loops = {id(loop_of(known[n], features_of(known[n], True, False, False))) for n in ("flores", "hunt-crossley", "lankarani-nikravesh")}
+        names = ("flores", "hunt-crossley", "lankarani-nikravesh")
+        loops = {id(loop_of(known[n], features_of(known[n], True, False, False))) for n in names}
         print(len(loops))
     """
     assert answer(textwrap.dedent(code)) == "1"

@@ -1,8 +1,8 @@
 """The 70-bead steel chain struck at 1.77 m/s against converged rows of peak forces.
 
-Wang, Liu & Liu 2022, sec. 5.2 and table 8, doi:10.1016/j.ijmecsci.2022.107214, give the set-up; the peaks are printed nowhere. The rows below were
-computed independently of this engine (converged kick-drift-kick in double precision) to the digits shown. A sensor reads the mean of its bead's
-two contact forces; first pulse; peak by a parabola through three samples.
+Wang, Liu & Liu 2022, sec. 5.2 and table 8, doi:10.1016/j.ijmecsci.2022.107214, give the set-up; the peaks are printed nowhere. The
+rows below were computed independently of this engine (converged kick-drift-kick in double precision) to the digits shown. A sensor
+reads the mean of its bead's two contact forces; first pulse; peak by a parabola through three samples.
 """
 
 from __future__ import annotations

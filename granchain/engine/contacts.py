@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 
@@ -59,7 +60,7 @@ def over_kinds(
     return np.ascontiguousarray(out[:, which.reshape(-1)])
 
 
-_SCANS: dict[tuple, Callable] = {}
+_SCANS: dict[str, Callable] = {}
 
 
 def _compiled_scan(scan: Callable) -> Callable:
@@ -115,7 +116,7 @@ def coefficients(law: type[ContactLaw], pair: Pair, inputs: SimpleNamespace, lim
             raise LawError(f"contact law {law.name}: the coefficient {quantity.name} is not a number; check the inputs and the material")
     if not elastoplastic:
         return table
-    if not law.guarded:
+    if not getattr(law, "guarded", True):
         return np.vstack([table, np.zeros((3 * GUARD_WINDOWS, limits.size))])
     windows = over_kinds(_guard_scan, law, (table, limits[None, :]), 3 * GUARD_WINDOWS + 1)
     if windows[-1].max() > GUARD_WINDOWS:
@@ -126,7 +127,7 @@ def coefficients(law: type[ContactLaw], pair: Pair, inputs: SimpleNamespace, lim
     return np.vstack([table, windows[:-1]])
 
 
-def _guard_scan(law: type[Elastoplastic]) -> Callable:
+def _guard_scan(law: Any) -> Callable:
     """Windows of the largest overlap where the loss D would fall: start, end and the loss kept in between."""
     loss, loading_work, elastic_limit = law.loss, law.loading_work, law.elastic_limit
     gather = gatherer(len(law.coefficients) - 3 * GUARD_WINDOWS)
