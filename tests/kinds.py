@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from example_inputs import example_inputs
 
+from granchain.certificate import example_inputs
 from granchain.contact import laws
 
 FUNCTIONS = ("history_of", "force", "needs_update", "update", "energy", "plastic", "largest_overlap")

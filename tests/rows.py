@@ -8,8 +8,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-from example_inputs import example_inputs
 
+from granchain.certificate import example_inputs
 from granchain.chain import Chain, End
 from granchain.contact import laws
 from granchain.engine import layout

@@ -11,8 +11,9 @@ import sys
 from dataclasses import replace
 
 import numpy as np
-from example_inputs import alternatives, example_chain, example_inputs
+from example_inputs import alternatives, example_chain
 
+from granchain.certificate import example_inputs
 from granchain.chain import WALL, Chain, End
 from granchain.contact import laws
 from granchain.engine.contacts import PLAIN_KINDS

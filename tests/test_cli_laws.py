@@ -261,7 +261,7 @@ WRONG = {
     "speed that is none": ((*FLORES, "--speed", "nan"), 2, ('--speed: got "nan"', "above 0 [m/s]")),
     "speeds in speed": ((*FLORES, "--speed", "1,2"), 2, ("one number above 0", "--speeds")),
     "speed among speeds": ((*FLORES, "--speeds", "1,-2"), 2, ('--speeds: got "-2"', "above 0 [m/s]")),
-    "restitution too large": (("impact", "flores", "--speed", "1", "--set", "restitution=2"), 2, ("flores.restitution: got 2", "at most 1")),
+    "restitution too large": ((*FLORES, "--speed", "1", "--set", "restitution=2"), 2, ("flores.restitution: got 2", "at most 1")),
     "restitution missing": (("impact", "flores", "--speed", "1"), 2, ("flores.restitution: got nothing", "at most 1")),
     "restitution out of a sweep": (
         ("impact", "marhefka-orin-approximate", "--speed", "1", "--restitutions", "0.2,0.5"), 2, ("got 0.2", "above 0.333333")
@@ -273,7 +273,7 @@ WRONG = {
     "unknown input": ((*FLORES, "--speed", "1", "--set", "restitutoin=0.5"), 2, ("restitutoin", 'did you mean "restitution"?')),
     "unknown input of a law": ((*FLORES, "--speed", "1", "--set", "flores.psi=3"), 2, ("flores.psi: got an unknown key",)),
     "pair quantity without pair": ((*FLORES, "--speed", "1", "--set", "effective_mass=1"), 2, ('did you mean "pair.effective_mass"?',)),
-    "unknown pair quantity": ((*FLORES, "--speed", "1", "--set", "pair.efective_mass=1"), 2, ("pair.efective_mass", 'did you mean "effective_mass"?')),
+    "unknown pair quantity": ((*FLORES, "--speed", "1", "--set", "pair.lenght=1"), 2, ("pair.lenght", 'did you mean "length"?')),
     "pair quantity out of range": ((*FLORES, "--speed", "1", "--set", "pair.effective_mass=-1"), 2, ("effective_mass: got -1", "above 0")),
     "pair that is no table": ((*FLORES, "--speed", "1", "--set", "pair=3"), 2, ("pair: got 3", "pair.effective_radius=1e-3")),
     "ratio above a half": ((*FLORES, "--speed", "1", "--set", "pair.poissons_ratio=1"), 2, ("poissons_ratio: got 1.0", "at most 0.5")),

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from example_inputs import example_inputs
 from rows import steel_row
 
 from granchain import theory
+from granchain.certificate import example_inputs
 from granchain.contact import laws
 from granchain.contact.cylinder import log_root
 from granchain.contact.law import OPEN

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from example_inputs import example_inputs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import brentq
 
+from granchain.certificate import example_inputs
 from granchain.contact import laws
 from granchain.contact.law import GUARD_WINDOWS, Elastoplastic
 from granchain.contact.pair import Pair

@@ -10,6 +10,7 @@ from synthetic import CREST, RADIUS, synthetic, wave_speed
 
 from granchain import analysis, figures
 from granchain.errors import FileError, GranchainError
+from granchain.impact import ImpactResult
 from granchain.status import Status
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -337,6 +338,86 @@ def test_a_residual_that_is_exactly_0_is_said_in_words():
     figure, _ = figures.energy(synthetic(change={"energy_residual": np.zeros(51)}))
     figure.draw_without_rendering()
     assert "exactly 0 throughout" in texts(figure)
+
+
+# --- two bodies -----------------------------------------------------------------------------------------------------
+
+
+def collision(law="ma-liu", speed=1.77, residual=4e-6):
+    """An impact along one line up to 10 um and 50 N and back along another to a residual overlap, with an open sample at the end."""
+    overlap = 1e-6 * np.append(np.arange(11.0), np.arange(9.0, 1e6 * residual - 1.5, -1.0))
+    force = np.append(5.0 * np.arange(11.0), np.maximum(50.0 * (overlap[11:] - residual) / (10e-6 - residual), 0.0))
+    numbers = dict.fromkeys(
+        ("max_overlap", "max_force", "duration", "approach_time", "recovery_time", "dissipated", "dissipated_approach",
+         "dissipated_recovery", "time_step"), 1.0,
+    )  # fmt: skip
+    series = {"time": np.arange(len(overlap)) * 1e-7, "overlap": overlap, "rate": np.zeros(len(overlap)), "force": force}
+    return ImpactResult(law=law, speed=speed, restitution=0.83906, residual_overlap=residual, **numbers, **series)
+
+
+def test_the_loops_of_impacts_are_approach_and_recovery_with_the_residual_overlap():
+    one, other = collision(), collision("hertz", residual=0.0)
+    figure, axes = figures.impact_loops([one, other])
+    approach, recovery, mark = (line for line in axes.get_lines() if line.get_color() == "#3f90da")
+    assert approach.get_ydata()[:11] == pytest.approx(one.force[:11]) and np.isnan(approach.get_ydata()[11:]).all()
+    assert recovery.get_ydata()[10:17] == pytest.approx(one.force[10:17]) and np.isnan(recovery.get_ydata()[:10]).all()
+    assert recovery.get_linestyle() == "--"
+    assert approach.get_xdata() == pytest.approx(1e6 * one.overlap, rel=1e-12)
+    assert (mark.get_xdata()[0], mark.get_ydata()[0]) == pytest.approx((4.0, 0.0))
+    assert len([line for line in axes.get_lines() if line.get_color() == "#ffa90e"]) == 2
+    named = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert named == ["ma-liu: e = 0.839", "hertz: e = 0.839", "approach", "recovery", "residual overlap"]
+    assert axes.get_title(loc="left") == "Impact of two bodies at 1.77 m/s"
+    assert any(text == "simulated  \N{MIDDLE DOT}  contact laws ma-liu, hertz" for text in texts(figure))
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("overlap (\N{MICRO SIGN}m)", "contact force (N)")
+
+
+def test_loops_of_one_law_are_told_apart_by_speed_and_no_more_than_ten_are_drawn():
+    figure, axes = figures.impact_loops([collision(speed=speed) for speed in (1.0, 2.0)])
+    assert [text.get_text() for text in axes.get_legend().get_texts()][:2] == ["1 m/s: e = 0.839", "2 m/s: e = 0.839"]
+    assert axes.get_title(loc="left") == "Impact of two bodies"
+    assert any("contact law ma-liu" in text for text in texts(figure))
+    with pytest.raises(GranchainError, match="got 11 impacts, allowed: 1 to 10"):
+        figures.impact_loops([collision()] * 11)
+    with pytest.raises(GranchainError, match="got 0 impacts"):
+        figures.impact_loops([])
+
+
+def test_the_restitution_over_speed_is_drawn_in_the_order_of_speeds_on_a_logarithmic_axis_over_decades():
+    figure, axes = figures.restitution_against_speed(
+        {"ma-liu": [(10.0, 0.67), (0.1, 1.0), (1.0, 0.89)], "flores": [(0.1, 0.5), (10.0, 0.5)]}
+    )
+    drawn = lines(axes)["ma-liu"]
+    assert drawn.get_xdata().tolist() == [0.1, 1.0, 10.0] and drawn.get_ydata().tolist() == [1.0, 0.89, 0.67]
+    assert axes.get_xscale() == "log" and axes.get_xlim() == (0.1, 10.0) and axes.get_ylim() == (0.0, 1.02)
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("approach speed (m/s)", "restitution")
+    figure.draw_without_rendering()
+    assert {"0.1", "1", "10"} <= set(texts(figure))
+    assert figures.restitution_against_speed({"ma-liu": [(1.0, 0.89), (2.0, 0.83)]})[1].get_xscale() == "linear"
+
+
+def test_the_delivered_restitution_has_the_diagonal_of_what_is_asked():
+    curves = {f"law-{i}": [(0.1, 0.2), (0.9, 0.95)] for i in range(12)}
+    figure, axes = figures.restitution_delivered(curves, 1.77)
+    assert lines(axes)["as asked"].get_xdata().tolist() == lines(axes)["as asked"].get_ydata().tolist() == [0.0, 1.0]
+    assert lines(axes)["law-0"].get_ydata().tolist() == [0.2, 0.95]
+    # more laws than colours: the same colours with another line
+    assert lines(axes)["law-10"].get_color() == lines(axes)["law-0"].get_color()
+    assert (lines(axes)["law-0"].get_linestyle(), lines(axes)["law-10"].get_linestyle()) == ("-", "--")
+    assert axes.get_aspect() == 1.0 and axes.get_title(loc="left") == "Delivered restitution at 1.77 m/s"
+    assert any(text.endswith("12 contact laws") for text in texts(figure))
+    with pytest.raises(GranchainError, match="two values at least"):
+        figures.restitution_delivered({"flores": [(0.5, 0.47)]}, 1.77)
+
+
+def test_no_figure_of_two_bodies_has_the_markers_of_a_measurement():
+    curve = {"flores": [(0.1, 0.07), (0.9, 0.89)]}
+    for _, axes in (
+        figures.impact_loops([collision()]),
+        figures.restitution_against_speed(curve),
+        figures.restitution_delivered(curve, 1.0),
+    ):
+        assert {line.get_marker() for line in axes.get_lines() if line.get_label() != "_residual"} == {"None"}
 
 
 # --- all and files --------------------------------------------------------------------------------------------------

@@ -53,8 +53,12 @@ def hostile(*words):
 
 
 def replaced(file, name, **made):
+    """Put another dataset in the place of a good one, so good that nothing but the harm can be refused."""
+    texts = {key: file[name].attrs[key] for key in ("units", "long_name") if key in file[name].attrs}
     del file[name]
-    return file.create_dataset(name, **made)
+    dataset = file.create_dataset(name, **made)
+    dataset.attrs.update(texts)
+    return dataset
 
 
 @hostile("'sensor_force'", "link")
@@ -260,7 +264,7 @@ def unknown_provenance(file, folder):
     file["provenance/host"] = "here"
 
 
-@hostile("provenance")
+@hostile("has no provenance")
 def no_provenance(file, folder):
     del file["provenance"]
 
@@ -285,12 +289,12 @@ def messages_that_are_none(file, folder):
     file["provenance/messages"][()] = '{"a": 1}'
 
 
-@hostile("damaged")
+@hostile("damaged", "HDF5 says")
 def messages_nested_too_deep(file, folder):
     file["provenance/messages"][()] = "[" * 100_000
 
 
-@hostile("damaged")
+@hostile("damaged", "HDF5 says")
 def text_that_is_not_utf8(file, folder):
     file["provenance/messages"][()] = b'["\xff"]'
 
@@ -397,11 +401,13 @@ def test_a_hostile_file_is_refused_with_its_reason(folder, name):
     assert str(caught.value).startswith(f"{folder / name}.h5: ")
     for words in HOSTILE[name][1]:
         assert words in str(caught.value)
+    # Every other refusal is our own, not an error of HDF5 that happened on the way.
+    assert ("HDF5 says" in str(caught.value)) == ("HDF5 says" in HOSTILE[name][1])
     assert SECRET[:10].decode() not in str(caught.value)
 
 
 READER = """
-import resource, sys
+import sys
 sys.path.insert(0, sys.argv[1])
 import os
 from granchain.errors import FileError
@@ -414,7 +420,8 @@ for path in sys.stdin.read().split():
         print("refused" if len(str(error)) > len(path) + 20 else "refused without a word")
     else:
         print("opened" if not good else "same" if repr(everything(result)) == good else "different")
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+# Not ru_maxrss, which starts from that of the process that started this one.
+print(int(open("/proc/self/status").read().split("VmHWM:")[1].split()[0]) // 1024)
 """
 
 
@@ -435,10 +442,11 @@ def read_in_a_process(paths, setup="", good="", seconds=120):
     return said, int(memory)
 
 
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the memory that a process took is read from /proc")
 def test_no_hostile_file_takes_memory(folder):
     said, memory = read_in_a_process([folder / f"{name}.h5" for name in HOSTILE])
     assert set(said) == {"refused"}
-    assert memory < 300
+    assert memory < 150  # 69 MB for good files too, 250 MB where the bomb goes off.
 
 
 def hanging(content):
@@ -465,7 +473,7 @@ def test_a_file_without_a_hash_is_read_by_a_process_of_its_own_which_may_hang(tm
     monkeypatch.setattr(hdf5, "_START", 1)
     path = tmp_path / "a.h5"
     path.write_bytes(hanging(content))
-    with pytest.raises(FileError, match=r"reading it does not end|damaged or changed"):
+    with pytest.raises(FileError, match=r"reading it does not end|HDF5 says"):
         open_result(path)
 
 
@@ -474,7 +482,7 @@ def test_verify_reads_a_file_with_a_forged_hash_in_a_process_of_its_own(tmp_path
     path = tmp_path / "a.h5"
     path.write_bytes(hanging(content))
     seal(path)
-    with pytest.raises(FileError, match=r"reading it does not end|damaged or changed"):
+    with pytest.raises(FileError, match=r"reading it does not end|HDF5 says"):
         verify(path)
 
 
@@ -511,8 +519,8 @@ from example_results import everything
 """
 
 
-@pytest.mark.parametrize("count", [200, pytest.param(2000, marks=pytest.mark.long)])
-def test_a_file_with_flipped_bits_is_never_read_as_other_numbers(tmp_path, content, count):
+def test_a_file_with_flipped_bits_is_never_read_as_other_numbers(tmp_path, content):
+    count = 500
     draw = random.Random(200)
     paths = [tmp_path / f"{k}.h5" for k in range(count)]
     for path in paths:

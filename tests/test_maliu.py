@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -14,7 +15,6 @@ from granchain.contact import laws
 from granchain.contact.law import Elastoplastic
 from granchain.contact.pair import Pair, linearised_plastic_stiffness
 from granchain.engine.state import contacts_of
-import itertools
 
 pytestmark = pytest.mark.plain
 

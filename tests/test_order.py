@@ -10,10 +10,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from example_inputs import alternatives, example_inputs
+from example_inputs import alternatives
 from kinds import distinct_laws, one_per_module
 from rows import SPEED, steel_row
 
+from granchain.certificate import example_inputs
 from granchain.contact import laws
 from granchain.engine.state import Recording, State, contacts_of, time_step_of
 from granchain.engine.timestep import TimeStep

@@ -2,6 +2,7 @@
 
 import contextlib
 import errno
+import fcntl
 import getpass
 import hashlib
 import json
@@ -130,6 +131,12 @@ def test_every_variable_has_its_axes_its_unit_and_a_meaning(saved):
                 assert dataset.is_scale
             else:
                 assert [axis[0].name for axis in dataset.dims] == ["/" + axis for axis in dims.split()]
+
+
+def test_an_axis_along_which_there_is_nothing_yet_is_still_one(tmp_path):
+    Result({"bead": [1, 2]}, case=None, law="hertz", status=Status.COMPLETE, time_step=1e-8).save(tmp_path / "a.h5")
+    with h5py.File(tmp_path / "a.h5", "r") as file:
+        assert file["bead"].is_scale
 
 
 def test_every_variable_is_packed_with_a_checksum(saved):
@@ -461,12 +468,6 @@ def test_what_stands_in_the_way_is_said_before_the_run(tmp_path, name, sentence)
     assert left_in(tmp_path) == before
 
 
-def test_a_device_is_never_replaced():
-    with pytest.raises(FileError, match="/dev/null: is a device"):
-        a_result().save("/dev/null", overwrite=True)
-    assert not Path("/dev/null").is_file()
-
-
 @pytest.fixture
 def disk(tmp_path):
     """A function that mounts a small disk of its own."""
@@ -648,8 +649,9 @@ def test_a_lock_that_names_no_living_process_is_taken_over(tmp_path, content):
 
 
 def test_the_claim_of_another_computer_is_respected(tmp_path):
-    (tmp_path / ".a.h5.lock").write_text("1 elsewhere\n")
-    with pytest.raises(FileError, match=r"process 1 on elsewhere.* delete .*\.a\.h5\.lock"), claim(tmp_path / "a.h5"):
+    dead = dead_process()
+    (tmp_path / ".a.h5.lock").write_text(f"{dead} elsewhere\n")
+    with pytest.raises(FileError, match=rf"process {dead} on elsewhere.* delete .*\.a\.h5\.lock"), claim(tmp_path / "a.h5"):
         pytest.fail("two writers")
     assert left_in(tmp_path) == [".a.h5.lock"]
 
@@ -657,6 +659,38 @@ def test_the_claim_of_another_computer_is_respected(tmp_path):
 def test_the_claim_of_a_living_process_is_respected_whoever_wrote_it(tmp_path):
     (tmp_path / ".a.h5.lock").write_text(f"{os.getppid()}")
     with pytest.raises(FileError, match="another run"), claim(tmp_path / "a.h5"):
+        pytest.fail("two writers")
+
+
+def test_who_finds_a_claim_being_written_waits_and_reads_it(tmp_path):
+    lock = tmp_path / ".a.h5.lock"
+    with lock.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+
+        def finish():
+            time.sleep(0.1)
+            file.write(f"{os.getppid()}\n")
+            file.close()
+
+        thread = threading.Thread(target=finish)
+        thread.start()
+        with pytest.raises(FileError, match=f"another run .process {os.getppid()}."), claim(tmp_path / "a.h5"):
+            pytest.fail("two writers")
+        thread.join()
+
+
+def test_who_opened_a_claim_that_was_given_up_since_looks_again(tmp_path, monkeypatch):
+    lock = tmp_path / ".a.h5.lock"
+    real = fcntl.flock
+
+    def meanwhile(file, how):
+        monkeypatch.setattr(fcntl, "flock", real)
+        lock.unlink()
+        lock.write_text(f"{os.getppid()}\n")
+        real(file, how)
+
+    monkeypatch.setattr(fcntl, "flock", meanwhile)
+    with pytest.raises(FileError, match=f"another run .process {os.getppid()}."), claim(tmp_path / "a.h5"):
         pytest.fail("two writers")
 
 

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from example_inputs import alternatives, example_chain, example_inputs
+from example_inputs import alternatives, example_chain
 from kinds import distinct_laws, every_law, one_per_module
 from reference_loop import Course, march
 
+from granchain.certificate import example_inputs
 from granchain.chain import WALL, Chain, End
 from granchain.contact import laws
 from granchain.engine import layout
@@ -108,6 +109,7 @@ def test_engine_equals_reference(law: str, chain: str, changes: dict[str, Any]) 
     forces, history = np.array(course.forces), np.array(course.history).T
     assert (forces.max(axis=0) > 0.0).sum() >= 5, "the pulse has not gone far enough to compare anything"
     scale = course.largest_overlap
+    assert abs(state.table[layout.REACH].max() - scale) <= STATE_TOLERANCE * scale
     u, v = state.bodies[layout.U, 1 : n + 1], state.bodies[layout.V, 1 : n + 1]
     np.testing.assert_allclose(u, course.displacement[first : first + n], rtol=0.0, atol=STATE_TOLERANCE * scale)
     np.testing.assert_allclose(v, course.velocity[first : first + n], rtol=0.0, atol=STATE_TOLERANCE * row.velocity.max())

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from example_inputs import example_inputs
 from scipy.optimize import brentq
 
 from granchain import theory
+from granchain.certificate import example_inputs
 from granchain.contact import laws
 from granchain.contact.pair import Pair
 from granchain.engine.contacts import coefficients

@@ -171,3 +171,17 @@ def test_the_fingerprint_sees_code_constants_and_helpers_and_nothing_else():
 
 def test_a_process_that_fails_says_why():
     assert python("raise SystemExit(3)").returncode == 3
+
+
+def test_each_loop_has_a_cache_file_of_its_own(tmp_path: Path):
+    # two processes that compile at the same time must not leave one law's loop under the other's number
+    code = """
+        import sys; sys.path.insert(0, "tests")
+        from rows import run_row, steel_row
+        run_row(steel_row(3), LAW, 1e-6)
+    """
+    for law in ("hertz", "flores"):
+        answer(textwrap.dedent(code).replace("LAW", repr(law)), tmp_path)
+    indices = sorted(path.name for path in tmp_path.rglob("*.nbi"))
+    assert len(indices) == 2
+    assert len({name.split("-")[0] for name in indices}) == 2

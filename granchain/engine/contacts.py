@@ -72,7 +72,7 @@ def _compiled_scan(scan: Callable) -> Callable:
             key  # noqa: B018
             scan(*tables)
 
-        _SCANS[key] = compiled(scan_all)
+        _SCANS[key] = compiled(scan_all, key)
     return _SCANS[key]
 
 

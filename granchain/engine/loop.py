@@ -140,11 +140,12 @@ def _loop_of(functions: tuple[Callable, ...], law: type[ContactLaw], features: F
     """Loops are kept by the functions they are made of: laws that share them share one kernel."""
     key = (functions, features)
     if key not in _LOOPS:
-        _LOOPS[key] = compiled(_make(law, features))
+        loop, parts = _make(law, features)
+        _LOOPS[key] = compiled(loop, f"{parts} {features}")
     return _LOOPS[key]
 
 
-def _make(law: type[ContactLaw], features: Features) -> Callable:
+def _make(law: type[ContactLaw], features: Features) -> tuple[Callable, str]:
     LEDGER, DRIVEN = features.ledger, features.driven
     made = sweeps_of(law, features)
     march, raise_peaks = made.march, made.raise_peaks
@@ -241,4 +242,4 @@ def _make(law: type[ContactLaw], features: Features) -> Callable:
         status = inspect(bodies, table, c, h, numbers, counts, counts[N_BODIES] + 1)
         return COMPLETE if status == RUNNING and counts[STEP] > n_steps else status
 
-    return loop
+    return loop, KEY

@@ -178,14 +178,20 @@ def _ignore(table, k, values):  # type: ignore[no-untyped-def]
     return None
 
 
-def compiled(function: Callable) -> Callable:
+def compiled(function: Callable, key: str) -> Callable:
     """Compile with the disk cache; without it, and saying so, where no cache folder can be written.
 
     Parameters
     ----------
     function : callable
-        A closure over plain functions, scalars and the hash of them all (`fingerprint`).
+        A closure over plain functions, scalars and the key.
+    key : str
+        Hash of all that the function is made of (`fingerprint`).
     """
+    # Numba numbers the loops of one function in one index: two processes that compile two laws at once can leave one law's loop under
+    # the other's number. Each key in the function's name, each loop has a file of its own.
+    name = hashlib.sha256(key.encode()).hexdigest()[:16]
+    function.__qualname__ = f"{function.__name__}_{name}"
     for value in (cell.cell_contents for cell in function.__closure__ or ()):
         if isinstance(value, types.FunctionType):
             jitable(value, hot=True)

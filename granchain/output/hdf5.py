@@ -304,6 +304,8 @@ def _member(parent: Any, name: str, group: bool = False) -> Any:
     """A dataset or group that is in this very file: the link is looked at before it is followed."""
     import h5py
 
+    if not parent.id.links.exists(name.encode("utf-8", "surrogateescape")):
+        raise _RefusedError(f"has no {name}; {_DAMAGED}")
     if parent.id.links.get_info(name.encode("utf-8", "surrogateescape")).type != h5py.h5l.TYPE_HARD:
         raise _RefusedError(f"{name!r} is a link to another place; an output file has none, and such a link can read your other files")
     member = parent[name]

@@ -140,8 +140,7 @@ def _is_at(descriptor: int, path: Path) -> bool:
 
 def _owner(content: bytes) -> tuple[int, str]:
     words = content.decode("utf-8", "replace").split()
-    # A process number has at most ten digits: a pid_t is 32 bits wide.
-    known = bool(words) and words[0].isdecimal() and len(words[0]) <= 10
+    known = bool(words) and words[0].isdecimal()
     return (int(words[0]) if known else 0), (words[1] if len(words) > 1 else "")
 
 

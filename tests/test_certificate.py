@@ -1,0 +1,276 @@
+"""Certificates: every law is admissible, of the order it states and consistent in its units; a wrong law is told what is wrong with it."""
+
+from __future__ import annotations
+
+import math
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from granchain.certificate import certificate, example_inputs, example_pair, page, pair_with
+from granchain.certificate.examples import conversion, factors_of, magnitude
+from granchain.certificate.measure import CREATION, Contact, cycles, dimension, faults, faults_of_measures, jumps, losses
+from granchain.certificate.page import Paragraph
+from granchain.contact import law as law_module
+from granchain.contact import laws
+from granchain.contact.law import ContactLaw, Elastoplastic
+from granchain.contact.user import load_law_module
+from granchain.errors import CaseError, LawError
+from granchain.material import MATERIALS
+
+LAWS = laws()
+
+
+def laws_at_once_and_later() -> list[Any]:
+    """Every law; of each file the first of each order at once, the others in the long run: each costs a compilation."""
+    first: dict[tuple[str, int], str] = {}
+    for name, law in LAWS.items():
+        first.setdefault((law.__module__, law.order), name)
+    return [pytest.param(name, marks=() if name in first.values() else pytest.mark.long) for name in LAWS]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Every law
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_a_law_has_no_fault_and_creates_no_energy(name: str) -> None:
+    law, values = LAWS[name], example_inputs(LAWS[name])
+    contact = Contact(law, values)
+    assert faults(contact) == []
+    assert cycles(contact) <= CREATION
+    if issubclass(law, Elastoplastic):
+        assert max(losses(contact)) <= CREATION
+    assert dimension(law, values) is not law.fixed_units
+    # a force that jumps inside is what makes a law of order one
+    assert bool(jumps(contact)) is (law.order == 1)
+
+
+@pytest.mark.parametrize("name", laws_at_once_and_later())
+def test_the_certificate_of_a_law_is_clean_and_of_the_order_it_states(name: str) -> None:
+    found = certificate(name)
+    assert found.problems == [] and found.admissible
+    assert found.order is not None
+    if LAWS[name].order == 2:
+        assert found.order == pytest.approx(2.0, abs=0.3)
+    else:
+        assert 0.5 < found.order < 1.9
+    assert found.dimension is not LAWS[name].fixed_units
+    assert len(found.speeds) == 3 and all(0.0 < e <= 1.0 + 1e-5 for _, e in found.speeds)
+    for _, clamped, tensile in found.delivered:
+        assert clamped is None or 0.0 <= clamped <= 1.0 + 1e-6
+        # a contact that pulls returns less
+        assert tensile is None or clamped is None or tensile <= clamped + 1e-6
+
+
+def test_the_energy_that_printed_laws_create_is_measured() -> None:
+    # physics of the laws' own pages: Ma-Liu .5 % (psi 2.84, xi 13), Brake 16 % (hardness 2.8 s_y), Thornton none
+    for name, percent in (("ma-liu", 0.48), ("brake", 16.0), ("thornton", 0.0)):
+        law = LAWS[name]
+        printed = Contact(law, example_inputs(law, as_printed=True))
+        assert 100.0 * losses(printed)[0] == pytest.approx(percent, rel=0.05, abs=1e-6)
+        assert 100.0 * cycles(printed) <= percent * 1.01 + 1e-6
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Laws that are wrong
+
+SPRING = '''
+from granchain.contact.law import OPEN, ContactLaw, Quantity, Source
+import math
+
+class Wrong(ContactLaw):
+    """A spring of 1e7 N/m with something wrong."""
+    name = "wrong"
+    source = Source("a test")
+    coefficients = (Quantity("stiffness", "N/m", "K"),)
+    STATED
+
+    @staticmethod
+    def coefficients_of(pair, inputs):
+        return (1e7,)
+
+    @staticmethod
+    def force(overlap, rate, c, h):
+        d = overlap if overlap > OPEN else 0.0
+        return FORCE
+
+    @staticmethod
+    def energy(overlap, c, h):
+        d = overlap if overlap > OPEN else 0.0
+        return ENERGY
+'''
+RIGHT = {"STATED": "", "FORCE": "c[0] * d", "ENERGY": "0.5 * c[0] * d * d"}
+
+# Loads with K d, unloads and reloads with the line of 0.8 K through the largest overlap: it gives back what it never took.
+CREATING = '''
+import math
+from granchain.contact.law import OPEN, ContactLaw, Quantity, Source
+
+class Creating(ContactLaw):
+    """Unloads along a line above the one it loads along."""
+    name = "wrong"
+    source = Source("a test")
+    history = (Quantity("largest", "m", "largest overlap"),)
+
+    @staticmethod
+    def history_of(c):
+        return (0.0,)
+
+    @staticmethod
+    def force(overlap, rate, c, h):
+        d = overlap if overlap > OPEN else 0.0
+        return 8e6 * d + 2e6 * h[0] * (d / (d + 1e-12))
+
+    @staticmethod
+    def energy(overlap, c, h):
+        d = overlap if overlap > OPEN else 0.0
+        return 4e6 * d * d + 2e6 * h[0] * (d - 1e-12 * math.log(1.0 + d / 1e-12))
+
+    @staticmethod
+    def needs_update(overlap, rate, c, h):
+        return overlap > h[0]
+
+    @staticmethod
+    def update(event, c, h):
+        return (event[0],)
+'''
+
+
+@pytest.fixture
+def wrong_law(tmp_path, monkeypatch):
+    """Law of a file with this text; forgotten after the test."""
+    monkeypatch.setattr(law_module, "_REGISTRY", dict(LAWS))
+
+    def load(text: str) -> type[ContactLaw]:
+        (tmp_path / f"{tmp_path.name}.py").write_text(text)
+        return load_law_module(tmp_path / f"{tmp_path.name}.py")["wrong"]
+
+    return load
+
+
+def spring(**changes: str) -> str:
+    text = SPRING
+    for word, part in (RIGHT | changes).items():
+        text = text.replace(word, part)
+    return text
+
+
+WRONG = {
+    "negative": (spring(FORCE="-c[0] * d", ENERGY="-0.5 * c[0] * d * d"), "the force is negative (-"),
+    "open": (spring(FORCE="c[0] * overlap", ENERGY="0.5 * c[0] * overlap * overlap"), "allowed: exactly 0 for an open contact"),
+    "damping when open": (spring(FORCE="c[0] * d + 3.0 * rate"), "and rate 1.77 m/s, allowed: exactly 0 for an open contact"),
+    "not a number": (spring(FORCE="c[0] * d * math.inf / math.inf"), "the force is not finite (nan) at overlap "),
+    "a root of a negative number": (spring(FORCE="c[0] * d * math.sqrt(-d)"), "the force is not finite (nan) at overlap "),
+    "an energy that is infinite": (spring(ENERGY="math.inf * d"), "the energy is not finite (inf) at overlap "),
+    "discontinuous at zero": (spring(FORCE="(c[0] * d + 5.0) * (d > 0.0)", ENERGY="0.5 * c[0] * d * d + 5.0 * d"), "discontinuous at zero"),
+    "no slope": (spring(ENERGY="0.4 * c[0] * d * d"), "the force is not the slope of the energy"),
+    "driving the approach": (spring(FORCE="c[0] * d * (1.0 - 0.1 * rate)"), "the rate term drives the approach instead of damping it"),
+    "driving the recovery": (
+        spring(FORCE="c[0] * d * (1.0 - 0.1 * (rate if rate < 0.0 else 0.0))"),
+        "the rate term drives the recovery instead of damping it",
+    ),
+    "a unit that is none": (spring().replace('"N/m", "K"', '"N/furlong", "K"'), 'stiffness: unit "N/furlong": allowed are m, kg, s, N'),
+}
+
+
+@pytest.mark.parametrize(("text", "sentence"), WRONG.values(), ids=WRONG)
+def test_a_wrong_law_is_told_what_is_wrong(text: str, sentence: str, wrong_law) -> None:
+    told = faults(Contact(wrong_law(text), SimpleNamespace()))
+    assert [fault.startswith("wrong: ") for fault in told] == [True] and sentence in told[0]
+
+
+def test_a_law_that_is_right_is_told_nothing(wrong_law) -> None:
+    assert faults(Contact(wrong_law(spring()), SimpleNamespace())) == []
+
+
+def test_a_law_that_creates_energy_is_told_how_much(wrong_law) -> None:
+    law = wrong_law(CREATING)
+    contact = Contact(law, SimpleNamespace())
+    assert faults(contact) == []
+    created = cycles(contact)
+    # up: K d^2/2; down: .4 K d^2 + .2 K d^2
+    assert created == pytest.approx(0.2, abs=0.01)
+    (sentence,) = faults_of_measures(law, created, 0.0, None, True)
+    assert sentence.startswith(f"wrong creates energy: a closed cycle of overlap gives up to {100.0 * created:.3g} % more than it took")
+    assert "build it on Elastoplastic" in sentence
+
+
+def test_a_law_whose_units_are_wrong_is_told(wrong_law) -> None:
+    law = wrong_law(spring().replace('"N/m", "K"', '"N/m^1.5", "K"'))
+    assert dimension(law, SimpleNamespace()) is False
+    (sentence,) = faults_of_measures(law, 0.0, 0.0, 2.0, False)
+    assert "do not scale with metre, kilogram and second" in sentence and "fixed_units = True" in sentence
+    law.fixed_units = True
+    assert faults_of_measures(law, 0.0, 0.0, 2.0, False) == []
+
+
+def test_a_law_of_another_order_than_it_states_is_told(wrong_law) -> None:
+    # a step of 1 N at 1 um; the energy follows it
+    text = spring(FORCE="c[0] * d + (5.0 if d > 1e-6 else 0.0)", ENERGY="0.5 * c[0] * d * d + 5.0 * (d - 1e-6 if d > 1e-6 else 0.0)")
+    found = certificate(wrong_law(text))
+    ((overlap, jump),) = found.jumps
+    # 5 N on the 10 N of 1e7 N/m at 1 um
+    assert (overlap, jump) == pytest.approx((1e-6, 0.5), rel=1e-6)
+    assert found.order == pytest.approx(1.0, abs=0.3)
+    assert any(f"states order 2 in time, and an impact converges with order {found.order:.2f}" in problem for problem in found.problems)
+    assert faults_of_measures(found.law, 0.0, 0.0, 1.0, True) and not faults_of_measures(found.law, 0.0, 0.0, 2.0, True)
+    assert Paragraph(f"Problem: {found.problems[0]}.") in page(found)
+
+
+def test_a_law_that_is_not_finite_is_not_let_into_the_engine(wrong_law) -> None:
+    found = certificate(wrong_law(WRONG["not a number"][0]))
+    assert len(found.problems) == 1 and found.order is None and found.speeds == []
+    assert "not finite" in page(found)[2].text
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What a law is measured with
+
+
+def test_example_inputs_are_allowed_ones_for_every_law() -> None:
+    for name, law in LAWS.items():
+        for quantity in law.inputs:
+            value = getattr(example_inputs(law), quantity.name)
+            assert value is None or quantity.problem(value) is None, f"{name}.{quantity.name} = {value!r}"
+
+
+def test_example_inputs_refuse_what_a_law_does_not_know_or_allow() -> None:
+    with pytest.raises(CaseError) as raised:
+        example_inputs(LAWS["flores"], psi=3.0, restitution=2.0)
+    assert raised.value.problems[0].startswith("flores: unknown input psi; allowed: restitution, damping")
+    assert raised.value.problems[1].startswith("flores: restitution: got 2.0, allowed: ")
+    with pytest.raises(CaseError, match='certificate: got "nonsense", allowed: brake'):
+        certificate("nonsense")
+
+
+def test_units_are_read_and_converted() -> None:
+    assert factors_of("N s/m^1.5") == [("N", 1.0), ("s", 1.0), ("m", -1.5)]
+    assert factors_of("m/N^(1/3)") == [("m", 1.0), ("N", -1.0 / 3.0)]
+    assert factors_of("N/m^n") == [("N", 1.0), ("m", -1.5)] and factors_of("kg/m3") == [("kg", 1.0), ("m", -3.0)]
+    assert factors_of("1/N") == [("1", 1.0), ("N", -1.0)] and factors_of("") == []
+    for unit in ("furlong", "N/furlong", "N m^", "%"):
+        with pytest.raises(LawError, match="allowed are m, kg, s"):
+            factors_of(unit)
+    # a newton in units of 2 m, 3 kg, 5 s: 2 * 3/25 of the new ones
+    assert conversion("N", 2.0, 3.0, 5.0) == pytest.approx(2.0 * 3.0 / 25.0, rel=1e-15)
+    # 100 N times 1e-5 s over (1e-5 m)^1.5 = 31623
+    assert magnitude("N s/m^1.5") == 3e4
+
+
+def test_a_pair_takes_what_is_given_and_derives_what_follows() -> None:
+    pair = pair_with({"radius_1": 0.0205, "radius_2": 0.02})
+    assert pair.effective_radius == pytest.approx(0.0205 * 0.02 / 0.0405, rel=1e-14)
+    pair = pair_with({"youngs_modulus": 200e9})
+    assert pair.effective_modulus == pytest.approx(200e9 / (2.0 * 0.91), rel=1e-14)
+    steel = MATERIALS["steel-316"]
+    assert pair_with({}, steel).effective_modulus == pytest.approx(example_pair().effective_modulus, rel=1e-14)
+    # given ones come first, and what they make uncertain is left out
+    pair = pair_with({"effective_radius": 0.82, "effective_modulus": 5e10}, steel)
+    assert (pair.effective_radius, pair.effective_modulus) == (0.82, 5e10)
+    assert not any(pair.has(name) for name in ("radius_1", "radius_2", "youngs_modulus", "hardness"))
+    assert pair_with({}).items() == example_pair().items()
+    for bad in ({"mass": 1.0}, {"effective_mass": math.nan}, {"poissons_ratio": 0.51}):
+        with pytest.raises(LawError, match=r"pair: .*allowed"):
+            pair_with(bad)
