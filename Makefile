@@ -46,18 +46,18 @@ test-fast: env
 # One filter for warnings less: it names a class, which pytest would import before the coverage starts.
 test-plain: env
 	@echo "test: laws and loop as plain Python, every line of them run"
-	@status=0; $(PYTHON) -m pytest --collect-only -q -m plain > /dev/null || status=$$?; \
+	@status=0; $(PYTHON) -m pytest --collect-only -q -m "plain and not long" > /dev/null || status=$$?; \
 	if [ $$status -eq 5 ]; then echo "no test is marked plain"; exit 0; fi; \
-	NUMBA_DISABLE_JIT=1 $(PYTHON) -m pytest -n $(WORKERS) -m plain -o filterwarnings=error:::granchain \
+	NUMBA_DISABLE_JIT=1 $(PYTHON) -m pytest -n $(WORKERS) -m "plain and not long" -o filterwarnings=error:::granchain \
 	    --cov=granchain/contact --cov=granchain/engine --cov-report=term --cov-fail-under=100
 
 # Numba's cache does not know of the switch: a warm one would check nothing.
 test-bounds: env
 	@echo "test: small cases with every index checked"
-	@status=0; $(PYTHON) -m pytest --collect-only -q -m bounds > /dev/null || status=$$?; \
+	@status=0; $(PYTHON) -m pytest --collect-only -q -m "bounds and not long" > /dev/null || status=$$?; \
 	if [ $$status -eq 5 ]; then echo "no test is marked bounds"; exit 0; fi; \
 	cache=$$(mktemp -d); trap 'rm -rf "$$cache"' EXIT; \
-	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR="$$cache" $(PYTHON) -m pytest -n $(WORKERS) -m bounds
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR="$$cache" $(PYTHON) -m pytest -n $(WORKERS) -m "bounds and not long"
 
 test-long: env ## the tests that take minutes
 	@echo "test: long"

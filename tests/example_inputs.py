@@ -1,4 +1,4 @@
-"""Changes of inputs and rows of beads for the tests that run over every contact law: from what each law declares, without a list of names."""
+"""Changes of inputs, and rows of beads, for the tests that run over every contact law: from what each law declares, without names."""
 
 from __future__ import annotations
 

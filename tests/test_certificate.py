@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+import granchain
 from granchain.certificate import certificate, example_inputs, example_pair, page, pair_with
-from granchain.certificate.examples import conversion, factors_of, magnitude
+from granchain.certificate.examples import conversion, example, factors_of, magnitude
 from granchain.certificate.measure import CREATION, Contact, cycles, dimension, faults, faults_of_measures, jumps, losses
 from granchain.certificate.page import Paragraph
 from granchain.contact import law as law_module
 from granchain.contact import laws
-from granchain.contact.law import ContactLaw, Elastoplastic
+from granchain.contact.law import ContactLaw, Elastoplastic, Quantity
 from granchain.contact.user import load_law_module
 from granchain.errors import CaseError, LawError
 from granchain.material import MATERIALS
@@ -166,6 +168,13 @@ WRONG = {
     "an energy that is infinite": (spring(ENERGY="math.inf * d"), "the energy is not finite (inf) at overlap "),
     "discontinuous at zero": (spring(FORCE="(c[0] * d + 5.0) * (d > 0.0)", ENERGY="0.5 * c[0] * d * d + 5.0 * d"), "discontinuous at zero"),
     "no slope": (spring(ENERGY="0.4 * c[0] * d * d"), "the force is not the slope of the energy"),
+    "work that is not the loading force's": (
+        (Path(granchain.__file__).parents[1] / "docs" / "examples" / "my_law.py")
+        .read_text()
+        .replace('"walton-braun"', '"wrong"')
+        .replace("0.5 * c[0] * d * d", "0.6 * c[0] * d * d"),
+        "the loading force is not the slope of the work (recoverable energy and what is lost)",
+    ),
     "driving the approach": (spring(FORCE="c[0] * d * (1.0 - 0.1 * rate)"), "the rate term drives the approach instead of damping it"),
     "driving the recovery": (
         spring(FORCE="c[0] * d * (1.0 - 0.1 * (rate if rate < 0.0 else 0.0))"),
@@ -177,7 +186,8 @@ WRONG = {
 
 @pytest.mark.parametrize(("text", "sentence"), WRONG.values(), ids=WRONG)
 def test_a_wrong_law_is_told_what_is_wrong(text: str, sentence: str, wrong_law) -> None:
-    told = faults(Contact(wrong_law(text), SimpleNamespace()))
+    law = wrong_law(text)
+    told = faults(Contact(law, example_inputs(law)))
     assert [fault.startswith("wrong: ") for fault in told] == [True] and sentence in told[0]
 
 
@@ -198,8 +208,14 @@ def test_a_law_that_creates_energy_is_told_how_much(wrong_law) -> None:
 
 
 def test_a_law_whose_units_are_wrong_is_told(wrong_law) -> None:
-    law = wrong_law(spring().replace('"N/m", "K"', '"N/m^1.5", "K"'))
+    # the number has no unit of its own; and one that is converted as a stiffness is declared as something else
+    law = wrong_law(spring())
     assert dimension(law, SimpleNamespace()) is False
+    given = spring(STATED='inputs = (Quantity("stiffness", "N/m", "K", above=0.0),)').replace("return (1e7,)", "return (inputs.stiffness,)")
+    law = wrong_law(given)
+    assert dimension(law, example_inputs(law)) is True
+    law = wrong_law(given.replace('coefficients = (Quantity("stiffness", "N/m"', 'coefficients = (Quantity("stiffness", "N/m^1.5"'))
+    assert dimension(law, example_inputs(law)) is False
     (sentence,) = faults_of_measures(law, 0.0, 0.0, 2.0, False)
     assert "do not scale with metre, kilogram and second" in sentence and "fixed_units = True" in sentence
     law.fixed_units = True
@@ -234,6 +250,10 @@ def test_example_inputs_are_allowed_ones_for_every_law() -> None:
         for quantity in law.inputs:
             value = getattr(example_inputs(law), quantity.name)
             assert value is None or quantity.problem(value) is None, f"{name}.{quantity.name} = {value!r}"
+    # of the unit's order, or beyond the limit
+    assert example(LAWS["hertz"], Quantity("count", "1", above=5.0)) == 10.0
+    assert example(LAWS["hertz"], Quantity("length", "m", below=-1.0)) == -2.0
+    assert example(LAWS["hertz"], Quantity("share", "1", low=0.2, high=0.4)) == pytest.approx(0.3)
 
 
 def test_example_inputs_refuse_what_a_law_does_not_know_or_allow() -> None:

@@ -376,6 +376,8 @@ def test_loops_of_one_law_are_told_apart_by_speed_and_no_more_than_ten_are_drawn
     figure, axes = figures.impact_loops([collision(speed=speed) for speed in (1.0, 2.0)])
     assert [text.get_text() for text in axes.get_legend().get_texts()][:2] == ["1 m/s: e = 0.839", "2 m/s: e = 0.839"]
     assert axes.get_title(loc="left") == "Impact of two bodies"
+    _, several = figures.impact_loops([collision(speed=1.0), collision("hertz", speed=2.0)])
+    assert [text.get_text() for text in several.get_legend().get_texts()][:2] == ["ma-liu, 1 m/s: e = 0.839", "hertz, 2 m/s: e = 0.839"]
     assert any("contact law ma-liu" in text for text in texts(figure))
     with pytest.raises(GranchainError, match="got 11 impacts, allowed: 1 to 10"):
         figures.impact_loops([collision()] * 11)

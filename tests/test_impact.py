@@ -11,8 +11,9 @@ from granchain.contact.pair import Pair
 from granchain.errors import CaseError, LawError
 from granchain.impact import impact
 
-# Wang, Liu & Liu 2022, table 1, doi:10.1016/j.ijmecsci.2022.107214, as corrected: the table swaps masses and densities, and the
-# contact is internal (a ball of 20 mm in a socket of 20.5 mm): R = .0205*.02/.0005 = .82 m; 200 GPa/.29 on 65 GPa/.33; m = (4/3) pi .02^3 7800 kg; s_y 30 MPa.
+# Wang, Liu & Liu 2022, table 1, doi:10.1016/j.ijmecsci.2022.107214, as corrected: the table swaps masses and densities, and the contact
+# is internal (a ball of 20 mm in a socket of 20.5 mm): R = .0205*.02/.0005 = .82 m; 200 GPa/.29 on 65 GPa/.33; m = (4/3) pi .02^3 7800
+# kg; s_y 30 MPa.
 MASS = 4.0 / 3.0 * math.pi * 0.02**3 * 7800.0
 PAIR = Pair(
     effective_radius=0.0205 * 0.02 / 0.0005,

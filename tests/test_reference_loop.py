@@ -80,7 +80,10 @@ def settings() -> list[Any]:
             for chain in CHAINS if not changes else ["gaps"]:
                 words = [name, chain.replace(" ", "-"), *(f"{key}={value}" for key, value in changes.items())]
                 fast = name in modules if changes or chain == "loaded" else name in near
-                found.append(pytest.param(name, chain, changes, id="-".join(words), marks=() if fast else pytest.mark.long))
+                marks = [] if fast else [pytest.mark.long]
+                if name in modules:
+                    marks.append(pytest.mark.plain)
+                found.append(pytest.param(name, chain, changes, id="-".join(words), marks=marks))
     return found
 
 
@@ -93,7 +96,6 @@ STATE_TOLERANCE = 1e-12
 FORCE_TOLERANCE = 1e-11
 
 
-@pytest.mark.plain
 @pytest.mark.parametrize(("law", "chain", "changes"), settings())
 def test_engine_equals_reference(law: str, chain: str, changes: dict[str, Any]) -> None:
     """Forces of every contact at every step, peaks, and the state at the end."""

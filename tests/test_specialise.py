@@ -185,3 +185,19 @@ def test_each_loop_has_a_cache_file_of_its_own(tmp_path: Path):
     indices = sorted(path.name for path in tmp_path.rglob("*.nbi"))
     assert len(indices) == 2
     assert len({name.split("-")[0] for name in indices}) == 2
+
+
+def test_loops_from_several_processes_keep_their_own_functions_in_one(tmp_path: Path):
+    # each law's loop is compiled in a process of its own; a third process loads both, and each still calls its own functions
+    code = """
+        import sys; sys.path.insert(0, "tests")
+        from granchain.engine import layout
+        from rows import run_row, steel_row
+        for law in LAWS:
+            state = run_row(steel_row(6), law, 2e-5)
+            print(law, state.numbers[layout.ALLOWED_STEP].hex(), state.h.sum().hex(), state.energies[-1].sum().hex())
+    """
+    laws = ("ma-liu", "thornton", "flores")
+    alone = [answer(textwrap.dedent(code).replace("LAWS", repr((law,))), tmp_path) for law in laws]
+    together = answer(textwrap.dedent(code).replace("LAWS", repr(laws)), tmp_path)
+    assert together.splitlines() == alone

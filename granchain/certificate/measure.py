@@ -350,7 +350,7 @@ def faults(contact: Contact) -> list[str]:
     broken = fault_of_values(contact)
     if broken is not None:
         return [broken]
-    checks = (fault_when_open, fault_of_sign, fault_of_damping, fault_of_slope, fault_at_zero)
+    checks = (fault_when_open, fault_of_sign, fault_of_damping, fault_of_slope, fault_of_work, fault_at_zero)
     return [*(found for check in checks if (found := check(contact)) is not None), *problems_of_units(contact.law)]
 
 
@@ -422,6 +422,21 @@ def fault_of_slope(contact: Contact) -> str | None:
         force = contact.force(x, h)
         if abs(slope - force) > 1e-4 * (abs(force) + abs(slope)):
             return f"{contact.law.name}: the force is not the slope of the energy: {force:.6g} N against {slope:.6g} N at overlap {x:.3g} m"
+    return None
+
+
+def fault_of_work(contact: Contact) -> str | None:
+    """A loading force that is not the slope of the work, recoverable and lost together."""
+    for d in contact.overlaps(1e-3, 12):
+        step = 1e-4 * d
+        slope = (contact.work(d + step) - contact.work(d - step)) / (2.0 * step)
+        force = contact.loading(d)
+        # a jump of the force within the step is not meant
+        if abs(contact.loading(d + step) - contact.loading(d - step)) < 1e-2 * abs(force) and abs(slope - force) > 1e-4 * abs(force):
+            return (
+                f"{contact.law.name}: the loading force is not the slope of the work (recoverable energy and what is lost): {force:.6g} N "
+                f"against {slope:.6g} N at overlap {d:.3g} m"
+            )
     return None
 
 

@@ -9,7 +9,9 @@ whose functions are the same objects share one kernel.
 from __future__ import annotations
 
 import hashlib
+import itertools
 import os
+import secrets
 import tempfile
 import types
 import warnings
@@ -18,12 +20,25 @@ from functools import cache
 from typing import Any
 
 import numba
+from numba.core.bytecode import FunctionIdentity
 from numba.extending import register_jitable
 
 from granchain.errors import GranchainWarning, LawError
 
 # Strict floating point (no fastmath) and division that returns inf or nan, as NumPy's, in place of an exception in the loop.
 OPTIONS: dict[str, Any] = {"error_model": "numpy", "nogil": True}
+
+
+# Numba tells the functions inside its compiled loops apart by a number that each process counts from 1, and the disk cache keeps those
+# names: of two loops compiled in two processes and loaded into a third, one then calls the other's functions. Counting from a random
+# number makes the names different in every process.
+def _number_from_anywhere() -> None:
+    FunctionIdentity._unique_ids = itertools.count(secrets.randbits(48))
+
+
+_number_from_anywhere()
+os.register_at_fork(after_in_child=_number_from_anywhere)
+
 _SCALARS = (bool, int, float, str, type(None))
 _jitable: set[Callable] = set()
 
