@@ -131,6 +131,10 @@ class Creating(ContactLaw):
         return 4e6 * d * d + 2e6 * h[0] * (d - 1e-12 * math.log(1.0 + d / 1e-12))
 
     @staticmethod
+    def plastic(c, h):
+        return -1e6 * h[0] * h[0]
+
+    @staticmethod
     def needs_update(overlap, rate, c, h):
         return overlap > h[0]
 

@@ -45,6 +45,7 @@ def test_a_static_start_stays_at_rest_for_100000_steps(name, law):
     assert expected.max() > 0.0
 
 
+@pytest.mark.plain
 def test_static_forces_add_up_the_weights_above():
     chain = standing_row(30, right=WALL, gravity=9.81)
     # contact k carries k beads
@@ -67,6 +68,7 @@ def _inputs(law: str):
     return inputs_for(law)
 
 
+@pytest.mark.plain
 def test_contacts_may_start_yielded():
     # F_y = 1.98 N for a bead pair of the steel chain: 50 N of precompression is far above
     chain = standing_row(6, precompression=50.0)
@@ -76,6 +78,7 @@ def test_contacts_may_start_yielded():
     assert (residual > 0.0).all()
 
 
+@pytest.mark.plain
 def test_gravity_without_a_wall_and_precompression_beyond_the_law_are_refused():
     with pytest.raises(CaseError, match="without a wall at the right end"):
         check_loads(standing_row(4, gravity=9.81))
@@ -86,6 +89,7 @@ def test_gravity_without_a_wall_and_precompression_beyond_the_law_are_refused():
         check_loads(standing_row(4, WALL, WALL, gravity=-9.81, precompression=0.0))
 
 
+@pytest.mark.plain
 def test_wall_against_bead_has_the_known_ratios_to_bead_against_bead():
     chain = standing_row(3, WALL, WALL)
     contacts = contacts_of(laws()["ma-liu"], chain, _inputs("ma-liu"))
@@ -99,6 +103,7 @@ def test_wall_against_bead_has_the_known_ratios_to_bead_against_bead():
     assert rigid / contacts_of(laws()["hertz"], chain, _inputs("hertz")).c[0, 0] == pytest.approx(2.0, rel=1e-12)
 
 
+@pytest.mark.plain
 def test_unlike_materials_take_the_yield_stress_of_the_softer_body():
     chain = replace(standing_row(3), material=(STEEL, SOFT), material_index=np.array([0, 1, 0]))
     pair = chain.pair()

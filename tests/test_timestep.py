@@ -53,6 +53,7 @@ def test_strong_damping_shortens_the_step():
     assert "0.05/gamma" in step.reason
 
 
+@pytest.mark.plain
 def test_a_step_above_the_limit_is_refused_with_the_reason():
     with pytest.raises(CaseError, match=r"time.step: got 1e-05 s, allowed: at most 4\.35\d+e-06 s, .*force_step = true"):
         step_of("hertz", steel_row(20), 1e-5)
@@ -92,6 +93,7 @@ def test_a_step_just_below_the_largest_eigenfrequencys_limit_runs():
     assert np.abs(state.bodies[layout.U]).max() < 1e-4 * overlap
 
 
+@pytest.mark.plain
 def test_a_step_just_above_it_is_stopped():
     state, status, _ = disturbed(1.02)
     assert status.failed
@@ -111,6 +113,7 @@ def test_a_struck_chain_with_a_step_above_the_limit_is_stopped():
     assert status is Status.UNSTABLE or np.abs(held - held[0]).max() / held[0] > 1e-2
 
 
+@pytest.mark.plain
 @pytest.mark.parametrize("where", ["displacement", "velocity"])
 @pytest.mark.parametrize("law", ["hertz", "ma-liu", "flores", "tsuji"])
 def test_a_nan_is_caught_within_one_block(law, where):
@@ -122,6 +125,7 @@ def test_a_nan_is_caught_within_one_block(law, where):
     assert state.advance(10) is Status.NOT_FINITE
 
 
+@pytest.mark.plain
 def test_an_overlap_beyond_a_radius_stops_the_run_even_when_it_is_gone_at_the_blocks_end():
     # a striker so fast that the overlap passes a radius within the block
     chain = steel_row(3, speed=2e5)
@@ -131,6 +135,7 @@ def test_an_overlap_beyond_a_radius_stops_the_run_even_when_it_is_gone_at_the_bl
     assert state.counts[layout.WHERE] == 1
 
 
+@pytest.mark.plain
 def test_a_state_that_asks_for_a_shorter_step_is_reported():
     # a step of .7 of the limit: the state at its stiffest allows less than twice that
     chain = steel_row(20)

@@ -350,7 +350,7 @@ def faults(contact: Contact) -> list[str]:
     broken = fault_of_values(contact)
     if broken is not None:
         return [broken]
-    checks = (fault_when_open, fault_of_sign, fault_of_damping, fault_of_slope, fault_of_work, fault_at_zero)
+    checks = (fault_when_open, fault_of_sign, fault_of_damping, fault_of_energy, fault_at_zero)
     return [*(found for check in checks if (found := check(contact)) is not None), *problems_of_units(contact.law)]
 
 
@@ -410,6 +410,11 @@ def fault_of_damping(contact: Contact) -> str | None:
             if (contact.force(d, h, rate) - at_rest) * rate < -1e-12 * abs(at_rest * rate):
                 return f"{contact.law.name}: the rate term drives the {phase} instead of damping it, at overlap {d:.3g} m"
     return None
+
+
+def fault_of_energy(contact: Contact) -> str | None:
+    """Energy or work that the forces do not give; the work rests on the energy."""
+    return fault_of_slope(contact) or fault_of_work(contact)
 
 
 def fault_of_slope(contact: Contact) -> str | None:

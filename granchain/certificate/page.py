@@ -81,10 +81,12 @@ def page(one: Certificate, told: dict[Grid, str] | None = None) -> list[Block]:
     blocks += [Paragraph(f"Source: {law.source}.")]
     blocks += [Paragraph(f"Valid for: {law.validity}.")] if law.validity else []
     blocks += [Paragraph(f"Status: {law.status}.")]
-    for title, grid in (("Inputs", inputs_of(law)), ("In each contact", carried_by(law))):
-        if grid.rows:
-            first = known.setdefault(grid, law.name)
-            blocks += [grid if first == law.name else Same(title, first)]
+    tables = {"Inputs": inputs_of(law), "In each contact": carried_by(law)}
+    first = {title: known.setdefault(grid, law.name) for title, grid in tables.items() if grid.rows}
+    if len(first) == 2 and len(set(first.values())) == 1 and law.name not in first.values():
+        blocks += [Same("Inputs, and what each contact carries", first["Inputs"])]
+    else:
+        blocks += [tables[title] if there == law.name else Same(title, there) for title, there in first.items()]
     given = [f"{q.name} = {toml(one.inputs[q.name])}" for q in law.inputs if q.required or one.inputs[q.name] != q.default]
     conditions = ([f"on {EXAMPLE_PAIR}"] if told is None else []) + ([f"with {', '.join(given)}"] if given else [])
     blocks += [Paragraph(f"Measured {', '.join(conditions)}.")] if conditions else []
