@@ -116,7 +116,8 @@ class Chain:
         if self.precompression or self.gravity or self.right.kind in (DRIVEN_DISPLACEMENT, DRIVEN_FORCE):
             return self.n_bodies - 1
         moving = np.flatnonzero(self.velocity)
-        return int(moving[-1]) if moving.size else -1
+        pushed = 0 if self.left.kind == DRIVEN_FORCE else -1
+        return max(pushed, int(moving[-1]) if moving.size else -1)
 
     def loads(self) -> np.ndarray:
         """(n_bodies,) Constant force on each body [N]: weight, and the precompression at the free ends."""

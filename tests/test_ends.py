@@ -219,3 +219,19 @@ def test_beads_with_gaps_keep_apart_until_they_meet():
     state = run_row(chain, "hertz", 5e-4)
     # two collisions of equal elastic balls hand the speed on to the last, but for what a touching striker keeps: none with a gap
     assert velocities(state) == pytest.approx([0.0, 0.0, SPEED], abs=2e-5 * SPEED)
+
+
+def test_a_long_chain_pushed_from_the_left_moves_beyond_its_first_beads():
+    # a force that no wall passes on: the front has to follow it through the row
+    time = np.linspace(0.0, 2e-4, 50)
+    push = End("force", None, time, np.full(50, 50.0))
+    state = run_row(standing_row(30, push), "hertz", 1.5e-4)
+    # m sum(v) = F t
+    assert MASS * velocities(state).sum() == pytest.approx(50.0 * 1.5e-4, rel=1e-9)
+    assert velocities(state)[15] > 0.0
+
+
+def test_a_static_force_inside_a_jump_of_the_law_is_refused():
+    # wang-liu-hysteretic jumps from 1.98 to 8.88 N at its elastic limit: it carries 5 N at no overlap
+    with pytest.raises(CaseError, match="wang-liu-hysteretic"):
+        contacts_of(laws()["wang-liu-hysteretic"], standing_row(4, precompression=5.0), _inputs("wang-liu-hysteretic"))

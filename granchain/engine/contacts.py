@@ -255,9 +255,12 @@ def _static_scan(law: type[ContactLaw]) -> Callable:
                     low = middle
                 else:
                     high = middle
-            # of the two neighbours, the one whose force is nearer
+            # of the two neighbours, the one whose force is nearer; none is near where the law's force jumps past the wanted one
             short = wanted - force(low, 0.0, ck, settle(low, ck))
-            out[0, k] = high if force(high, 0.0, ck, settle(high, ck)) - wanted <= short else low
+            over = force(high, 0.0, ck, settle(high, ck)) - wanted
+            out[0, k] = high if over <= short else low
+            if min(short, over) > 1e-9 * wanted:
+                out[0, k] = math.nan
 
     return scan
 

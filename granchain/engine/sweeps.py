@@ -195,14 +195,14 @@ def sweeps_of(law: type[ContactLaw], features: Features) -> SimpleNamespace:
         elastic, clamp = table[ELASTIC], table[CLAMP]
         changed = 0
         k = contacts
-        while events > 0:
+        while events > 0 and k > 0:
             k -= 1
             d = u[k] - u[k + 1] + start[k]
             half = v[k] - v[k + 1]
             r = half + half_dt * (a[k] - a[k + 1]) if RATE else half
             ck = coefficients_at(c, k)
             hk = history_at(h, k)
-            if needs_update(d, r, ck, hk):
+            if needs_update(d, r if RATE else 0.0, ck, hk):
                 events -= 1
                 theta = d / (dt * half) if 0.0 < d < dt * half else 1.0
                 renewed = update((d, r, r - 2.0 * theta * (r - half), theta), ck, hk)
