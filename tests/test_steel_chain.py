@@ -31,7 +31,8 @@ BOUNDS = {"hertz": (1e-4, 1e-3), "ma-liu": (1e-4, 1e-3), "wang-liu-hysteretic": 
 
 
 def peaks(law: str, separation: str, step: str) -> np.ndarray:
-    state = run_row(steel_row(71), law, 0.6e-3, step, recording=Recording(SENSORS, (), 2e-7), separation=separation)
+    ends = {} if law in ("hertz", "ma-liu") else {"separation": separation}
+    state = run_row(steel_row(71), law, 0.6e-3, step, recording=Recording(SENSORS, (), 2e-7), **ends)
     time = state.sample_step * state.time_step.value
     sensors = [peak(time, state.sensor_force[:, i]).force for i in range(len(SENSORS))]
     return np.array([*sensors, state.table[layout.PEAK, 1]])
