@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from granchain.material import Material
     from granchain.output import Result, open_result
     from granchain.simulation import run
+    from granchain.verify import Verification, verify
 
 __version__ = "0.1.0"
 
@@ -30,6 +31,7 @@ __all__ = [
     "Quantity",
     "Result",
     "Source",
+    "Verification",
     "certificate",
     "errors",
     "impact",
@@ -37,6 +39,7 @@ __all__ = [
     "load_case",
     "open_result",
     "run",
+    "verify",
 ]
 
 # Where each public name lives. It is imported when it is asked for: `import granchain` costs nothing.
@@ -50,6 +53,7 @@ _HOMES = {
     "granchain.material": ("Material",),
     "granchain.output": ("Result", "open_result"),
     "granchain.simulation": ("run",),
+    "granchain.verify": ("Verification", "verify"),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
