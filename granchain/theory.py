@@ -637,6 +637,35 @@ def ball_velocities(count: int) -> np.ndarray:
 
 
 # --------------------------------------------------------------------------------------------------------------------
+# Unlike elastic balls
+
+
+def pairwise_velocity(mass: Any) -> float:
+    """Velocity of the last of a row of elastic balls that meet one pair at a time, as across gaps, in that of the first.
+
+    The product of 2 m_i/(m_i + m_(i+1)), by momentum and energy of each pair, whatever the elastic force law. For beads tapered by q,
+    m_(i+1) = (1 - q)^3 m_i: Doney & Sen 2006, doi:10.1103/PhysRevLett.97.155502.
+
+    Parameters
+    ----------
+    mass : array (n_bodies,)
+        In the order in which they are struck [kg].
+
+    Returns
+    -------
+    float
+        [1].
+    """
+    m = np.asarray(mass, dtype=float)
+    return float(np.prod(2.0 * m[:-1] / (m[:-1] + m[1:])))
+
+
+# Light over heavy mass of a touching dimer of equal contacts at which a solitary wave exists, the largest ratio below 1: Jayaprakash,
+# Starosvetsky & Vakakis 2011, doi:10.1103/PhysRevE.83.036606, to the four digits printed.
+DIMER_RATIO = 0.3428
+
+
+# --------------------------------------------------------------------------------------------------------------------
 # Small waves in a precompressed chain
 
 
@@ -702,6 +731,56 @@ def small_wave_speed(stiffness: float, mass: float, precompression: float) -> fl
         [beads/s]; times the diameter it is m/s.
     """
     return math.sqrt(precompressed_stiffness(stiffness, precompression) / mass)
+
+
+@dataclass(frozen=True)
+class DepthExponents:
+    """Exponents of depth h: bead velocity ~ h^`velocity` and wave speed ~ h^`speed` [1]."""
+
+    velocity: float
+    speed: float
+
+
+def depth_exponents(exponent: float = 1.5) -> DepthExponents:
+    """How a small wave changes with depth in a vertical chain under gravity.
+
+    Velocity of the beads ~ h^(-(1/4)(1/3 + 1/p)), speed of the wave ~ h^((1/2)(1 - 1/p)), for the force K d^p; -1/4 and 1/6 for Hertz.
+    Reached at depths far below the first bead. Hong, Ji & Kim 1999, doi:10.1103/PhysRevLett.82.3058.
+
+    Parameters
+    ----------
+    exponent : float
+        p of the force K d^p [1].
+    """
+    return DepthExponents(velocity=-0.25 * (1.0 / 3.0 + 1.0 / exponent), speed=0.5 * (1.0 - 1.0 / exponent))
+
+
+def evanescent_decay(frequency: float, stiffness: float, mass: float, precompression: float) -> float:
+    """Decay of a small oscillation above the highest frequency of a precompressed chain, in nepers per bead.
+
+    The dispersion with q = pi + i kappa: omega = omega_max cosh(kappa/2) (Brillouin 1946, Wave Propagation in Periodic Structures,
+    ch. 2).
+
+    Parameters
+    ----------
+    frequency : float
+        Angular frequency, above `dispersion(pi, ...)` [rad/s].
+    stiffness : float
+        k of a contact [N/m^1.5].
+    mass : float
+        m of a bead [kg].
+    precompression : float
+        F0 [N].
+
+    Returns
+    -------
+    float
+        kappa [1]: the amplitude falls by exp(-kappa) from bead to bead, each against the one before.
+    """
+    highest = float(dispersion(math.pi, stiffness, mass, precompression))
+    if not frequency >= highest:
+        raise ValueError(f"frequency: got {frequency!r}, allowed: at least the highest of the chain, {highest:.6g} rad/s")
+    return 2.0 * math.acosh(frequency / highest)
 
 
 # --------------------------------------------------------------------------------------------------------------------

@@ -353,6 +353,16 @@ def test_a_single_ball_is_no_chain():
         theory.struck_chain(1, [0.0, 1.0])
 
 
+# --- unlike balls ---------------------------------------------------------------------------------------------------
+
+
+def test_a_ball_between_two_hands_on_more_than_without_it():
+    # Huygens: 1 kg onto 1/4 kg directly 2/(1 + 1/4) = 8/5; through 1/2 kg (4/3)^2 = 16/9
+    assert theory.pairwise_velocity([1.0, 0.25]) == pytest.approx(8.0 / 5.0, rel=1e-15)
+    assert theory.pairwise_velocity([1.0, 0.5, 0.25]) == pytest.approx(16.0 / 9.0, rel=1e-15)
+    assert theory.pairwise_velocity([2.0, 2.0, 2.0]) == 1.0
+
+
 # --- precompressed chain --------------------------------------------------------------------------------------------
 
 
@@ -374,6 +384,27 @@ def test_the_dispersion_gives_the_eigenfrequencies_of_a_ring_of_beads():
 def test_the_small_wave_speed_is_the_long_wave_limit_of_the_dispersion():
     k, m, force = 4.9e9, 0.45e-3, 20.0
     assert theory.dispersion(1e-4, k, m, force) / 1e-4 == pytest.approx(theory.small_wave_speed(k, m, force), rel=1e-8)
+
+
+@pytest.mark.parametrize("factor", [1.0, 1.2, 3.0])
+def test_the_decay_above_the_highest_frequency_solves_the_equation_of_the_lattice(factor):
+    k, m, force = 4.9e9, 0.45e-3, 20.0
+    frequency = factor * 2.0 * math.sqrt(theory.precompressed_stiffness(k, force) / m)
+    # u_j = (-1)^j exp(-kappa j) in m omega^2 u_j = s (2 u_j - u_(j-1) - u_(j+1))
+    ratio = -math.exp(-theory.evanescent_decay(frequency, k, m, force))
+    assert frequency**2 == pytest.approx(theory.precompressed_stiffness(k, force) / m * (2.0 - ratio - 1.0 / ratio), rel=1e-12)
+
+
+def test_a_frequency_that_the_chain_carries_has_no_decay():
+    with pytest.raises(ValueError, match=r"frequency: got .* allowed: at least the highest"):
+        theory.evanescent_decay(1.0, 4.9e9, 0.45e-3, 20.0)
+
+
+def test_the_exponents_of_depth_are_the_published_ones_and_those_of_a_uniform_linear_chain():
+    hertz, linear = theory.depth_exponents(), theory.depth_exponents(1.0)
+    assert (hertz.velocity, hertz.speed) == pytest.approx((-1.0 / 4.0, 1.0 / 6.0), rel=1e-15)
+    # linear springs do not feel the load: constant speed, and the front of an impulse spreads as t^(1/3), an Airy function
+    assert (linear.velocity, linear.speed) == pytest.approx((-1.0 / 3.0, 0.0), rel=1e-15)
 
 
 # --- layer ----------------------------------------------------------------------------------------------------------

@@ -1,0 +1,65 @@
+"""The claims of docs/verification.md hold, and the page is what its script prints."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import pytest
+from printed import differences
+
+PAGE = Path(__file__).parents[1] / "docs" / "verification.md"
+
+
+@pytest.fixture(scope="module")
+def script():
+    """docs/verification.py as a module; it is a script beside its page, in no package."""
+    spec = importlib.util.spec_from_file_location("verification", PAGE.with_suffix(".py"))
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    yield module
+    del sys.modules[spec.name]
+
+
+@pytest.fixture(scope="module")
+def computed(script):
+    return list(script.sections())
+
+
+def test_every_difference_from_the_exact_values_is_within_its_bound(computed):
+    beyond = [f"{one.what}: {one.difference:.3g}, allowed {one.allowed:g}" for part in computed for one in part.checks if not one.holds]
+    assert not beyond
+
+
+def test_the_bounds_are_those_promised(computed):
+    bounds = {one.what: one.allowed for part in computed for one in part.checks}
+    # what the page is for: wave speed to 1e-4 of the exact discrete one, velocities of N balls to 1e-6 of the striker's
+    assert bounds["wave speed, contact 20 to 60"] == 1e-4
+    balls = [allowed for what, allowed in bounds.items() if " balls, ball " in what]
+    assert balls == [1e-6] * 10
+    # none so wide that it holds whatever is computed
+    assert max(bounds.values()) <= 0.01
+
+
+def test_the_page_is_what_the_script_prints(script, computed):
+    assert not differences(PAGE.read_text(), script.page(computed)), "write it anew: python docs/verification.py > docs/verification.md"
+
+
+def test_a_check_outside_its_bound_does_not_hold(script):
+    assert script.Check("speed", 100.02, 100.0, 1e-4).holds is False
+    assert script.Check("speed", 100.009, 100.0, 1e-4).holds is True
+    assert script.Check("share", 1e-7, 0.0, 1e-6, "", True).holds is True
+    assert script.Check("share", -2e-6, 0.0, 1e-6, "", True).holds is False
+
+
+def test_pages_are_compared_to_the_last_digit_of_a_number():
+    line = "| wave speed | beads/s | 154216.64 | 154216.61 | 1.7e-07 | 1e-04 |"
+    assert differences(line, line.replace("154216.64", "154216.65")) == []
+    assert differences(line, line.replace("154216.64", "154216.66")) != []
+    assert differences(line, line.replace("1.7e-07", "1.9e-07")) != []
+    assert differences(line, line.replace("154216.64", "154216.6")) == []
+    assert differences(line, line.replace("wave", "sound")) != []
+    assert differences("doi:10.1007/BF00905892", "doi:10.1007/BF00905893") != []
+    assert differences(line, line + "\n") == [] and differences(line, line + "\n" + line) != []
