@@ -112,8 +112,8 @@ def solitary_wave() -> Section:
         "70 touching steel beads under Hertz's law, struck by an equal one at 1.77 m/s; a quarter of the automatic step. The "
         "exact values are those of the discrete chain: the travelling-wave equation solved in Fourier space, and the chain "
         "integrated by an independent program (scipy, DOP853, tolerance 1e-13) for what the striker hands over. Nesterenko's "
-        f"long-wave coefficients (1983, doi:10.1007/BF00905892) would give a speed {theory.LONG_WAVE_SPEED_FROM_FORCE / "
-        "wave.speed_from_force - 1.0:+.2%} off."
+        "long-wave coefficients (1983, doi:10.1007/BF00905892) would give a speed "
+        f"{theory.LONG_WAVE_SPEED_FROM_FORCE / wave.speed_from_force - 1.0:+.2%} off."
     )
     return Section("Solitary wave", text, tuple(checks))
 
