@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from datetime import UTC, datetime
 from typing import Any, Protocol
@@ -12,11 +13,14 @@ from granchain.analysis import energy_put_in
 from granchain.case import Case
 from granchain.chain import FREE, RIGID, WALL, Chain, End, check_loads
 from granchain.contact import laws
+from granchain.contact.law import ContactLaw
 from granchain.engine import layout
+from granchain.engine.contacts import start_histories
 from granchain.engine.state import Contacts, Recording, State, contacts_of, time_step_of
 from granchain.engine.timestep import TimeStep
-from granchain.errors import CaseError, LawError, RunError
-from granchain.output import Result
+from granchain.errors import CaseError, FileError, LawError, RunError
+from granchain.output import Checkpoint, Result
+from granchain.output.checkpoint import Saved
 from granchain.status import Status
 
 # Wall time that a block of steps may take [s]: how soon an interruption is heard.
@@ -31,8 +35,13 @@ class Watch(Protocol):
     def advance(self, fraction: float) -> None:
         """The part of the run that is done, 0 to 1; raising KeyboardInterrupt ends the run."""
 
+    def resume(self, fraction: float) -> None:
+        """The part that was done when the checkpoint was written from which a run goes on."""
 
-def run(case: Case, *, watch: Watch | None = None) -> Result:
+
+def run(
+    case: Case, *, watch: Watch | None = None, checkpoint: Checkpoint | str | os.PathLike[str] | None = None, resume: bool = False
+) -> Result:
     """Advance a chain to its end time.
 
     Parameters
@@ -40,12 +49,17 @@ def run(case: Case, *, watch: Watch | None = None) -> Result:
     case : Case
         What to run (granchain.load_case).
     watch : object with advance(fraction), optional
-        Told between blocks of steps how far the run is.
+        Told between blocks of steps how far the run is; where it resumes, also told by resume(fraction) how far it was.
+    checkpoint : Checkpoint or path, optional
+        File that is written every 30 s, and when the run is interrupted, from which another process can go on; it stays when the run
+        has ended.
+    resume : bool
+        Go on from the checkpoint, to the same bits as a run without a break.
 
     Returns
     -------
     Result
-        In memory; nothing is written.
+        In memory; nothing but checkpoints is written.
 
     Raises
     ------
@@ -53,20 +67,76 @@ def run(case: Case, *, watch: Watch | None = None) -> Result:
         Where the case cannot be run: see the message.
     RunError
         Where the run failed: unstable, not finite, outside the law, energy not closed; `.result` holds what was computed.
+    FileError
+        Where there is no checkpoint to go on from, or one of another run.
     """
     started, clock = datetime.now(UTC), time.perf_counter()
     chain, contacts, time_step = prepare(case)
     state = State(contacts, chain, time_step, recording_of(case))
+    journal = Journal(case, state, started.isoformat(timespec="seconds"), clock, checkpoint)
+    if resume:
+        journal.go_on(watch)
     status = Status.RUNNING
     try:
-        status = march(state, watch)
+        status = march(state, watch, journal)
     except KeyboardInterrupt:
-        status = Status.INTERRUPTED
+        # an interruption that comes with the last step stops nothing
+        status = Status.INTERRUPTED if state.step <= time_step.n_steps else Status.COMPLETE
+        journal.keep()
     messages = messages_of(state, case)
-    result = result_of(case, state, status, messages, started.isoformat(timespec="seconds"), time.perf_counter() - clock)
+    result = result_of(case, state, status, messages, journal.started, journal.wall_time)
     if result.status.failed:
         raise RunError("\n".join([failure(state, status), *messages]) if status.failed else ledger_failure(result, case), result)
     return result
+
+
+class Journal:
+    """When a run began, what it has taken, and its checkpoint.
+
+    Parameters
+    ----------
+    case : Case
+    state : State
+    started : str
+        UTC, ISO 8601.
+    clock : float
+        time.perf_counter() at the start [s].
+    checkpoint : Checkpoint or path, optional
+    """
+
+    def __init__(self, case: Case, state: State, started: str, clock: float, checkpoint: Checkpoint | str | os.PathLike[str] | None):
+        self.started = started
+        self._case, self._state, self._clock = case, state, clock
+        self._checkpoint = checkpoint if checkpoint is None or isinstance(checkpoint, Checkpoint) else Checkpoint(checkpoint)
+
+    @property
+    def wall_time(self) -> float:
+        """Wall time of the run [s], over all processes that had a part in it."""
+        return time.perf_counter() - self._clock
+
+    def keep(self) -> None:
+        """Write the checkpoint."""
+        if self._checkpoint is not None:
+            saved = Saved(self._state.arrays(), self.started, self.wall_time)
+            self._checkpoint.save(saved, case_sha256=self._case.sha256, set_up=self._state.set_up)
+
+    def keep_if_due(self) -> None:
+        """Write the checkpoint where it is time."""
+        if self._checkpoint is not None and self._checkpoint.due:
+            self.keep()
+
+    def go_on(self, watch: Watch | None) -> None:
+        """Take the state, and the time it took, from the checkpoint."""
+        if self._checkpoint is None:
+            raise FileError("resume: got no checkpoint, allowed the path of one; give checkpoint=")
+        saved = self._checkpoint.load(case_sha256=self._case.sha256, set_up=self._state.set_up)
+        try:
+            self._state.take(saved.arrays)
+        except ValueError as error:
+            raise FileError(f"{self._checkpoint.path}: {error}; begin anew") from None
+        self.started, self._clock = saved.started, self._clock - saved.wall_time
+        if watch is not None:
+            watch.resume(min(1.0, self._state.step / self._state.time_step.n_steps))
 
 
 def prepare(case: Case) -> tuple[Chain, Contacts, TimeStep]:
@@ -124,7 +194,7 @@ def recording_of(case: Case) -> Recording:
     )
 
 
-def march(state: State, watch: Watch | None) -> Status:
+def march(state: State, watch: Watch | None, journal: Journal) -> Status:
     """Blocks of steps until the end; each block short enough that an interruption is heard at once."""
     block, status = max(1, FIRST_BLOCK // state.chain.n_bodies), Status.RUNNING
     while status is Status.RUNNING:
@@ -134,6 +204,8 @@ def march(state: State, watch: Watch | None) -> Status:
         block = max(1, min(4 * block, int(block * BLOCK_SECONDS / max(spent, 1e-9))))
         if watch is not None:
             watch.advance(min(1.0, state.step / state.time_step.n_steps))
+        if status is Status.RUNNING:
+            journal.keep_if_due()
     return status
 
 
@@ -169,6 +241,8 @@ def result_of(case: Case, state: State, status: Status, messages: list[str], sta
             data[quantity.name] = row[exists].copy()
     if state.energy_at.size and entries:
         data |= ledger_of(state, entries)
+        if not status.failed:
+            data |= losses_of(state)
         if status in (Status.COMPLETE, Status.INTERRUPTED) and relative_residual(data) > case.energy.bound:
             status = Status.LEDGER_OPEN
     return Result(
@@ -188,6 +262,24 @@ def ledger_of(state: State, entries: int) -> dict[str, np.ndarray]:
     data["energy_time"] = state.energy_at[:entries] * state.time_step.value
     data["energy_residual"] = held - energies[:, layout.EXTERNAL] - held[0]
     return data
+
+
+def losses_of(state: State) -> dict[str, np.ndarray]:
+    """Where in the chain the energy went: what each contact has lost, over the run [J]."""
+    exists = np.flatnonzero(state.chain.contact_exists)
+    law, c, table = state.law, state.c[:, exists], state.table[:, exists]
+    plastic = dented(law, c, state.h[:, exists]) + table[layout.LOST]
+    if (table[layout.START] > 0.0).any():
+        # what the static start had already lost to yield is no loss of the run
+        plastic -= dented(law, c, start_histories(law, c, table[layout.START]))
+    return {"contact_plastic": plastic, "contact_viscous": table[layout.VISCOUS_WORK], "contact_clamp": table[layout.CLAMP_WORK]}
+
+
+def dented(law: type[ContactLaw], c: np.ndarray, h: np.ndarray) -> np.ndarray:
+    """What each contact's history has lost for good [J]."""
+    if law.plastic is ContactLaw.plastic:
+        return np.zeros(c.shape[1])
+    return np.array([law.plastic(ck, hk) for ck, hk in zip(map(tuple, c.T.tolist()), map(tuple, h.T.tolist()), strict=True)])
 
 
 def relative_residual(data: dict[str, np.ndarray]) -> float:

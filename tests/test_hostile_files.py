@@ -17,7 +17,7 @@ from example_results import a_result, everything
 
 import granchain
 from granchain.errors import FileError
-from granchain.output import hdf5, open_result, verify
+from granchain.output import hdf5, open_result, verify, whole
 
 ROOT = Path(granchain.__file__).parents[1]
 SECRET = b"the secret of another file" * 100
@@ -31,9 +31,9 @@ def content():
 def seal(path):
     """Make the hash in the last line fit, as a stranger can."""
     content = path.read_bytes()
-    if content[-hdf5._SEAL_LENGTH :].startswith(b"\ngranchain sha256"):
-        content = content[: -hdf5._SEAL_LENGTH]
-    path.write_bytes(content + hdf5._SEAL % hashlib.sha256(content).hexdigest().encode())
+    if content[-whole.SEAL_LENGTH :].startswith(b"\ngranchain sha256"):
+        content = content[: -whole.SEAL_LENGTH]
+    path.write_bytes(content + whole.SEAL % hashlib.sha256(content).hexdigest().encode())
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -451,7 +451,7 @@ def test_no_hostile_file_takes_memory(folder):
 
 def hanging(content):
     """A file on which HDF5 2.0.0 loops for ever: the free space of its heap of texts says that it is 0 bytes long."""
-    body = bytearray(content[: -hdf5._SEAL_LENGTH])
+    body = bytearray(content[: -whole.SEAL_LENGTH])
     # Global heap: HDF5 File Format Specification 3.0, III.E. Objects of a 16-byte head and their size in steps of 8, to the free space.
     at = body.index(b"GCOL") + 16
     while body[at : at + 2] != b"\0\0":
@@ -462,7 +462,7 @@ def hanging(content):
 
 def test_a_damaged_file_on_which_hdf5_would_hang_is_refused_at_once(tmp_path, content):
     path = tmp_path / "a.h5"
-    path.write_bytes(hanging(content) + content[-hdf5._SEAL_LENGTH :])
+    path.write_bytes(hanging(content) + content[-whole.SEAL_LENGTH :])
     start = time.monotonic()
     with pytest.raises(FileError, match="damaged or changed"):
         open_result(path)
@@ -548,7 +548,7 @@ def test_a_file_cut_off_anywhere_is_refused_or_whole(tmp_path, content):
     path = tmp_path / "a.h5"
     good = everything(a_result())[:-1]
     draw = random.Random(3)
-    for length in (1, 7, draw.randrange(8, len(content)), len(content) - hdf5._SEAL_LENGTH - 1):
+    for length in (1, 7, draw.randrange(8, len(content)), len(content) - whole.SEAL_LENGTH - 1):
         path.write_bytes(content[:length])
         with pytest.raises(FileError):
             open_result(path)

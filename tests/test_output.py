@@ -184,7 +184,7 @@ def test_the_source_hash_is_over_names_and_contents_of_the_package_files():
     names = sorted(path.relative_to(root).as_posix() for path in root.rglob("*.py"))
     assert {"errors.py", "output/hdf5.py", "contact/law.py"} <= set(names)
     total = hashlib.sha256(b"".join(f"{name}\n".encode() + hashlib.sha256((root / name).read_bytes()).digest() for name in names))
-    package_result._source_hash.cache_clear()
+    package_result.source_hash.cache_clear()
     assert a_result().provenance["source_hash"] == total.hexdigest()
 
 
@@ -718,7 +718,7 @@ def test_of_many_who_find_a_dead_claim_one_takes_it(tmp_path):
 
 
 def test_a_result_too_large_for_a_file_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(hdf5, "LARGEST_FILE", 1000)
+    monkeypatch.setattr(package_result, "LARGEST_FILE", 1000)
     with pytest.raises(FileError, match=r"a\.h5: the result takes \d+ bytes, a file holds at most 1000; record less"):
         a_result().save(tmp_path / "a.h5")
     assert left_in(tmp_path) == []

@@ -13,22 +13,31 @@ from collections.abc import Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
 from types import FrameType, TracebackType
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from granchain.cli.options import SIGNALLED, CaseArgument, JsonOption, LawModuleOption, SetOption, app, blamed, load_laws
 from granchain.cli.text import aligned, clean, number, say, tell, tell_json
-from granchain.errors import RunError
+from granchain.errors import CaseError, FileError, RunError
 
 if TYPE_CHECKING:
     from granchain.analysis import Summary
     from granchain.case import Case
-    from granchain.output import Result
+    from granchain.output import Checkpoint, Result
 
 # A run shorter than this ends before anyone has read a progress bar [s]; it is drawn anew this often [s].
 BAR_AFTER = 1.0
 BAR_EVERY = 0.1
+
+
+CheckpointOption = Annotated[
+    float | None,
+    typer.Option(
+        "--checkpoint", metavar="SECONDS", min=0.0, show_default=False,
+        help="Wall time between two checkpoints, FILE.chk; 0: none. Default: 30, and never more than 2 % of the run's time.",
+    ),
+]  # fmt: skip
 
 
 @app.command()
@@ -38,53 +47,111 @@ def run(
     changes: SetOption = None,
     out: Annotated[str | None, typer.Option(metavar="FILE", help="Output file. Default: name of the case, here.")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output file if it exists.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was interrupted or killed.")] = False,
+    checkpoint: CheckpointOption = None,
     law_module: LawModuleOption = None,
     as_json: JsonOption = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress bar.")] = False,
 ) -> None:
     """Run a case: its output file, and the numbers of the run."""
     target = Path(f"{Path(case).stem}.h5" if out is None else out)
+    if resume and overwrite:
+        raise CaseError("--resume, --overwrite: got both, allowed one: --resume goes on with a run, --overwrite begins it anew")
     with no_collection(), Interruption() as interruption:
         try:
             load_laws(law_module)
             progress = Progress(interruption, shown=not quiet and sys.stderr.isatty())
-            result = computed(case, changes or [], target, overwrite, progress, bool(context.obj))
+            file = OutputFile(target, overwrite, resume, checkpoint)
+            result = computed(case, changes or [], file, progress, bool(context.obj))
             report_run(result, target, as_json)
         except KeyboardInterrupt:
             raise InterruptedRun(f"interrupted before the run began; {target} was not written", interruption.exit_code) from None
         if result.status.label == "interrupted":
-            say(f"interrupted; {target} holds what was computed until then")
+            go_on = "" if checkpoint == 0.0 else "; to go on, give the same command with --resume"
+            say(f"interrupted; {target} holds what was computed until then{go_on}")
             raise typer.Exit(interruption.exit_code)
 
 
-def computed(name: str, changes: Sequence[str], target: Path, overwrite: bool, progress: Progress, own_process: bool) -> Result:
+class OutputFile(NamedTuple):
+    """Where a run writes.
+
+    Parameters
+    ----------
+    target : Path
+        The output file.
+    overwrite, resume : bool
+        Whether it may be replaced; whether an unfinished run goes on.
+    every : float, optional
+        Wall time between two checkpoints [s]; 0: none.
+    """
+
+    target: Path
+    overwrite: bool
+    resume: bool
+    every: float | None
+
+
+def computed(name: str, changes: Sequence[str], file: OutputFile, progress: Progress, own_process: bool) -> Result:
     """Run a case and write its file; the right to write it is taken before anything is computed."""
     from granchain.case import load_case
-    from granchain.output import claim
+    from granchain.output import Checkpoint, claim
+    from granchain.output.checkpoint import EVERY
 
     case = load_case(name, changes)
     progress.title = case.title
-    with claim(target, overwrite):
+    replace = file.overwrite or file.resume
+    with claim(file.target, replace):
+        checkpoint = Checkpoint.beside(file.target, EVERY if file.every is None else file.every or math.inf)
+        done = before(case, file, checkpoint)
+        if done is not None:
+            return done
         if own_process:
             from granchain.engine.startup import load_without_blas
 
             load_without_blas()
         with progress:
-            result = simulated(case, target, progress)
-        result.save(target, overwrite)
+            result = simulated(case, file, checkpoint, progress)
+        result.save(file.target, replace)
+        if result.status.label != "interrupted":
+            checkpoint.remove()
     return result
 
 
-def simulated(case: Case, target: Path, progress: Progress) -> Result:
+def before(case: Case, file: OutputFile, checkpoint: Checkpoint) -> Result | None:
+    """Refuse to lose what an earlier run has left; what it left where it is complete, and asked to go on."""
+    target = file.target
+    if not file.resume:
+        if checkpoint.exists and not file.overwrite:
+            raise FileError(
+                f"{checkpoint.path}: holds an unfinished run and is kept; go on with --resume, begin anew with --overwrite, "
+                "or name another file"
+            )
+        return None
+    if not target.exists():
+        return None
+    from granchain.output import open_result
+
+    there = open_result(target)
+    if there.provenance.get("case_sha256") != case.sha256:
+        raise FileError(f"{target}: holds the run of another case, or of one with other changes, and is kept; name another file")
+    if there.status.label != "interrupted":
+        say(f"{target} is complete: there is nothing to go on with")
+        return there
+    return None
+
+
+def simulated(case: Case, file: OutputFile, checkpoint: Checkpoint, progress: Progress) -> Result:
     """The run itself; where a user's law fails, it is the law that is told of."""
     from granchain import simulation
     from granchain.contact import laws
 
+    kept = None if file.every == 0.0 and not file.resume else checkpoint
     with blamed(laws()[case.contact.law]):
         try:
-            return simulation.run(case, watch=progress)
+            return simulation.run(case, watch=progress, checkpoint=kept, resume=file.resume)
         except RunError as error:
-            raise RunError(f"{error}\nNothing was saved: {target} was not written.", error.result) from None
+            checkpoint.remove()
+            raise RunError(f"{error}\nNothing was saved: {file.target} was not written.", error.result) from None
 
 
 class InterruptedRun(Exception):  # noqa: N818
@@ -179,6 +246,10 @@ class Progress:
         if self._bar is not None and now - self._drawn > BAR_EVERY:
             self._drawn = now
             self._bar.update(self._bar.task_ids[0], completed=fraction, refresh=True)
+
+    def resume(self, fraction: float) -> None:
+        """Told where a run goes on."""
+        say(f"going on at {100.0 * fraction:.3g} %")
 
     def _new_bar(self) -> Any:
         from rich.console import Console

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import hashlib
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import SimpleNamespace
 
@@ -15,6 +16,7 @@ from granchain.engine import layout
 from granchain.engine.contacts import coefficients, contact_limits, start_histories, static_overlaps
 from granchain.engine.loop import loop_of
 from granchain.engine.restitution import with_restitution
+from granchain.engine.specialise import fingerprint
 from granchain.engine.sweeps import features_of
 from granchain.engine.timestep import TimeStep, choose
 from granchain.status import Status
@@ -107,6 +109,24 @@ def time_step_of(contacts: Contacts, chain: Chain, step: str | float, end: float
     """The time step of a run; see granchain.engine.timestep.choose."""
     limits = contact_limits(contacts.law, contacts.c, contacts.limits)
     return choose(contacts.law, chain, contacts.c, contacts.overlaps, limits, step, end, force_step)
+
+
+# The arrays of a state: those that a run changes, and those that it is set up from.
+CHANGING = (
+    "bodies", "table", "h", "kicked_at", "counts", "numbers",
+    "sensor_force", "contact_force", "contact_overlap", "displacement", "velocity", "energies",
+)  # fmt: skip
+FIXED = (
+    "c", "left_knots", "left_spline", "right_knots", "right_spline",
+    "sensor_left", "sensor_right", "recorded", "sample_step", "snapshot_at", "energy_at",
+)  # fmt: skip
+# The records, each with the count of its rows that are filled.
+RECORDS = {
+    "sensor_force": layout.SAMPLE, "contact_force": layout.SAMPLE, "contact_overlap": layout.SAMPLE,
+    "displacement": layout.SNAPSHOT, "velocity": layout.SNAPSHOT, "energies": layout.ENERGY,
+}  # fmt: skip
+# Counts that a run does not change.
+CONSTANT_COUNTS = (layout.N_STEPS, layout.N_BODIES, layout.STRIDE, layout.LEFT_DRIVE, layout.RIGHT_DRIVE)
 
 
 class State:
@@ -239,6 +259,69 @@ class State:
     def time(self) -> float:
         """Time of the state [s]."""
         return self.step * self.time_step.value
+
+    @property
+    def set_up(self) -> str:
+        """SHA-256 of what the run is set up from: the law's functions, coefficients, step, drives, and what is recorded."""
+        digest = hashlib.sha256(f"{self.time_step.value!r} {self.time_step.n_steps} {self.recording} {self.law.name}".encode())
+        law = self.law
+        for function in (law.force, law.needs_update, law.update, law.energy, law.plastic, law.largest_overlap):
+            digest.update(fingerprint(function).encode())
+        for name in FIXED:
+            array = np.ascontiguousarray(getattr(self, name))
+            digest.update(f"{name} {array.dtype.str} {array.shape}".encode() + array.tobytes())
+        return digest.hexdigest()
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """All that the run has changed until now; of the records the rows that are filled, and the one that may be begun."""
+        return {name: getattr(self, name)[: self._filled(name, self.counts)] for name in CHANGING}
+
+    def _filled(self, name: str, counts: np.ndarray) -> int:
+        rows: int = getattr(self, name).shape[0]
+        return min(rows, int(counts[RECORDS[name]]) + 1) if name in RECORDS else rows
+
+    def take(self, arrays: Mapping[str, np.ndarray]) -> None:
+        """Go on from the `arrays` of a state with the same `set_up`.
+
+        Parameters
+        ----------
+        arrays : mapping of str to array
+            Every name of CHANGING.
+
+        Raises
+        ------
+        ValueError
+            Where a name, type, shape or count is none that this run could have reached; the state is then as it was.
+        """
+        if set(arrays) != set(CHANGING):
+            raise ValueError(f"holds the arrays {', '.join(sorted(arrays))}, and must hold {', '.join(sorted(CHANGING))}")
+        self._check_counts(arrays["counts"])
+        for name in CHANGING:
+            mine, theirs = getattr(self, name), arrays[name]
+            shape = (self._filled(name, arrays["counts"]), *mine.shape[1:])
+            if theirs.dtype != mine.dtype or theirs.shape != shape:
+                raise ValueError(f"{name} is {theirs.dtype} {theirs.shape}, and must be {mine.dtype} {shape}")
+        # the loop writes at these indices
+        if not ((arrays["kicked_at"] >= 0) & (arrays["kicked_at"] < self.kicked_at.size)).all():
+            raise ValueError("kicked_at names a contact that is not there")
+        for name in CHANGING:
+            getattr(self, name)[: arrays[name].shape[0]] = arrays[name]
+
+    def _check_counts(self, counts: np.ndarray) -> None:
+        """Refuse counts with which the loop would write where it must not."""
+        if counts.dtype != self.counts.dtype or counts.shape != self.counts.shape:
+            raise ValueError(f"counts is {counts.dtype} {counts.shape}, and must be {self.counts.dtype} {self.counts.shape}")
+        largest = np.full(layout.N_COUNTS, self.kicked_at.size)  # an index of a body or contact
+        for name, i in RECORDS.items():
+            largest[i] = getattr(self, name).shape[0]
+        largest[layout.STEP], largest[layout.CLAMPED] = self.time_step.n_steps + 1, np.iinfo(np.int64).max
+        smallest = np.zeros(layout.N_COUNTS, dtype=np.int64)
+        for i in CONSTANT_COUNTS:
+            smallest[i] = largest[i] = self.counts[i]
+        wrong = np.flatnonzero((counts < smallest) | (counts > largest))
+        if wrong.size:
+            i = wrong[0]
+            raise ValueError(f"count {i} is {counts[i]}, and must be {smallest[i]} to {largest[i]}")
 
     def advance(self, steps: int) -> Status:
         """Do a block of steps, and look at the state.

@@ -1,11 +1,12 @@
 """The output file and what is in it.
 
 `Result` is what a run gives back, `Result.save` writes it whole, `open_result` reads a file from anywhere, `claim` holds the right
-to write a file during a long run. The only part of granchain that uses h5py.
+to write a file during a long run, `Checkpoint` is what another process needs to go on with it. The only part of granchain that uses h5py.
 """
 
+from granchain.output.checkpoint import Checkpoint
 from granchain.output.hdf5 import open_result, verify
 from granchain.output.result import Result, Variable
 from granchain.output.whole import claim, write_whole
 
-__all__ = ["Result", "Variable", "claim", "open_result", "verify", "write_whole"]
+__all__ = ["Checkpoint", "Result", "Variable", "claim", "open_result", "verify", "write_whole"]

@@ -14,7 +14,6 @@ import math
 import os
 import resource
 import signal
-import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -25,11 +24,8 @@ import numpy as np
 from granchain.contact.law import Quantity
 from granchain.errors import FileError
 from granchain.output.result import FORMAT, LABELS, NUMBERS, TABLE, TEXTS, Result, check_axes, data_sha256, root_attributes
-from granchain.output.whole import printable
+from granchain.output.whole import DAMAGED, LARGEST_FILE, SEAL, check_seal, printable, read_whole
 from granchain.status import Status
-
-# No file holds more: refused on writing and on reading, before memory is taken.
-LARGEST_FILE = 4 * 1024**3
 
 # Deflate packs at most 258 bytes into 2 bits (RFC 1951: longest match; one bit each for length and distance): 1032 times. A file has
 # more in it than packed zeros, so its data never reach 1000 times its size.
@@ -43,12 +39,6 @@ LARGEST_CHUNK = 1024**2
 
 # Names in the root of a file: the variables below, and room for a law with a long history.
 MOST_NAMES = 200
-
-# The last line of a file, after the end of the HDF5 data, where other programs do not look: the hash of all bytes before it.
-# HDF5 loops for ever on some damaged files (1 in 264 with a few flipped bits, HDF5 2.0.0), so damage must be seen before it reads.
-# A program that edits the file cuts the line off.
-_SEAL = b"\ngranchain sha256 %s\n"
-_SEAL_LENGTH = len(_SEAL % (64 * b"0"))
 
 # A process of its own reads a file that may do harm for at most this time: a start, and 10 MB/s, a thirtieth of the usual speed.
 _START, _SPEED = 20, 10_000_000
@@ -76,7 +66,7 @@ def open_result(path: str | os.PathLike[str]) -> Result:
         Where the file is missing, damaged, from a newer granchain or not one of its files.
     """
     content = _content(path)
-    sealed = _check_seal(path, content)
+    sealed = check_seal(path, content)
     if not sealed:
         _attempt_apart(path, len(content))
     return _parsed(path, content)
@@ -96,7 +86,7 @@ def verify(path: str | os.PathLike[str]) -> str:
         As `open_result`; also where reading does not end, or ends the process.
     """
     content = _content(path)
-    _check_seal(path, content)
+    check_seal(path, content)
     _attempt_apart(path, len(content))
     return str(_parsed(path, content).provenance["data_sha256"])
 
@@ -135,7 +125,7 @@ def image(result: Result) -> bytes:
                 group.create_dataset(name, data=provenance[name], dtype=text, track_times=False)
         file.flush()
         content: bytes = file.id.get_file_image()
-    return content + _SEAL % hashlib.sha256(content).hexdigest().encode()
+    return content + SEAL % hashlib.sha256(content).hexdigest().encode()
 
 
 def _storage(shape: tuple[int, ...]) -> dict[str, Any]:
@@ -155,42 +145,13 @@ class _RefusedError(Exception):
     """Why a file is not read, in words."""
 
 
-_DAMAGED = "the file was damaged or changed after it was written; take another copy, or run the case again"
-
-
 def _content(path: str | os.PathLike[str]) -> bytes:
     """The bytes of a file that may be an output file."""
-    name = os.fspath(path)
-    try:
-        kind = os.stat(name)
-        if stat.S_ISDIR(kind.st_mode):
-            raise FileError(f"{name}: is a folder; name an output file in it")
-        if not stat.S_ISREG(kind.st_mode):
-            raise FileError(f"{name}: is a device, pipe or socket, not a file; name an output file")
-        if kind.st_size == 0:
-            raise FileError(f"{name}: is empty; granchain never leaves an empty file, so take another copy, or run the case again")
-        if kind.st_size > LARGEST_FILE:
-            raise FileError(f"{name}: has {kind.st_size} bytes, an output file at most {LARGEST_FILE}; this is not one")
-        content = Path(name).read_bytes()
-    except FileNotFoundError as error:
-        raise FileError(f"{name}: there is no such file; look at the name and the folder") from error
-    except (OSError, ValueError) as error:
-        raise FileError(f"{name}: cannot be read: {getattr(error, 'strerror', None) or error}; look at its permissions") from error
+    content = read_whole(path, "an output file")
     # The signature of HDF5: HDF5 File Format Specification 3.0, II.A.
     if not content.startswith(b"\x89HDF\r\n\x1a\n"):
-        raise FileError(f"{name}: is not an HDF5 file; an output file of granchain is one")
+        raise FileError(f"{os.fspath(path)}: is not an HDF5 file; an output file of granchain is one")
     return content
-
-
-def _check_seal(path: str | os.PathLike[str], content: bytes) -> bool:
-    """Refuse a file that differs from its seal; False where it has none."""
-    start, end = _SEAL.split(b"%s")
-    last = content[-_SEAL_LENGTH:]
-    if not (last.startswith(start) and last.endswith(end)):
-        return False
-    if last != _SEAL % hashlib.sha256(memoryview(content)[:-_SEAL_LENGTH]).hexdigest().encode():
-        raise FileError(f"{os.fspath(path)}: {_DAMAGED}")
-    return True
 
 
 def _attempt_apart(path: str | os.PathLike[str], size: int) -> None:
@@ -203,11 +164,11 @@ def _attempt_apart(path: str | os.PathLike[str], size: int) -> None:
     try:
         ended = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=2 * seconds, check=False)
     except subprocess.TimeoutExpired as error:
-        raise FileError(f"{os.fspath(path)}: reading it does not end; {_DAMAGED}") from error
+        raise FileError(f"{os.fspath(path)}: reading it does not end; {DAMAGED}") from error
     if ended.returncode == -signal.SIGXCPU:
-        raise FileError(f"{os.fspath(path)}: reading it does not end; {_DAMAGED}")
+        raise FileError(f"{os.fspath(path)}: reading it does not end; {DAMAGED}")
     if ended.returncode:
-        raise FileError(f"{os.fspath(path)}: reading it ends the program that reads (exit code {ended.returncode}); {_DAMAGED}")
+        raise FileError(f"{os.fspath(path)}: reading it ends the program that reads (exit code {ended.returncode}); {DAMAGED}")
 
 
 def _attempt(path: str, seconds: int) -> None:
@@ -228,7 +189,7 @@ def _parsed(path: str | os.PathLike[str], content: bytes) -> Result:
         raise FileError(f"{os.fspath(path)}: {refused}") from None
     except Exception as error:  # On a damaged file h5py raises nearly every built-in exception.
         reason = printable(f"{type(error).__name__}: {error}")
-        raise FileError(f"{os.fspath(path)}: {_DAMAGED} (HDF5 says {reason})") from error
+        raise FileError(f"{os.fspath(path)}: {DAMAGED} (HDF5 says {reason})") from error
 
 
 def _read(file: Any, size: int) -> Result:
@@ -248,7 +209,7 @@ def _read(file: Any, size: int) -> Result:
             {name: dataset.shape for name, dataset in datasets.items()},
         )
     except ValueError as error:
-        raise _RefusedError(f"{error}; {_DAMAGED}") from None
+        raise _RefusedError(f"{error}; {DAMAGED}") from None
 
     attributes: dict[str, Any] = {name: _text_attribute(file, name) for name in ("title", "granchain_version", "law", "status")}
     attributes["time_step"] = _number(file.attrs.get_id("time_step"), file.attrs["time_step"], "time_step")
@@ -268,7 +229,7 @@ def _restored(
         raise _RefusedError(f"says that its run ended as {attributes['status']!r}, which this granchain does not know; update granchain")
     messages = json.loads(provenance.pop("messages", "[]"))
     if not isinstance(messages, list) or not all(isinstance(message, str) for message in messages):
-        raise _RefusedError(f"its messages are not a list of texts; {_DAMAGED}")
+        raise _RefusedError(f"its messages are not a list of texts; {DAMAGED}")
     try:
         result = Result(
             data,
@@ -280,11 +241,11 @@ def _restored(
             messages=messages,
         )
     except ValueError as error:
-        raise _RefusedError(f"{error}; {_DAMAGED}") from None
+        raise _RefusedError(f"{error}; {DAMAGED}") from None
     result.title = attributes["title"]
     result.provenance = provenance | {"granchain_version": attributes["granchain_version"]}
     if provenance.get("data_sha256") != data_sha256(result.variables):
-        raise _RefusedError(f"its data differ from their hash; {_DAMAGED}")
+        raise _RefusedError(f"its data differ from their hash; {DAMAGED}")
     return result
 
 
@@ -295,7 +256,7 @@ def _check_format(file: Any) -> None:
     numbers = written.split(".")
     # Ten digits: more are no version, and int() of very many is an error.
     if len(numbers) != 2 or not all(number.isdecimal() and len(number) <= 10 for number in numbers):
-        raise _RefusedError(f"says that its format is {written[:50]!r}, allowed: {FORMAT!r} or older; {_DAMAGED}")
+        raise _RefusedError(f"says that its format is {written[:50]!r}, allowed: {FORMAT!r} or older; {DAMAGED}")
     if tuple(map(int, numbers)) > tuple(map(int, FORMAT.split("."))):
         raise _RefusedError(f"has the format {written}, newer than {FORMAT} of this granchain; update granchain to read it")
 
@@ -305,7 +266,7 @@ def _member(parent: Any, name: str, group: bool = False) -> Any:
     import h5py
 
     if not parent.id.links.exists(name.encode("utf-8", "surrogateescape")):
-        raise _RefusedError(f"has no {name}; {_DAMAGED}")
+        raise _RefusedError(f"has no {name}; {DAMAGED}")
     if parent.id.links.get_info(name.encode("utf-8", "surrogateescape")).type != h5py.h5l.TYPE_HARD:
         raise _RefusedError(f"{name!r} is a link to another place; an output file has none, and such a link can read your other files")
     member = parent[name]
@@ -371,7 +332,7 @@ def _provenance(file: Any) -> dict[str, Any]:
 
 def _text_attribute(item: Any, name: str) -> str:
     if name not in item.attrs:
-        raise _RefusedError(f"the attribute {name} is missing; {_DAMAGED}")
+        raise _RefusedError(f"the attribute {name} is missing; {DAMAGED}")
     _check_text(item.attrs.get_id(name), name)
     return str(item.attrs[name])
 
@@ -386,5 +347,5 @@ def _check_text(holder: Any, name: str) -> None:
 
 def _number(holder: Any, value: Any, name: str) -> float:
     if holder.shape != () or holder.dtype.str != "<f8" or not math.isfinite(value):
-        raise _RefusedError(f"{name} is not one finite number; {_DAMAGED}")
+        raise _RefusedError(f"{name} is not one finite number; {DAMAGED}")
     return float(value)

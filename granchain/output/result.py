@@ -20,7 +20,7 @@ import numpy as np
 
 from granchain.contact.law import Quantity
 from granchain.errors import FileError, GranchainError
-from granchain.output.whole import claim, write_whole
+from granchain.output.whole import LARGEST_FILE, claim, write_whole
 from granchain.status import Status
 
 # Version of the file layout: a reader refuses a newer one.
@@ -51,6 +51,9 @@ TABLE: dict[str, Entry] = {
     "final_velocity": Entry(("bead",), "m/s", "velocity at the end"),
     "contact": Entry(("contact",), "1", "label of the contact: k joins body k and k+1"),
     "contact_peak_force": Entry(("contact",), "N", "largest force of the contact"),
+    "contact_plastic": Entry(("contact",), "J", "energy that the contact has lost to its dent"),
+    "contact_viscous": Entry(("contact",), "J", "energy that the contact has lost to damping"),
+    "contact_clamp": Entry(("contact",), "J", "energy that the contact's force, clamped at zero, has taken"),
     "energy_time": Entry(_LEDGER, "s", "time of the energy ledger"),
     "energy_kinetic": Entry(_LEDGER, "J", "kinetic energy"),
     "energy_recoverable": Entry(_LEDGER, "J", "energy that the contacts can give back"),
@@ -211,7 +214,7 @@ class Result:
     @cached_property
     def provenance(self) -> dict[str, Any]:
         """Where the result comes from, under the names of the file's group; `versions` is JSON."""
-        found: dict[str, Any] = {"granchain_version": _granchain_version(), "versions": _versions(), "source_hash": _source_hash()}
+        found: dict[str, Any] = {"granchain_version": _granchain_version(), "versions": versions(), "source_hash": source_hash()}
         found["platform"] = f"{platform.system()} {platform.machine()}"
         if self._case is not None:
             found["case_toml"] = _clean(self._case.toml or "")
@@ -235,7 +238,7 @@ class Result:
         FileError
             With path, bytes needed and what to do; the folder is then as it was.
         """
-        from granchain.output.hdf5 import LARGEST_FILE, image
+        from granchain.output.hdf5 import image
 
         size = sum(variable.data.nbytes for variable in self.variables.values())
         if size > LARGEST_FILE:
@@ -345,7 +348,7 @@ def _granchain_version() -> str:
 
 
 @cache
-def _versions() -> str:
+def versions() -> str:
     import h5py
 
     found = {"numpy": np.__version__, "h5py": h5py.__version__, "hdf5": h5py.version.hdf5_version, "python": platform.python_version()}
@@ -355,7 +358,7 @@ def _versions() -> str:
 
 
 @cache
-def _source_hash() -> str:
+def source_hash() -> str:
     """Hash over the package's own source files: names and contents."""
     root = Path(__file__).parents[1]
     total = hashlib.sha256()

@@ -1,7 +1,7 @@
-"""A file is written whole or not at all, by one writer at a time.
+"""A file is written whole or not at all, by one writer at a time, and read only where nothing in it has changed.
 
 The bytes go to a temporary name in the same folder, to the disk, and then under their own name in one step: whatever happens, the
-name holds the old file or the new one. Nothing is replaced that was not asked to be.
+name holds the old file or the new one. Nothing is replaced that was not asked to be. The last line of a file is the hash of all others.
 """
 
 from __future__ import annotations
@@ -9,11 +9,13 @@ from __future__ import annotations
 import contextlib
 import errno
 import fcntl
+import hashlib
 import os
 import platform
+import stat
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from io import FileIO
 from pathlib import Path
 
@@ -22,6 +24,20 @@ from granchain.errors import FileError
 # Lock files held by this process, with the process (a fork inherits this table, not the claim) and the thread.
 _HELD: dict[str, tuple[int, int]] = {}
 _WRITING = threading.Lock()
+
+# What a run writes beside its output, under the same claim: its checkpoint.
+BESIDE = ".chk"
+
+# No file holds more: refused on writing and on reading, before memory is taken.
+LARGEST_FILE = 4 * 1024**3
+
+# The last line of a file: the hash of all bytes before it. In an output file it stands after the end of the HDF5 data, where other
+# programs do not look. HDF5 loops for ever on some damaged files (1 in 264 with a few flipped bits, HDF5 2.0.0), so damage must be
+# seen before it reads. A program that edits the file cuts the line off.
+SEAL = b"\ngranchain sha256 %s\n"
+SEAL_LENGTH = len(SEAL % (64 * b"0"))
+
+DAMAGED = "the file was damaged or changed after it was written; take another copy, or run the case again"
 
 
 @contextlib.contextmanager
@@ -107,8 +123,9 @@ def _take(lock: Path, target: Path, key: str) -> None:
                 )
             try:
                 if owner:
-                    with contextlib.suppress(FileNotFoundError):
-                        os.unlink(_part(target, owner))
+                    for name in (target, target.with_name(target.name + BESIDE)):
+                        with contextlib.suppress(FileNotFoundError):
+                            os.unlink(_part(name, owner))
                 file.seek(0)
                 file.truncate()
                 file.write(f"{os.getpid()} {platform.node()}\n".encode())
@@ -155,24 +172,36 @@ def _lives(owner: int, host: str, key: str) -> bool:
         return False
     except PermissionError:
         return True
-    return True
+    return not _has_ended(owner)
+
+
+def _has_ended(process: int) -> bool:
+    """Whether a process is one in name only: it has ended, and nobody has asked how (proc(5), third field of stat)."""
+    try:
+        return Path(f"/proc/{process}/stat").read_bytes().rpartition(b")")[2].split()[:1] == [b"Z"]
+    except OSError:
+        return False
 
 
 def _part(target: Path, process: int) -> Path:
     return target.with_name(f".{target.name}.{process}.part")
 
 
-def write_whole(path: str | os.PathLike[str], content: bytes, overwrite: bool = False) -> None:
+def write_whole(
+    path: str | os.PathLike[str], content: bytes | Iterable[bytes | memoryview], overwrite: bool = False, keep: Path | None = None
+) -> None:
     """Put a file under its name, whole or not at all; take the `claim` first.
 
     Parameters
     ----------
     path : str or path
         Name of the file.
-    content : bytes
+    content : bytes, or several one after the other
         All of it.
     overwrite : bool
         Replace a file of that name.
+    keep : path, optional
+        Name under which the file that is replaced stays, in place of what has that name.
 
     Raises
     ------
@@ -181,16 +210,21 @@ def write_whole(path: str | os.PathLike[str], content: bytes, overwrite: bool = 
     """
     target = Path(path)
     part = _part(target, os.getpid())
-    with _WRITING, _sentences(target, len(content)):
+    pieces = [content] if isinstance(content, bytes) else list(content)
+    with _WRITING, _sentences(target, sum(memoryview(piece).nbytes for piece in pieces)):
         _check_target(target, overwrite)
         try:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(part)
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
             with os.fdopen(os.open(part, flags, 0o666), "wb") as file:
-                file.write(content)
+                for piece in pieces:
+                    file.write(piece)
                 file.flush()
                 os.fsync(file.fileno())
+            if keep is not None:
+                with contextlib.suppress(FileNotFoundError):
+                    os.replace(target, keep)
             if overwrite:
                 os.replace(part, target)
             else:
@@ -265,6 +299,50 @@ def _advice(error: OSError, target: Path) -> str:
     if error.errno == errno.ENAMETOOLONG:
         return "the name is too long; choose a shorter one"
     return f"{error.strerror or error}; name a file in another folder"
+
+
+def read_whole(path: str | os.PathLike[str], what: str) -> bytes:
+    """The bytes of a file that may come from anywhere.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+    what : str
+        What it should be: "an output file".
+
+    Raises
+    ------
+    FileError
+        Where it is no file, empty, too large, or may not be read.
+    """
+    name = os.fspath(path)
+    try:
+        kind = os.stat(name)
+        if stat.S_ISDIR(kind.st_mode):
+            raise FileError(f"{name}: is a folder; name {what} in it")
+        if not stat.S_ISREG(kind.st_mode):
+            raise FileError(f"{name}: is a device, pipe or socket, not a file; name {what}")
+        if kind.st_size == 0:
+            raise FileError(f"{name}: is empty; granchain never leaves an empty file, so take another copy, or run the case again")
+        if kind.st_size > LARGEST_FILE:
+            raise FileError(f"{name}: has {kind.st_size} bytes, {what} at most {LARGEST_FILE}; this is not one")
+        return Path(name).read_bytes()
+    except FileNotFoundError as error:
+        raise FileError(f"{name}: there is no such file; look at the name and the folder") from error
+    except (OSError, ValueError) as error:
+        raise FileError(f"{name}: cannot be read: {getattr(error, 'strerror', None) or error}; look at its permissions") from error
+
+
+def check_seal(path: str | os.PathLike[str], content: bytes) -> bool:
+    """Refuse a file that differs from its seal; False where it has none."""
+    start, end = SEAL.split(b"%s")
+    last = content[-SEAL_LENGTH:]
+    if not (last.startswith(start) and last.endswith(end)):
+        return False
+    if last != SEAL % hashlib.sha256(memoryview(content)[:-SEAL_LENGTH]).hexdigest().encode():
+        raise FileError(f"{os.fspath(path)}: {DAMAGED}")
+    return True
 
 
 def printable(text: str) -> str:

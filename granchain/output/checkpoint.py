@@ -1,0 +1,218 @@
+"""The checkpoint of a run: what another process needs to go on with the same bits.
+
+A line that says what it is, a line of JSON with names, types and shapes, the arrays' bytes, and the hash of it all: nothing in it can
+name another file or cause code to run, and damage is seen before anything is taken from it. Beside FILE it is FILE.chk; the one before
+stays as FILE.chk.prev.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import math
+import os
+import platform
+import time
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from granchain.errors import FileError, GranchainWarning
+from granchain.output.result import source_hash, versions
+from granchain.output.whole import BESIDE, DAMAGED, LARGEST_FILE, SEAL, SEAL_LENGTH, check_seal, printable, read_whole, write_whole
+
+# Wall time between two checkpoints [s]: what a killed run loses at most.
+EVERY = 30.0
+# And at least so many times what writing one takes: they cost a run 2 % at most.
+SHARE = 50.0
+
+_FIRST_LINE = b"granchain checkpoint 1\n"
+# The second line: a name, a type and a shape for each of a dozen arrays, and some hashes.
+_LARGEST_HEADER = 20_000
+_TYPES = ("<f8", "<i8")
+
+_ANEW = "or begin anew with --overwrite (in Python: without resume)"
+# What must be the same for the same bits, with the sentence where it is not.
+_MUST_MATCH = {
+    "case_sha256": "is of another case; give the case and the changes of the run that wrote it",
+    "source_hash": "was written by another granchain; go on with that one",
+    "packages": "was written with other versions of numpy or numba; go on with those",
+    "machine": "was written on another kind of computer; go on with such a one",
+    "set_up": "was set up from other numbers or functions than this run, as by a law file edited since; go on with those",
+}
+
+
+class Saved(NamedTuple):
+    """What a checkpoint holds.
+
+    Parameters
+    ----------
+    arrays : dict of str to array
+        What the run had changed.
+    started : str
+        When the run began (UTC, ISO 8601).
+    wall_time : float
+        What it had taken until then [s].
+    """
+
+    arrays: dict[str, np.ndarray]
+    started: str
+    wall_time: float
+
+
+class Checkpoint:
+    """The checkpoint of one run, and when it is next due. The right to write it comes with the `claim` of the output file.
+
+    Parameters
+    ----------
+    path : str or path
+        Its name; the one before stays under the same name with .prev added.
+    every : float
+        Wall time between two [s]; longer where writing one takes more than a fiftieth of it, so that they cost a run 2 % at most.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], every: float = EVERY):
+        self.path = Path(path)
+        self.previous = self.path.with_name(f"{self.path.name}.prev")
+        self.every = every
+        self._next = time.monotonic() + every
+        self._told = False
+
+    @staticmethod
+    def beside(output: str | os.PathLike[str], every: float = EVERY) -> Checkpoint:
+        """The checkpoint of a run that writes this output file."""
+        target = Path(output)
+        return Checkpoint(target.with_name(target.name + BESIDE), every)
+
+    @property
+    def exists(self) -> bool:
+        """Whether there is one to go on from."""
+        return os.path.lexists(self.path) or os.path.lexists(self.previous)
+
+    @property
+    def due(self) -> bool:
+        """Whether it is time for the next one."""
+        return time.monotonic() >= self._next
+
+    def save(self, saved: Saved, **facts: str) -> None:
+        """Write one; where that cannot be, warn once, and let the run go on.
+
+        Parameters
+        ----------
+        saved : Saved
+            What to go on from.
+        **facts : str
+            case_sha256 and set_up of the run.
+        """
+        began = time.monotonic()
+        try:
+            write_whole(self.path, _pieces(saved, facts), overwrite=True, keep=self.previous)
+        except FileError as error:
+            if not self._told:
+                warnings.warn(f"no checkpoint, the run goes on: {error}", GranchainWarning, stacklevel=2)
+            self._told = True
+        ended = time.monotonic()
+        self._next = ended + max(self.every, SHARE * (ended - began))
+
+    def load(self, **facts: str) -> Saved:
+        """Read the last one, and where that is damaged or missing the one before, and say so.
+
+        Parameters
+        ----------
+        **facts : str
+            case_sha256 and set_up of the run that wants to go on.
+
+        Raises
+        ------
+        FileError
+            Where there is none, both are damaged, or it is of another run.
+        """
+        if not self.exists:
+            raise FileError(f"{self.path}: there is no checkpoint to go on from; run without --resume (in Python: resume=False)")
+        try:
+            header, content = _opened(self.path)
+        except FileError as error:
+            if not os.path.lexists(self.previous):
+                raise
+            header, content = _opened(self.previous)
+            warnings.warn(f"{error}. The one before it is taken, {self.previous}", GranchainWarning, stacklevel=2)
+        for name, value in _circumstances(facts).items():
+            if header.get(name) != value:
+                raise FileError(f"{self.path}: {_MUST_MATCH[name]}, {_ANEW}")
+        return _saved(self.path, header, content)
+
+    def remove(self) -> None:
+        """Delete it and the one before: the run has come to its end."""
+        for path in (self.path, self.previous):
+            with contextlib.suppress(OSError):
+                os.unlink(path)
+
+
+def _circumstances(facts: Mapping[str, str]) -> dict[str, str]:
+    """What must be the same for the same bits."""
+    packages = json.loads(versions())
+    return {
+        **facts,
+        "source_hash": source_hash(),
+        "packages": f"numpy {packages['numpy']}, numba {packages.get('numba')}",
+        "machine": f"{platform.system()} {platform.machine()}",
+    }
+
+
+def _pieces(saved: Saved, facts: Mapping[str, str]) -> list[bytes | memoryview]:
+    """A checkpoint's bytes, in pieces: the arrays are not copied."""
+    arrays = {name: np.ascontiguousarray(array) for name, array in saved.arrays.items()}
+    layout = [[name, array.dtype.str, list(array.shape)] for name, array in arrays.items()]
+    header = {**_circumstances(facts), "started": saved.started, "wall_time": saved.wall_time, "arrays": layout}
+    line = json.dumps(header, allow_nan=False).encode() + b"\n"
+    pieces: list[bytes | memoryview] = [_FIRST_LINE, line, *(array.data.cast("B") for array in arrays.values() if array.size)]
+    digest = hashlib.sha256()
+    for piece in pieces:
+        digest.update(piece)
+    size = sum(len(piece) for piece in pieces) + SEAL_LENGTH
+    if size > LARGEST_FILE:
+        raise FileError(f"a checkpoint would take {size} bytes, a file holds at most {LARGEST_FILE}; record less")
+    return [*pieces, SEAL % digest.hexdigest().encode()]
+
+
+def _opened(path: Path) -> tuple[dict[str, Any], memoryview]:
+    """Header and arrays of a checkpoint that is whole."""
+    content = read_whole(path, "a checkpoint")
+    if not content.startswith(_FIRST_LINE):
+        raise FileError(f"{path}: is not a checkpoint of this granchain")
+    if not check_seal(path, content):
+        raise FileError(f"{path}: {DAMAGED}")
+    end = content.find(b"\n", len(_FIRST_LINE), len(_FIRST_LINE) + _LARGEST_HEADER)
+    try:
+        header = json.loads(content[len(_FIRST_LINE) : max(end, 0)])
+    except (ValueError, RecursionError):
+        header = None
+    if not isinstance(header, dict):
+        raise FileError(f"{path}: {DAMAGED}")
+    return header, memoryview(content)[end + 1 : -SEAL_LENGTH]
+
+
+def _saved(path: Path, header: Mapping[str, Any], content: memoryview) -> Saved:
+    """The arrays as the header describes them; a stranger may have written it."""
+    arrays: dict[str, np.ndarray] = {}
+    started, wall_time, layout, at = header.get("started"), header.get("wall_time"), header.get("arrays"), 0
+    try:
+        if not isinstance(started, str) or type(wall_time) is not float or not 0.0 <= wall_time < math.inf or not isinstance(layout, list):
+            raise ValueError("its header is incomplete")
+        for name, kind, shape in layout:
+            if kind not in _TYPES or not all(type(length) is int and length >= 0 for length in shape):
+                raise ValueError("its header holds a type or shape that no array of a run has")
+            size = 8 * math.prod(shape)
+            if size > len(content) - at:
+                raise ValueError("its arrays are longer than the file")
+            arrays[str(name)] = np.frombuffer(content[at : at + size] if size else bytearray(), dtype=kind).reshape(shape)
+            at += size
+        if at < len(content):
+            raise ValueError("it is longer than its arrays")
+    except (ValueError, TypeError, OverflowError) as error:
+        raise FileError(f"{path}: is not a checkpoint that granchain wrote: {printable(str(error))}; {_ANEW}") from None
+    return Saved(arrays, started, wall_time)
