@@ -491,6 +491,47 @@ def energy(result: Result) -> tuple[Figure, np.ndarray]:
     return figure, axes
 
 
+@_styled
+def losses(result: Result) -> tuple[Figure, Axes]:
+    """Where the energy went: what each contact has lost to its dent, to damping and to the clamp, on top of each other.
+
+    Parameters
+    ----------
+    result : Result
+        With the ledger.
+
+    Returns
+    -------
+    Figure, Axes
+    """
+    parts = ("plastic", "viscous", "clamp")
+    _need(result, *(f"contact_{name}" for name in parts), "contact")
+    lost = {name: getattr(result, f"contact_{name}") for name in parts}
+    scale, joule = _scaled(float(np.abs(sum(lost.values())).max(initial=0.0)), "J")
+    figure = _new_figure(7.0, 4.0)
+    axes = figure.subplots()
+    edges = np.append(result.contact, result.contact[-1] + 1) - 0.5
+    below = np.zeros(len(result.contact))
+    labels = {"plastic": "plastic (dents)", "viscous": "viscous (damping)", "clamp": "taken by the clamp"}
+    # The colours of the ledger over time.
+    for name in parts:
+        if np.any(lost[name] != 0.0):
+            above, colour = below + scale * lost[name], _colours()[HELD.index(name)]
+            axes.stairs(above, edges, baseline=below, fill=True, color=colour, alpha=0.85, linewidth=0.0, label=labels[name])
+            below = above
+    if np.any(below != 0.0):
+        axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0)
+    else:
+        axes.text(0.5, 0.5, "no contact lost anything", transform=axes.transAxes, ha="center", va="center", fontsize=8)
+        axes.set_ylim(0.0, 1.0)
+    axes.set_xlim(edges[0], edges[-1])
+    axes.xaxis.get_major_locator().set_params(integer=True)
+    axes.set_xlabel("contact (k joins body k and k + 1)")
+    axes.set_ylabel(f"energy lost ({joule})")
+    _heading(axes, [result])
+    return figure, axes
+
+
 def _bound(result: Result) -> float | None:
     """Bound that the case sets on the ledger; None where this version cannot read the case."""
     try:
@@ -638,6 +679,7 @@ _NEEDS: dict[str, tuple[Callable[..., tuple[Any, Any]], tuple[str, ...]]] = {
     "space_time": (space_time, ("velocity", "snapshot_time")),
     "hysteresis": (hysteresis, ("contact_force", "contact_overlap", "sensor_contact")),
     "energy": (energy, ("energy_time",)),
+    "losses": (losses, ("contact_plastic", "contact_viscous", "contact_clamp")),
 }
 
 

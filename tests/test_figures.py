@@ -46,7 +46,7 @@ def plain():
 
 
 def test_every_figure_says_title_law_step_and_that_it_is_simulated(plain):
-    assert list(plain) == ["force_traces", "bead_velocities", "space_time", "hysteresis", "energy"]
+    assert list(plain) == ["force_traces", "bead_velocities", "space_time", "hysteresis", "energy", "losses"]
     for figure, axes in plain.values():
         assert axes[0].get_title(loc="left") == "synthetic wave, run 7"
         heading = next(text for text in texts(figure) if text.startswith("simulated"))
@@ -61,6 +61,7 @@ def test_every_axis_says_its_unit(plain):
         "space_time": ("bead", "bead velocity (m/s), square-root scale", "time (\N{MICRO SIGN}s)"),
         "hysteresis": ("contact force (N)", "overlap (\N{MICRO SIGN}m)"),
         "energy": ("energy (mJ)", "residual\n/ put in", "time (\N{MICRO SIGN}s)"),
+        "losses": ("energy lost (\N{MICRO SIGN}J)", "contact (k joins body k and k + 1)"),
     }
     for name, (figure, _) in plain.items():
         assert set(expected[name]) <= set(texts(figure))
@@ -261,7 +262,9 @@ def test_a_diagram_of_something_else_is_refused():
 
 
 def test_a_diagram_of_one_bead_is_refused():
-    result = synthetic(beads=1, sensors=(1,), contacts=(0,), change={"contact": np.zeros(1, int), "contact_peak_force": np.zeros(1)})
+    change = {"contact": np.zeros(1, int), "contact_peak_force": np.zeros(1)}
+    losses = ("contact_plastic", "contact_viscous", "contact_clamp")
+    result = synthetic(beads=1, sensors=(1,), contacts=(0,), change=change, without=losses)
     with pytest.raises(GranchainError, match="two instants and two places"):
         figures.space_time(result)
 
@@ -422,12 +425,39 @@ def test_no_figure_of_two_bodies_has_the_markers_of_a_measurement():
         assert {line.get_marker() for line in axes.get_lines() if line.get_label() != "_residual"} == {"None"}
 
 
+# --- losses ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_losses_of_every_contact_stand_on_top_of_each_other():
+    result = synthetic()
+    _, axes = figures.losses(result)
+    plastic, viscous = axes.patches
+    assert [patch.get_label() for patch in axes.patches] == ["plastic (dents)", "viscous (damping)"]
+    # in microjoule; the edges lie between the contacts
+    assert plastic.get_data().values == pytest.approx(1e6 * result.contact_plastic, rel=1e-12)
+    assert viscous.get_data().baseline == pytest.approx(1e6 * result.contact_plastic, rel=1e-12)
+    assert viscous.get_data().values == pytest.approx(1e6 * (result.contact_plastic + result.contact_viscous), rel=1e-12)
+    assert plastic.get_data().edges == pytest.approx(np.arange(20) + 0.5)
+    # the colours of the ledger over time
+    _, (ledger, _) = figures.energy(result)
+    colours = {area.get_label(): tuple(area.get_facecolor()[0]) for area in ledger.collections}
+    assert [tuple(patch.get_facecolor()) for patch in axes.patches] == [colours["plastic (dents)"], colours["viscous (damping)"]]
+
+
+def test_a_chain_that_lost_nothing_says_so_and_a_run_without_ledger_what_to_ask_for():
+    nothing = {f"contact_{name}": np.zeros(19) for name in ("plastic", "viscous", "clamp")}
+    figure, axes = figures.losses(synthetic(change=nothing))
+    assert not axes.patches and "no contact lost anything" in texts(figure)
+    with pytest.raises(GranchainError, match=r"no contact_plastic; to get it, keep the ledger: `ledger = true` under \[energy\]"):
+        figures.losses(synthetic(without=("contact_plastic",)))
+
+
 # --- all and files --------------------------------------------------------------------------------------------------
 
 
 def test_a_result_makes_the_figures_it_has_the_variables_for_and_says_what_others_lack():
     poor = synthetic(without=("snapshot_time", "displacement", "velocity"))
-    assert list(figures.all_figures(poor)) == ["force_traces", "hysteresis", "energy"]
+    assert list(figures.all_figures(poor)) == ["force_traces", "hysteresis", "energy", "losses"]
     lacking = figures.lacking(poor)
     assert list(lacking) == ["bead_velocities", "space_time"]
     assert "[snapshots]" in lacking["space_time"]

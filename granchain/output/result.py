@@ -76,6 +76,8 @@ _ASKED_BY = {
     "energy_time": "keep the ledger: `ledger = true` under [energy]",
     "snapshot_time": "set `interval` under [snapshots]",
 }
+# Of the ledger, though along another dimension.
+_LOSSES = ("contact_plastic", "contact_viscous", "contact_clamp")
 
 # /provenance: what is written there as text, as a number; `messages` is a JSON list, `versions` a JSON table.
 TEXTS = (
@@ -319,8 +321,9 @@ def _frozen(name: str, values: Any) -> np.ndarray:
 
 def _missing(name: str, variables: Mapping[str, Variable]) -> str:
     if name in TABLE:
+        dims = _LEDGER if name in _LOSSES else TABLE[name].dims
         for axis, advice in _ASKED_BY.items():
-            if axis in TABLE[name].dims:
+            if axis in dims:
                 return f"this result has no {name}; to get it, {advice} in the case, and run it again"
         return f"this result has no {name}"
     near = difflib.get_close_matches(name, [*variables, *TABLE, *_RESERVED], 1)

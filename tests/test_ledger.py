@@ -1,0 +1,68 @@
+"""The energy ledger: what each contact has lost adds up to what the chain has lost, and is there where the wave has lost it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from granchain.analysis import energy_balance
+from granchain.case import Case, load_case
+from granchain.contact.maliu import MaLiu
+from granchain.engine.state import contacts_of
+from granchain.simulation import chain_of, run
+
+SMALL = {"chain.beads": 15, "sensors.beads": [], "sensors.contacts": [], "snapshots": None, "time.end": 1.2e-4}
+FLORES = {"contact.law": "flores", "contact.restitution": 0.65}
+TSUJI = {"contact.law": "tsuji", "contact.restitution": 0.65}
+# 60 N is far beyond first yield of two beads, 1.98 N: the contacts start with a dent
+YIELDED = {"chain.precompression": 60.0, "ends.right": "wall"}
+PARTS = ("plastic", "viscous", "clamp")
+
+
+def small(**changes: object) -> Case:
+    return load_case("steel-chain").replace(**{**SMALL, **changes})
+
+
+@pytest.mark.promise("N3")
+@pytest.mark.parametrize("changes", [{}, FLORES, TSUJI, {"contact.dents": "forget", "chain.gap": 1e-6}, YIELDED, YIELDED | FLORES])
+def test_the_losses_of_the_contacts_add_up_to_the_ledgers(changes, figure) -> None:
+    result = run(small(**changes))
+    balance = energy_balance(result)
+    assert len(result.contact_plastic) == len(result.contact)
+    for name in PARTS:
+        total, apart = result.variables[f"energy_{name}"].data[-1], result.variables[f"contact_{name}"].data.sum()
+        figure(
+            f"{name}: losses of the contacts less the ledger's, of the energy put in", abs(apart - total) / balance.put_in, at_most=1e-14
+        )
+    # something was lost, all the same
+    assert sum(getattr(balance, name) for name in PARTS) > 1e-3 * balance.put_in
+
+
+def test_an_elastic_chain_has_lost_nothing_anywhere() -> None:
+    result = run(small(**{"contact.law": "hertz"}))
+    assert not any(result.variables[f"contact_{name}"].data.any() for name in PARTS)
+
+
+def test_the_first_contacts_lose_most_and_those_ahead_of_the_wave_nothing() -> None:
+    result = run(small(**{"time.end": 4e-5}))
+    lost = result.contact_plastic
+    # at 734 m/s at most, 40 us are six beads of 4.76 mm, with the front of the pulse
+    assert (np.diff(lost[:5]) < 0.0).all() and lost[5] > 0.0
+    assert not lost[10:].any()
+
+
+def test_a_contacts_plastic_loss_is_that_of_its_dent() -> None:
+    case = small()
+    result = run(case)
+    c = tuple(contacts_of(MaLiu, chain_of(case), case.law_inputs()).c[:, 1])
+    for limit, lost in zip(result.elastic_limit[:5], result.contact_plastic[:5], strict=True):
+        # the work of loading to the elastic limit that the contact has now, less what it gives back from there
+        h = MaLiu.update((limit, 0.0, 0.0, 1.0), c, MaLiu.history_of(c))
+        assert lost == pytest.approx(MaLiu.loading_work(limit, c) - MaLiu.energy(limit, c, h), rel=1e-12)
+        assert lost > 0.0
+
+
+def test_a_run_without_ledger_keeps_no_losses() -> None:
+    result = run(small(**{"energy.ledger": False}))
+    with pytest.raises(AttributeError, match="keep the ledger"):
+        _ = result.contact_viscous
