@@ -3,9 +3,12 @@
 import sys
 from importlib import import_module
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
 
+# In place of typing's own: importing typing takes longer than all of this module, and until it is done a signal is a traceback.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from granchain import errors
     from granchain.case import Case, load_case
     from granchain.certificate import Certificate, certificate
@@ -58,7 +61,7 @@ _HOMES = {
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
     if name == "errors":
         return import_module("granchain.errors")
     if name not in _HOME:
@@ -74,7 +77,7 @@ def __dir__() -> list[str]:
 class _Package(ModuleType):
     """The package: where a module has the name of its public function, the import of the module must not hide the function."""
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: "Any") -> None:
         if isinstance(value, ModuleType) and _HOME.get(name) == value.__name__ == f"{__name__}.{name}":
             value = getattr(value, name)
         super().__setattr__(name, value)

@@ -1,6 +1,25 @@
-"""`python -m granchain`: the same as `granchain`."""
+"""`python -m granchain`, and `granchain`: from its first line on, a signal ends the process without a traceback."""
 
-from granchain.cli import main
+import os
+import signal
+from types import FrameType
+
+
+def end_at_once(number: int, frame: FrameType | None) -> None:
+    """There is nothing to lose yet: end as the signal would, with the exit code that a shell gives it."""
+    os._exit(128 + number)
+
+
+def main() -> None:
+    """Do what the command line says, and leave the process."""
+    for kind in (signal.SIGINT, signal.SIGTERM):
+        # Ignored in a background job, or under nohup: stay so.
+        if signal.getsignal(kind) is not signal.SIG_IGN:
+            signal.signal(kind, end_at_once)
+    from granchain.cli import main as begin
+
+    begin()
+
 
 if __name__ == "__main__":
     main()

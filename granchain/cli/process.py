@@ -8,6 +8,7 @@ import signal
 import sys
 import warnings
 from collections.abc import Sequence
+from types import FrameType
 from typing import NoReturn, TextIO
 
 from typer.exceptions import TyperException
@@ -15,7 +16,7 @@ from typer.exceptions import TyperException
 from granchain.cli.options import BUG, DONE, FILE_OR_DISK, RUN_FAILED, SIGNALLED, WRONG_INPUT, app
 from granchain.cli.run import InterruptedRun
 from granchain.cli.text import say, tell_json
-from granchain.errors import CaseError, FileError, GranchainError, GranchainWarning, RunError
+from granchain.errors import CaseError, FileError, GranchainError, GranchainWarning, RunError, TraceError
 
 
 def main() -> None:
@@ -26,7 +27,27 @@ def main() -> None:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     warnings.showwarning = _show_warning
-    leave(obey(sys.argv[1:], own_process=True))
+    # Until now a signal has ended the process at once (granchain.__main__); from here on there may be something to clear away.
+    try:
+        before = {signal.SIGINT: signal.getsignal(signal.SIGINT), signal.SIGTERM: signal.getsignal(signal.SIGTERM)}
+        for kind, handler in before.items():
+            if handler is not signal.SIG_IGN:
+                signal.signal(kind, _interrupt)
+        code = obey(sys.argv[1:], own_process=True)
+        for kind, handler in before.items():
+            signal.signal(kind, handler)
+    except KeyboardInterrupt:
+        code = SIGNALLED + signal.SIGINT
+    except SystemExit as stop:
+        code = int(stop.code or DONE)
+    leave(code)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
+    """SIGTERM ends a command as SIGINT does: what is being written is taken away."""
+    if number == signal.SIGINT:
+        raise KeyboardInterrupt
+    raise SystemExit(SIGNALLED + number)
 
 
 def _nowhere() -> TextIO:
@@ -95,7 +116,7 @@ def _told(error: Exception, code: int, sentence: str, arguments: Sequence[str]) 
         say("".join(traceback.format_exception(error)))
     say(sentence)
     if "--json" in arguments:
-        problems = error.problems if isinstance(error, CaseError) else [sentence]
+        problems = error.problems if isinstance(error, CaseError | TraceError) else [sentence]
         with contextlib.suppress(OSError):
             tell_json({"error": {"kind": type(error).__name__, "problems": problems}, "exit_code": code})
     return code
