@@ -1,13 +1,42 @@
-"""Sphinx: how the documentation is built."""
+"""Sphinx: how the documentation is built.
 
-import granchain
+What can be generated is: the reference from the program's own tables, the gallery by drawing it, the notebooks from notebooks/.
+"""
+
+import shutil
+import sys
+from pathlib import Path
+
+DOCS = Path(__file__).parent
+sys.path.insert(0, str(DOCS))
+
+import gallery  # noqa: E402
+import reference_pages  # noqa: E402
+
+import granchain  # noqa: E402
 
 project = "granchain"
 author = "The granchain developers"
 project_copyright = "2026, The granchain developers"
 version = release = granchain.__version__
-extensions = ["myst_parser"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+exclude_patterns = ["_build", "examples"]
+
 # Links such as #ma-liu lead to headings.
 myst_heading_anchors = 3
+# The notebooks are shown as they were run and committed; the tests run them anew.
+nb_execution_mode = "off"
+
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"  # the docstrings say types, shapes and units
+napoleon_google_docstring = False
+napoleon_use_ivar = True
+
 html_theme = "furo"
-exclude_patterns = ["_build"]
+html_title = f"granchain {release}"
+html_copy_source = False
+html_theme_options = {"navigation_with_keys": True}
+
+reference_pages.write(DOCS / "reference")
+gallery.write(DOCS / "gallery")
+shutil.copytree(DOCS.parent / "notebooks", DOCS / "notebooks", dirs_exist_ok=True, ignore=shutil.ignore_patterns("*.py", ".*", "*.h5"))

@@ -233,7 +233,7 @@ def hysteresis_impact(
 def damping_ratio(restitution: float) -> float:
     """Damping ratio with which a linear oscillator returns after half a period with a restitution.
 
-    e = exp(-pi zeta/sqrt(1 - zeta^2)), so zeta = |ln e|/sqrt(pi^2 + ln^2 e) and C = 2 zeta sqrt(K m); the contact ends at d = 0.
+    e = exp(-pi zeta/sqrt(1 - zeta^2)), so zeta = -ln e/sqrt(pi^2 + ln^2 e) and C = 2 zeta sqrt(K m); the contact ends at d = 0.
     Schwager & Pöschel 2007, doi:10.1007/s10035-007-0065-z.
 
     Parameters
@@ -250,7 +250,7 @@ def damping_ratio(restitution: float) -> float:
 def clamped_restitution(asked: float) -> float:
     """Restitution that Kelvin-Voigt, or Tsuji's law, delivers when its contact ends at F = 0 instead of d = 0.
 
-    With t = |ln e|/pi the force vanishes at the fraction 1 - (2/pi) atan(t) of the half period, and what is left is
+    With t = -ln e/pi the force vanishes at the fraction 1 - (2/pi) atan(t) of the half period, and what is left is
     e^(1 - (2/pi) atan t) = exp(-2 t acot t): never below exp(-2). Schwager & Pöschel 2007, doi:10.1007/s10035-007-0065-z.
 
     Parameters
@@ -687,7 +687,7 @@ def precompressed_stiffness(stiffness: float, precompression: float) -> float:
 def dispersion(wave_number: Any, stiffness: float, mass: float, precompression: float) -> np.ndarray:
     """Angular frequency of a small wave in a precompressed chain of equal beads.
 
-    omega = 2 sqrt(s/m) |sin(q/2)|, s = (3/2) k^(2/3) F0^(1/3): the lattice of masses and linear springs (Brillouin 1946, Wave
+    omega = 2 sqrt(s/m) abs(sin(q/2)), s = (3/2) k^(2/3) F0^(1/3): the lattice of masses and linear springs (Brillouin 1946, Wave
     Propagation in Periodic Structures, ch. 2) with the slope of the Hertz force. The largest frequency is at q = pi. Reviewed for
     beads by Sen et al. 2008, doi:10.1016/j.physrep.2007.10.007.
 

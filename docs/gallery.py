@@ -1,0 +1,140 @@
+"""The gallery: every figure that granchain draws, drawn when the documentation is built, with the lines that draw it."""
+
+from __future__ import annotations
+
+import inspect
+import textwrap
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import granchain as gc
+from granchain import figures
+
+
+@cache
+def steel_chain() -> gc.Result:
+    """The built-in case, run once."""
+    return gc.run(gc.load_case("steel-chain"))
+
+
+# Two beads of that chain: Wang, Liu & Liu 2022, table 8, doi:10.1016/j.ijmecsci.2022.107214; half the radius and mass, E/(2 (1 - nu^2)).
+PAIR = gc.Pair(effective_radius=1.19e-3, effective_modulus=193e9 / (2 * (1 - 0.3**2)), effective_mass=0.225e-3, yield_stress=900e6)
+
+
+def force_traces() -> Any:
+    """Force at every sensor bead. `granchain plot` draws it."""
+    return figures.force_traces(steel_chain())
+
+
+def force_traces_of_laws() -> Any:
+    """Several contact laws on one axis: elastic, elastoplastic, and a dashpot of restitution 0.65."""
+    case = gc.load_case("steel-chain").replace(title="70 steel beads struck at 1.77 m/s")
+    changes = [{}, {"contact.law": "hertz"}, {"contact.law": "flores", "contact.restitution": 0.65}]
+    return figures.force_traces(*(gc.run(case.replace(**change)) for change in changes), sensors=[9, 24, 40, 63])
+
+
+def space_time() -> Any:
+    """Bead velocity over time and place, with the line of the wave front. `granchain plot` draws it."""
+    return figures.space_time(steel_chain())
+
+
+def bead_velocities() -> Any:
+    """Velocity of the striker and the sensor beads. `granchain plot` draws it."""
+    return figures.bead_velocities(steel_chain())
+
+
+def hysteresis() -> Any:
+    """Force over overlap of the recorded contacts: the dents stay. `granchain plot` draws it."""
+    return figures.hysteresis(steel_chain())
+
+
+def energy() -> Any:
+    """Where the energy is, and what the ledger does not account for. `granchain plot` draws it."""
+    return figures.energy(steel_chain())
+
+
+def dimer() -> Any:
+    """The solitary wave of a dimer: heavy and light beads in turn at the mass ratio that sends nothing back."""
+    return figures.space_time(gc.run(gc.load_case("dimer-chain")))
+
+
+def vertical_chain() -> Any:
+    """A weak wave in a column under its own weight: it spreads, and gets faster with depth."""
+    case = gc.load_case("vertical-chain").replace(**{"snapshots.interval": 1e-5})
+    return figures.bead_velocities(gc.run(case), beads=[100, 200, 400, 600, 900])
+
+
+def impact_loops() -> Any:
+    """Two steel beads at 1.77 m/s: an elastoplastic law beside two dashpots. `granchain impact ... --out` draws it."""
+    laws = {"ma-liu": {"psi": 2.84, "xi": 13.0}, "flores": {"restitution": 0.84}, "tsuji": {"restitution": 0.84}}
+    return figures.impact_loops([gc.impact(law=law, pair=PAIR, speed=1.77, **inputs) for law, inputs in laws.items()])
+
+
+def restitution_against_speed() -> Any:
+    """Restitution falls with the speed where beads yield; a dashpot's stays. `granchain impact ... --speeds` draws it."""
+    speeds = np.geomspace(0.05, 20.0, 25)
+
+    def curve(law: str, **inputs: float) -> list[tuple[float, float]]:
+        return [(float(v), gc.impact(law=law, pair=PAIR, speed=float(v), **inputs).restitution) for v in speeds]
+
+    return figures.restitution_against_speed({"ma-liu": curve("ma-liu", psi=2.84, xi=13.0), "flores": curve("flores", restitution=0.84)})
+
+
+def restitution_delivered() -> Any:
+    """What dashpots return for the restitution that they are asked for. `granchain impact ... --restitutions` draws it."""
+    asked = np.linspace(0.1, 1.0, 19)
+
+    def curve(law: str) -> list[tuple[float, float]]:
+        return [(float(e), gc.impact(law=law, pair=PAIR, speed=1.0, restitution=float(e)).restitution) for e in asked]
+
+    return figures.restitution_delivered({law: curve(law) for law in ("hunt-crossley", "lankarani-nikravesh", "flores")}, speed=1.0)
+
+
+FIGURES: tuple[Callable[[], Any], ...] = (
+    force_traces,
+    force_traces_of_laws,
+    space_time,
+    bead_velocities,
+    hysteresis,
+    energy,
+    dimer,
+    vertical_chain,
+    impact_loops,
+    restitution_against_speed,
+    restitution_delivered,
+)
+HEAD = """# Gallery
+
+Drawn when this page was built, each by the lines under it; `import granchain as gc` and `from granchain import figures` come first, and
+`steel_chain()` is `gc.run(gc.load_case("steel-chain"))`; `PAIR` are two of its beads. Everything shown is simulated."""
+
+
+def lines_of(draw: Callable[[], Any]) -> str:
+    """The lines of a function under its docstring."""
+    body = inspect.getsource(draw).split('"""\n', 1)[1]
+    return textwrap.dedent(body).strip()
+
+
+def page() -> str:
+    """The page in Markdown."""
+    blocks = [HEAD]
+    for draw in FIGURES:
+        title, text = draw.__name__.replace("_", " ").capitalize(), inspect.getdoc(draw) or ""
+        image = f"```{{image}} {draw.__name__.replace('_', '-')}.png\n:alt: {title}\n```"
+        blocks += [f"## {title}", text, image, f"```python\n{lines_of(draw)}\n```"]
+    return "\n\n".join(blocks) + "\n"
+
+
+def write(folder: Path) -> None:
+    """Draw what is not there yet or older than the package, and write the page."""
+    folder.mkdir(exist_ok=True)
+    newest = max(file.stat().st_mtime for file in [Path(__file__), *Path(gc.__file__).parent.rglob("*.py")])
+    for draw in FIGURES:
+        target = folder / f"{draw.__name__.replace('_', '-')}.png"
+        if not target.exists() or target.stat().st_mtime < newest:
+            figures.save(draw()[0], target)
+    (folder / "index.md").write_text(page())

@@ -1,0 +1,240 @@
+"""The pages of the reference that are generated: case file, command line, output file, Python names.
+
+Every page is made from what the program itself reads, checks or prints, so that it cannot say something else. `conf.py` writes them into
+docs/reference/ when the documentation is built.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import typer
+from pydantic_core import PydanticUndefined
+
+import granchain as gc
+from granchain import case_schema, material
+from granchain.case import Case, case_names, load_case
+from granchain.case_schema import told_of
+from granchain.cli import options
+from granchain.contact.law import Quantity
+from granchain.output.result import NUMBERS, TABLE, TEXTS
+from granchain.status import Status
+
+
+def grid(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table in Markdown."""
+    lines = [columns, ["---"] * len(columns), *([cell.replace("|", "\\|").replace("\n", " ") for cell in row] for row in rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def paragraphs(docstring: str | None) -> str:
+    """A docstring as Markdown paragraphs."""
+    return inspect.cleandoc(docstring or "")
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Case file
+
+
+def default_of(field: Any) -> str:
+    """What a key is where the case does not say."""
+    if field.is_required():
+        return "**required**"
+    value = field.default
+    if value is None or value is PydanticUndefined or value == ():
+        return "none"
+    return f"`{json.dumps(value)}`"
+
+
+def key_rows(model: type[case_schema.Table]) -> list[tuple[str, ...]]:
+    """Key, meaning, what is allowed and default of every key of a table."""
+    rows = []
+    for name, field in model.model_fields.items():
+        told = told_of(model, name)
+        rows.append((f"`{name}`", told["meaning"], told["allowed"], default_of(field)))
+    return rows
+
+
+KEY_COLUMNS = ("key", "meaning", "allowed", "default")
+# Tables that stand inside others: what they are called there.
+INNER: tuple[tuple[str, type[case_schema.Table]], ...] = (
+    ("`[[chain.segment]]`", case_schema.SegmentTable),
+    ("A material: `{ youngs_modulus = ..., ... }`", case_schema.MaterialTable),
+    ("A driven end: `{ drive = ..., ... }`", case_schema.DriveTable),
+)
+
+
+def case_file() -> str:
+    """The keys of a case file."""
+    blocks = [
+        "# Case file",
+        'A case is one TOML file. Numbers are in SI units; where pint is installed, a string with a unit will do: `"2.38 mm"`. '
+        "An unknown key, a value out of range or a missing one is told with all other mistakes of the file, and nothing is "
+        "computed. On the command line `--set` changes a key: `--set chain.beads=20`, `--set chain.segment.0.mass=1e-4`.",
+        "This page is generated from the checks that read a case.",
+        "## Above the tables",
+        grid(KEY_COLUMNS, key_rows(case_schema.Heading)),
+    ]
+    for name, model in case_schema.TABLES.items():
+        need = "Required." if Case.model_fields[name].is_required() else "May be left out."
+        blocks += [f"## `[{name}]`", f"{paragraphs(model.__doc__)} {need}"]
+        blocks.append(grid(KEY_COLUMNS, key_rows(model)))
+        if name == "contact":
+            blocks.append(
+                "All other keys of this table are the law's own inputs, with units and limits: see [the reference of "
+                "the laws](../laws.md), or `granchain laws NAME`. A restitution may be a number or a table `{ law = "
+                '"ma-liu", psi = ..., xi = ... }`: what that law gives at the speed of the impact itself.'
+            )
+    for heading, model in INNER:
+        blocks += [f"## {heading}", paragraphs(model.__doc__), grid(KEY_COLUMNS, key_rows(model))]
+    blocks += ["## Materials", "Named materials, each with its source. A name is expanded when a case is read."]
+    rows = []
+    for name, substance in material.MATERIALS.items():
+        values = (substance.youngs_modulus, substance.poissons_ratio, substance.density, substance.yield_stress, substance.hardness)
+        rows.append((f"`{name}`", *("-" if value is None else f"{value:g}" for value in values), substance.source))
+    columns = ("name", "Young's modulus [Pa]", "Poisson's ratio", "density [kg/m^3]", "yield stress [Pa]", "hardness [Pa]", "source")
+    blocks.append(grid(columns, rows))
+    blocks += ["## Built-in cases", grid(("name", "title"), [(f"`{name}`", load_case(name).title) for name in case_names()])]
+    return "\n\n".join(blocks) + "\n"
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Command line
+
+
+def commands(command: Any, name: str) -> Iterable[tuple[str, Any]]:
+    """A command, or those of a group, with their full names."""
+    inner = getattr(command, "commands", None)
+    if inner is None:
+        yield name, command
+        return
+    for part, one in inner.items():
+        yield from commands(one, f"{name} {part}")
+
+
+def parameter_row(parameter: Any) -> tuple[str, str, str]:
+    """Cells of an argument or option."""
+    if parameter.param_type_name == "argument":
+        label = parameter.metavar or parameter.name.upper()
+    else:
+        value = "" if parameter.is_flag else f" {parameter.metavar or 'VALUE'}"
+        label = "/".join(parameter.opts) + value
+    default = parameter.default
+    shown = "**required**" if parameter.required else "" if default in (None, False, ()) else f"`{default}`"
+    return f"`{label}`", parameter.help or "", shown
+
+
+def usage(name: str, command: Any) -> str:
+    """The line that says how a command is called."""
+    arguments = [p for p in command.params if p.param_type_name == "argument"]
+    words = []
+    for p in arguments:
+        label = (p.metavar or p.name.upper()) + ("..." if p.nargs == -1 else "")
+        words.append(label if p.required else f"[{label}]")
+    return " ".join([name, *words, "[OPTIONS]"])
+
+
+def command_line() -> str:
+    """Every command with its arguments and options."""
+    program = typer.main.get_command(options.app)
+    blocks = [
+        "# Command line",
+        "`granchain COMMAND`, or `python -m granchain COMMAND`. The result goes to standard output, everything else that is said "
+        "to standard error. This page is generated from the commands themselves; `granchain COMMAND --help` says the same.",
+        paragraphs(program.epilog),
+    ]
+    for name, command in commands(program, "granchain"):
+        blocks += [f"## `{name}`", f"```text\n{usage(name, command)}\n```", paragraphs(command.help)]
+        rows = [parameter_row(parameter) for parameter in command.params]
+        if rows:
+            blocks.append(grid(("argument or option", "meaning", "default"), rows))
+    return "\n\n".join(blocks) + "\n"
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Output file
+
+
+def output_file() -> str:
+    """The variables of an output file."""
+    history: dict[str, Quantity] = {}
+    kept: dict[str, list[str]] = {}
+    for name, law in gc.laws().items():
+        for quantity in law.history:
+            if quantity.output:
+                history.setdefault(quantity.name, quantity)
+                kept.setdefault(quantity.name, []).append(name)
+    blocks = [
+        "# Output file",
+        "HDF5 that opens as netCDF-4: every axis has its labels, every variable `units` and `long_name`. This page is generated "
+        "from the table that the file is written by.",
+        "## Variables",
+        "Labels: body 0 is the striker, where there is one; beads count from 1. Contact k joins body k and k + 1; the left "
+        "wall's contact is -1 (0 without a striker). A variable is there when the case asks for it: `granchain info FILE` lists those of a file.",
+        grid(("variable", "axes", "unit", "meaning"), [(f"`{n}`", ", ".join(e.dims), e.unit, e.long_name) for n, e in TABLE.items()]),
+        "## History of the contacts",
+        "What a law with memory leaves behind, one value a contact, at the end of the run.",
+        grid(
+            ("variable", "unit", "meaning", "laws"),
+            [(f"`{n}`", q.unit or "1", q.meaning, ", ".join(kept[n])) for n, q in history.items()],
+        ),
+        "## Attributes",
+        "In the root: `Conventions`, `title`, `granchain_format`, `granchain_version`, `law`, `status`, `time_step` [s], and what "
+        "a NeXus viewer plots by itself. In the group `provenance`, all that is needed to say how the file came about, and nothing "
+        "about who ran it or where:",
+        "\n".join(f"* `{name}`" for name in TEXTS)
+        + "\n"
+        + "\n".join(f"* `{n}` [{unit}]: {meaning}" for n, (unit, meaning) in NUMBERS.items()),
+        "## How a run can end",
+        grid(("status", "what it says"), [(one.label, one.sentence) for one in Status]),
+    ]
+    return "\n\n".join(blocks) + "\n"
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Python
+
+
+def python_names() -> str:
+    """The public names, by autodoc."""
+    blocks = [
+        "# Python",
+        "`import granchain as gc`; every public name is an attribute of it. The texts are those of the code.",
+    ]
+    for name in gc.__all__:
+        value = getattr(gc, name)
+        if inspect.ismodule(value):
+            directive, extra = "automodule", ["   :members:", "   :show-inheritance:"]
+        elif inspect.isclass(value):
+            directive, extra = "autoclass", ["   :members:", "   :exclude-members: model_config, model_fields"]
+        else:
+            directive, extra = "autofunction", []
+        lines = [f".. {directive}:: granchain.{name}", *extra]
+        blocks += [f"## {name}", "```{eval-rst}\n" + "\n".join(lines) + "\n```"]
+    for module in MODULES:
+        blocks += [f"## granchain.{module}", f"```{{eval-rst}}\n.. automodule:: granchain.{module}\n   :members:\n```"]
+    return "\n\n".join(blocks) + "\n"
+
+
+# Modules of functions that a script may call: numbers of traces, closed forms, figures.
+MODULES = ("analysis", "theory", "figures", "material")
+
+PAGES: dict[str, Callable[[], str]] = {
+    "case-file": case_file,
+    "command-line": command_line,
+    "output-file": output_file,
+    "python": python_names,
+}
+
+
+def write(folder: Path) -> None:
+    """Write the pages whose text has changed."""
+    folder.mkdir(exist_ok=True)
+    for name, make in PAGES.items():
+        file, text = folder / f"{name}.md", make()
+        if not file.exists() or file.read_text() != text:
+            file.write_text(text)
