@@ -12,13 +12,16 @@ if TYPE_CHECKING:
     from granchain import errors
     from granchain.case import Case, load_case
     from granchain.certificate import Certificate, certificate
+    from granchain.comparison import Comparison, compare
     from granchain.contact import laws
     from granchain.contact.law import ContactLaw, Elastoplastic, Quantity, Source
     from granchain.contact.pair import Pair
     from granchain.impact import ImpactResult, impact
     from granchain.material import Material
     from granchain.output import Result, open_result
+    from granchain.sensor import Sensor
     from granchain.simulation import run
+    from granchain.traces import Trace, read_trace
     from granchain.verify import Verification, verify
 
 __version__ = "0.1.0"
@@ -26,6 +29,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Case",
     "Certificate",
+    "Comparison",
     "ContactLaw",
     "Elastoplastic",
     "ImpactResult",
@@ -33,14 +37,18 @@ __all__ = [
     "Pair",
     "Quantity",
     "Result",
+    "Sensor",
     "Source",
+    "Trace",
     "Verification",
     "certificate",
+    "compare",
     "errors",
     "impact",
     "laws",
     "load_case",
     "open_result",
+    "read_trace",
     "run",
     "verify",
 ]
@@ -49,13 +57,16 @@ __all__ = [
 _HOMES = {
     "granchain.case": ("Case", "load_case"),
     "granchain.certificate": ("Certificate", "certificate"),
+    "granchain.comparison": ("Comparison", "compare"),
     "granchain.contact": ("laws",),
     "granchain.contact.law": ("ContactLaw", "Elastoplastic", "Quantity", "Source"),
     "granchain.contact.pair": ("Pair",),
     "granchain.impact": ("ImpactResult", "impact"),
     "granchain.material": ("Material",),
     "granchain.output": ("Result", "open_result"),
+    "granchain.sensor": ("Sensor",),
     "granchain.simulation": ("run",),
+    "granchain.traces": ("Trace", "read_trace"),
     "granchain.verify": ("Verification", "verify"),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}

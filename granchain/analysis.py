@@ -105,11 +105,11 @@ def peak(time: ArrayLike, force: ArrayLike, baseline: float = 0.0) -> Peak:
     if flat > 2:
         # A sensor at its limit: no parabola through a corner.
         return Peak(float(samples[i]), 0.5 * float(times[i] + times[i + flat - 1]), True)
-    height, at = _vertex(times[i - 1 : i + 2], samples[i - 1 : i + 2])
+    height, at = vertex(times[i - 1 : i + 2], samples[i - 1 : i + 2])
     return Peak(height, at, True)
 
 
-def _vertex(t: np.ndarray, f: np.ndarray) -> tuple[float, float]:
+def vertex(t: np.ndarray, f: np.ndarray) -> tuple[float, float]:
     """Height and place of the parabola through three samples, the middle one the largest."""
     left, right = t[0] - t[1], t[2] - t[1]
     # Newton's divided differences about the middle sample.

@@ -22,6 +22,20 @@ class CaseError(GranchainError):
         super().__init__("\n".join(self.problems))
 
 
+class TraceError(GranchainError):
+    """A measured trace that is not clean, or that cannot be compared; `problems` lists every mistake found in it.
+
+    Parameters
+    ----------
+    problems : list of str
+        One sentence each: where, got, allowed, what to do.
+    """
+
+    def __init__(self, problems: "list[str] | str"):
+        self.problems = [problems] if isinstance(problems, str) else list(problems)
+        super().__init__("\n".join(self.problems))
+
+
 class LawError(GranchainError):
     """A contact law that is not well formed, or that misses a quantity it needs."""
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from granchain.comparison import Comparison
     from granchain.impact import ImpactResult
     from granchain.output import Result
 
@@ -668,6 +669,66 @@ def _laws_of(names: Iterable[str]) -> str:
     if len(known) > 4:
         return f"{len(known)} contact laws"
     return ("contact law " if len(known) == 1 else "contact laws ") + ", ".join(known)
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Measured against computed
+
+
+# Colour of what was measured, which no computed line has.
+_MEASURED = "#222222"
+
+
+@_styled
+def comparison(found: Comparison) -> tuple[Figure, np.ndarray]:
+    """A measured trace with the computed ones over it, a panel a sensor, and under each panel what is left: computed minus measured.
+
+    Time counts from the measured peak of each sensor, and the computed time has its one common shift: a computed peak that stands beside
+    the measured one came at another time. What was measured has markers, what was computed lines. The grey band is twice the noise of
+    the filtered trace on each side.
+
+    Parameters
+    ----------
+    found : Comparison
+
+    Returns
+    -------
+    Figure, array of Axes (n_panels, 2)
+        Forces and residuals, in the order of the sensors.
+    """
+    from matplotlib.lines import Line2D
+
+    places, note = _chosen(None, np.array([sensor.bead for sensor in found.results[0].sensors]), MOST_ROWS, "sensors")
+    columns = min(4, len(places))
+    rows = math.ceil(len(places) / columns)
+    factor, unit = _time_unit(
+        max(float(np.ptp(one.sensors[k].time)) if len(one.sensors[k].time) else 0.0 for one in found.results for k in places)
+    )
+    figure = _new_figure(max(4.6, 2.1 * columns + 0.4), 0.9 + 2.35 * rows)
+    figure.get_layout_engine().set(hspace=0.02, h_pad=0.02)  # type: ignore[union-attr,call-arg]
+    grid = figure.subplots(2 * rows, columns, squeeze=False, sharex="col", height_ratios=[3.0, 1.0] * rows)
+    panels = [(grid[2 * (i // columns), i % columns], grid[2 * (i // columns) + 1, i % columns]) for i in range(rows * columns)]
+    for (force, rest), k in zip(panels, places, strict=False):
+        _panel(force, rest, found, k, factor)
+    for force, rest in panels[len(places) :]:
+        force.set_axis_off()
+        rest.set_axis_off()
+    figure.supxlabel(f"time from the measured peak ({unit})", fontsize=9)
+    handles = [Line2D([], [], color=_MEASURED, marker="o", ms=2.4, ls="", label=found.trace.words)]
+    handles += [Line2D([], [], color=colour, label=one.label) for one, colour in zip(found.results, _colours(), strict=False)]
+    figure.legend(handles=handles, loc="outside lower center", ncols=min(5, len(handles)))
+    return figure, np.array(panels[: len(places)])
+
+
+def _panel(force: Axes, rest: Axes, found: Comparison, k: int, factor: float) -> None:
+    """One sensor: both forces, and their difference."""
+    for one, colour in zip(found.results, _colours(), strict=False):
+        sensor = one.sensors[k]
+        time = factor * (sensor.time - sensor.arrival.measured)
+        force.plot(time, sensor.computed, color=colour)
+        rest.plot(time, sensor.computed - sensor.measured, color=colour, linewidth=1.0)
+    sensor = found.results[0].sensors[k]
+    force.plot(factor * (sensor.time - sensor.arrival.measured), sensor.measured, "o", color=_MEASURED, markersize=1.8)
 
 
 # --------------------------------------------------------------------------------------------------------------------

@@ -1,0 +1,173 @@
+"""`granchain compare`: results of runs against a measured trace."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from granchain.cli.options import MISSED, JsonOption, app
+from granchain.cli.text import aligned, number, paragraph, say, tell, tell_json
+from granchain.errors import TraceError
+
+if TYPE_CHECKING:
+    from granchain.comparison import Agreement, Comparison
+    from granchain.output import Result
+
+
+@app.command()
+def compare(
+    files: Annotated[list[str], typer.Argument(metavar="FILE...", help="Output file of a run; several for several laws.")],
+    trace: Annotated[str, typer.Option("--trace", metavar="DIR", help="Folder of the trace, as `granchain traces import` makes it.")],
+    tolerances: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--tolerance",
+            metavar="NAME=VALUE",
+            help="Largest difference: peak, width, impulse, speed (relative), arrival (s), residual. Missed: exit code 5. May be repeated.",
+        ),
+    ] = None,
+    cutoff: Annotated[
+        float | None,
+        typer.Option(metavar="HZ", help="Frequency that the zero-phase filter halves, in both; 0: no filter. Default: as the trace says."),
+    ] = None,
+    figure: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Figure, ending in .png, .pdf or .svg; replaced if it is there.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Compare results with a measured trace: peaks, arrivals, widths, impulses, speeds, residuals."""
+    from granchain.comparison import compare as compared
+    from granchain.output import open_result
+    from granchain.traces import read_trace
+
+    bounds = read_tolerances(tolerances or [])
+    if cutoff is not None and not 0.0 <= cutoff < math.inf:
+        raise TraceError(f"--cutoff: got {cutoff!r}, allowed a finite number from 0 [Hz]; write for example --cutoff 3e5")
+    measured = read_trace(trace)
+    results = [open_result(file) for file in files]
+    found = compared(*results, trace=measured, labels=labels_of(files, results), cutoff=cutoff, tolerances=bounds)
+    if figure is not None:
+        from granchain import figures
+
+        drawn, _ = figures.comparison(found)
+        figures.save(drawn, figure)
+    if as_json:
+        tell_json({"command": "compare", "files": files, "folder": trace, **found.as_dict(), "tolerances": bounds, "figure": figure})
+    else:
+        for line in heading(found):
+            tell(paragraph(line))
+        tell("")
+        tell("\n\n".join(tables(found)))
+        tell("")
+        for line in conclusion(found):
+            tell(paragraph(line))
+        if figure is not None:
+            tell(figure)
+        for message in found.messages:
+            say(message)
+        for sentence in found.missed:
+            say(sentence)
+    if found.missed:
+        raise typer.Exit(MISSED)
+
+
+def read_tolerances(items: Sequence[str]) -> dict[str, float]:
+    """NAME=VALUE as numbers; the names are the comparison's to judge."""
+    found, problems = {}, []
+    for item in items:
+        name, _, text = item.partition("=")
+        try:
+            found[name.strip()] = float(text)
+        except ValueError:
+            problems.append(f'--tolerance: got "{item[:60]}", allowed NAME=VALUE; write for example --tolerance peak=0.05')
+    if problems:
+        raise TraceError(problems)
+    return found
+
+
+def labels_of(files: Sequence[str], results: Sequence[Result]) -> list[str]:
+    """The contact law of each result; with the name of its file where a law comes twice."""
+    laws = [result.law for result in results]
+    return [law if laws.count(law) == 1 else f"{law} ({Path(file).stem})" for file, law in zip(files, laws, strict=True)]
+
+
+# Factor and unit of a table.
+SHOWN = {
+    "peak": (1.0, "peak force [N]"), "arrival": (1e6, "arrival of the peak [us]"), "width": (1e6, "width at half height [us]"),
+    "impulse": (1e3, "impulse of the pulse [mN s]"), "speed": (1.0, "speed to the next sensor [m/s]"),
+}  # fmt: skip
+
+
+def heading(found: Comparison) -> list[str]:
+    """What is compared."""
+    about = found.trace.about
+    source = ", ".join(part for part in (about.who, about.figure, about.doi) if part)
+    lines = [f"{about.title}: {found.trace.words}" + (f" ({source})" if source else "")]
+    lines += [
+        f"{one.label}: computed time + {number(1e6 * one.shift)} us is the trace's, +- {1e6 * one.shift_uncertainty:.2g} us"
+        for one in found.results
+    ]
+    if found.sensor.cutoff is not None:
+        lines.append(f"Both sides went through a zero-phase filter that halves {found.sensor.cutoff:.3g} Hz.")
+    return lines
+
+
+def tables(found: Comparison) -> list[str]:
+    """A table for each number: measured with its uncertainty, and each result with its difference."""
+    parts = []
+    for name, (factor, title) in SHOWN.items():
+        rows = [("bead", "measured", "+-", *(cell for one in found.results for cell in (one.label, off_heading(name))))]
+        for k, sensor in enumerate(found.results[0].sensors):
+            if name == "speed" and k + 1 == len(found.results[0].sensors):
+                continue
+            measured: Agreement = getattr(sensor, name)
+            sides = [getattr(one.sensors[k], name) for one in found.results]
+            cells = [cell for side in sides for cell in (number(factor * side.computed), off(name, factor, side))]
+            rows.append((str(sensor.bead), number(factor * measured.measured), short(factor * measured.uncertainty), *cells))
+        if name == "speed":
+            whole = [one.wave_speed for one in found.results]
+            cells = [cell for side in whole for cell in (number(side.computed), off(name, 1.0, side))]
+            rows.append(("all", number(whole[0].measured), short(whole[0].uncertainty), *cells))
+        parts.append(f"{title}\n" + aligned(rows, ">" * len(rows[0])))
+    rows = [("bead", "of noise", *(one.label for one in found.results), *(["nearest"] if len(found.results) > 1 else []))]
+    for k, sensor in enumerate(found.results[0].sensors):
+        cells = [share(one.sensors[k].residual.computed) for one in found.results]
+        nearest = [" or ".join(found.nearest.get(sensor.bead, ("-",)))] if len(found.results) > 1 else []
+        rows.append((str(sensor.bead), share(sensor.residual.uncertainty), *cells, *nearest))
+    parts.append("residual, part of the measured pulse\n" + aligned(rows, ">" * len(rows[0])))
+    return parts
+
+
+def off_heading(name: str) -> str:
+    return "off [us]" if name == "arrival" else "off [%]"
+
+
+def off(name: str, factor: float, side: Agreement) -> str:
+    """Difference of a computed number, with its sign."""
+    value = factor * side.difference if name == "arrival" else 100.0 * side.relative
+    return f"{value:+.3g}" if math.isfinite(value) else "-"
+
+
+def short(value: float) -> str:
+    """An uncertainty: two digits."""
+    return f"{value:.2g}" if math.isfinite(value) else "-"
+
+
+def share(value: float) -> str:
+    """A part of one."""
+    return f"{value:.4f}" if math.isfinite(value) else "-"
+
+
+def conclusion(found: Comparison) -> list[str]:
+    """Which law is nearest."""
+    if len(found.results) < 2 or not found.nearest:
+        return []
+    counts = {one.label: sum(labels == (one.label,) for labels in found.nearest.values()) for one in found.results}
+    told = ", ".join(f"{label} at {count}" for label, count in sorted(counts.items(), key=lambda item: -item[1]) if count)
+    undecided = sum(len(labels) > 1 for labels in found.nearest.values())
+    words = f"Nearest, by the residual, of {len(found.nearest)} sensors: {told or 'none alone'}"
+    return [words + (f"; at {undecided} noise does not tell them apart" if undecided else "") + "."]

@@ -1,0 +1,96 @@
+"""`granchain traces import`: a file of measured forces into a folder that `compare` reads."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from granchain.cli.options import JsonOption, app
+from granchain.cli.text import aligned, number, tell, tell_json
+from granchain.errors import TraceError
+
+if TYPE_CHECKING:
+    from granchain.traces import Trace
+
+traces = typer.Typer(rich_markup_mode=None, help="Measured traces.")
+app.add_typer(traces, name="traces")
+
+
+@traces.command("import")
+def import_file(
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="CSV as oscilloscopes write it, .npy, .npz, HDF5, MATLAB, or TDMS with npTDMS.")
+    ],
+    kind: Annotated[str, typer.Option("--kind", metavar="KIND", help="measured, digitised (read off a figure) or synthetic (computed).")],
+    out: Annotated[str | None, typer.Option(metavar="DIR", help="Folder for the trace. Default: name of the file, here.")] = None,
+    beads: Annotated[
+        str | None, typer.Option(metavar="N,N,...", help="Bead of each force column, - for one to leave out. Default: from the headings.")
+    ] = None,
+    time_unit: Annotated[
+        str | None, typer.Option(metavar="UNIT", help="Unit of the time: s, ms, us, ns. Default: as the file says.")
+    ] = None,
+    force_unit: Annotated[
+        str | None, typer.Option(metavar="UNIT", help="Unit of the forces: N, mN, kN, or V, mV with --gain. Default: as the file says.")
+    ] = None,
+    gain: Annotated[float | None, typer.Option(metavar="G", help="Volts that one newton makes [V/N].")] = None,
+    interval: Annotated[float | None, typer.Option(metavar="DT", help="Time between samples of a file without times [s].")] = None,
+    resample: Annotated[
+        float | None, typer.Option(metavar="DT", help="Put uneven samples on an even grid, by straight lines between them [s].")
+    ] = None,
+    changes: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help='Say something of the trace: who="A. Person", uncertainty.gain=0.02.'),
+    ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the trace if the folder holds one.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Bring a file of measured forces into a folder: about.toml and trace.csv."""
+    from granchain.traces import Asked, import_trace
+
+    numbers = {"--gain": gain, "--interval": interval, "--resample": resample}
+    wrong = [
+        f"{name}: got {value!r}, allowed a finite number above 0; write for example {name} 1e-6"
+        for name, value in numbers.items()
+        if value is not None and not 0.0 < value < float("inf")
+    ]
+    if wrong:
+        raise TraceError(wrong)
+    folder = Path(file).stem if out is None else out
+    asked = Asked(read_beads(beads), time_unit, force_unit, gain, interval, resample)
+    trace = import_trace(file, folder, kind, asked, changes or [], overwrite)
+    if as_json:
+        facts = {"command": "traces import", "folder": folder, "kind": trace.about.kind, "samples": len(trace.time)}
+        facts |= {"interval": trace.interval, "sensor_bead": trace.sensor_bead.tolist(), "notes": list(trace.notes)}
+        tell_json(facts)
+        return
+    tell(told(trace))
+    tell(folder)
+
+
+def read_beads(text: str | None) -> list[int | None] | None:
+    """Labels joined by commas, None for a dash."""
+    if text is None:
+        return None
+    found: list[int | None] = []
+    for part in text.split(","):
+        word = part.strip()
+        if word != "-" and not (word.isascii() and word.isdecimal() and int(word[:10]) > 0 and len(word) < 10):
+            raise TraceError(
+                f'--beads: got "{word[:60]}", allowed whole numbers from 1, or - for a column to leave out; write --beads 9,16,-'
+            )
+        found.append(None if word == "-" else int(word))
+    return found
+
+
+def told(trace: Trace) -> str:
+    """A trace in some lines."""
+    from granchain.traces.noise import noise_of
+
+    rows = [
+        (str(bead), number(float(force.max())), number(1e6 * float(trace.time[force.argmax()])), number(noise_of(trace, k)))
+        for k, (bead, force) in enumerate(zip(trace.sensor_bead.tolist(), trace.sensor_force.T, strict=True))
+    ]
+    head = f"{trace.about.title}: {trace.words}, {len(trace.time)} samples, one every {trace.interval:.6g} s"
+    return "\n".join([head, aligned([("sensor bead", "largest [N]", "at [us]", "noise [N]"), *rows], ">>>>"), *trace.notes])

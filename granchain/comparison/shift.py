@@ -1,0 +1,63 @@
+"""The common time shift of two sets of traces, by cross-correlation."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from granchain.analysis import vertex
+
+
+class Shift(NamedTuple):
+    """Time to be added to the computed one [s], with what white noise of the measurement makes of it."""
+
+    value: float
+    uncertainty: float
+
+
+def time_shift(interval: float, measured: ArrayLike, computed: ArrayLike, noise: ArrayLike = 0.0) -> Shift:
+    """Shift between two sets of traces on one interval: the peak of the sum of their cross-correlations, by a parabola.
+
+    Each trace has a weight by itself: its force squared, which is that of least squares with the same noise at all sensors.
+
+    Parameters
+    ----------
+    interval : float
+        Between samples [s].
+    measured : array (n, n_sensors)
+        [N].
+    computed : array (m, n_sensors)
+        [N].
+    noise : float or array (n_sensors,)
+        Standard deviation of one sample of the measured force [N].
+
+    Returns
+    -------
+    Shift
+        From the first sample of the computed to the first of the measured traces: 0 where measured[i] is computed[i]. nan where nothing
+        correlates.
+    """
+    from scipy.signal import correlate, correlation_lags
+
+    there, here = np.atleast_2d(np.asarray(measured, float).T).T, np.atleast_2d(np.asarray(computed, float).T).T
+    lags = correlation_lags(len(there), len(here))
+    total = np.zeros(len(lags))
+    for a, b in zip(there.T, here.T, strict=True):
+        total += correlate(a, b, mode="full", method="fft")
+    i = int(np.argmax(total))
+    if not total[i] > 0.0 or i in (0, len(total) - 1):
+        return Shift(math.nan, math.nan)
+    _, at = vertex(lags[i - 1 : i + 2].astype(float), total[i - 1 : i + 2])
+    # The peak is where the derivative of the correlation, sum over f'(t) g(t - s), passes 0. White noise of size sigma makes it
+    # sigma |g'| large, and its slope there is -f'.g': for g = f this is the Cramer-Rao bound sigma/|f'|.
+    slope = np.gradient(here, axis=0)
+    lag = int(lags[i])
+    ours = slope[max(0, -lag) : len(there) - lag] if lag < len(there) else slope[:0]
+    theirs = np.gradient(there, axis=0)[max(0, lag) : max(0, lag) + len(ours)]
+    ours = ours[: len(theirs)]
+    common = float((ours * theirs).sum())
+    size = float(np.sqrt((np.broadcast_to(np.asarray(noise, float), there.shape[1]) ** 2 * (ours**2).sum(axis=0)).sum()))
+    return Shift(at * interval, size / common * interval if common > 0.0 else math.nan)

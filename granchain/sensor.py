@@ -1,0 +1,163 @@
+"""The sensor bead as a model: what a piezo between two half beads reads, and what is recorded of it.
+
+One object for both sides of a comparison: it turns the two contact forces of a bead into the force on the piezo, smooths a computed and
+a measured trace alike, and makes of a computed force the reading that an instrument would have recorded. SI units.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from granchain.errors import GranchainError
+
+# A cutoff needs two samples in its period at least, or there is nothing above it to take away: the sampling theorem.
+NYQUIST = 0.5
+
+
+@dataclass(frozen=True)
+class Sensor:
+    """A bead cut in two with a piezo between the halves, and the instrument behind it.
+
+    A rigid bead of mass m has the acceleration a = (F_front - F_back)/m. The half in front of the piezo, of mass m_f, gets F_front and
+    the force of the piezo: m_f a = F_front - F. So F = (1 - m_f/m) F_front + (m_f/m) F_back: with equal halves the mean of the two
+    contact forces, whatever the bead does. (Newton's second law for each half; where the piezo has a mass, half of it belongs to each.)
+
+    Parameters
+    ----------
+    front_mass : float, optional
+        Mass of the half bead on the side of lower numbers, where the wave comes from, with half of the piezo [kg]; default: half the
+        bead's.
+    interval : float, optional
+        Between two samples [s]; default: as often as the force is given.
+    cutoff : float, optional
+        Of the low-pass filter: the frequency that is halved [Hz]; default: no filter.
+    order : int
+        Of the Butterworth filter, which is run once forwards and once backwards.
+    noise : float
+        Standard deviation of the noise of one sample [N].
+    gain : float
+        Reading per force; 1 reads newtons [1], or [V/N].
+    """
+
+    front_mass: float | None = None
+    interval: float | None = None
+    cutoff: float | None = None
+    order: int = 2
+    noise: float = 0.0
+    gain: float = 1.0
+
+    def __post_init__(self) -> None:
+        above = {"front_mass": self.front_mass, "interval": self.interval, "cutoff": self.cutoff, "gain": self.gain}
+        wrong = [
+            f"{name}: got {value!r}, allowed: a finite number above 0"
+            for name, value in above.items()
+            if value is not None and not 0.0 < value < math.inf
+        ]
+        if not 0.0 <= self.noise < math.inf:
+            wrong.append(f"noise: got {self.noise!r}, allowed: a finite number from 0 [N]")
+        if self.order not in range(1, 9):
+            wrong.append(f"order: got {self.order!r}, allowed: a whole number from 1 to 8")
+        if wrong:
+            raise GranchainError("sensor: " + "; ".join(wrong))
+
+    def force(self, front: ArrayLike, back: ArrayLike, bead_mass: float | None = None) -> np.ndarray:
+        """Force on the piezo from the forces of the bead's two contacts.
+
+        Parameters
+        ----------
+        front, back : array (n,)
+            Of the contact towards lower and towards higher numbers; a missing contact has force 0 [N].
+        bead_mass : float, optional
+            Of the whole bead [kg]; needed where the halves are not equal.
+
+        Returns
+        -------
+        array (n,)
+            [N].
+        """
+        near, far = np.asarray(front, dtype=float), np.asarray(back, dtype=float)
+        share = 0.5
+        if self.front_mass is not None:
+            if bead_mass is None or not self.front_mass < bead_mass:
+                raise GranchainError(
+                    f"sensor: front_mass: got {self.front_mass!r} kg of a bead of {bead_mass!r} kg, allowed: less than the bead's mass; "
+                    "give the mass of the half bead, or leave it out for equal halves"
+                )
+            share = self.front_mass / bead_mass
+        return np.asarray((1.0 - share) * near + share * far)
+
+    def smooth(self, interval: float, values: ArrayLike) -> np.ndarray:
+        """Low-pass filter without delay: a Butterworth filter forwards and backwards.
+
+        The response is real, 1/(1 + (tan(pi f dt)/tan(pi f_c dt))^(2 order)): a symmetric pulse keeps the time of its peak.
+
+        Parameters
+        ----------
+        interval : float
+            Between two samples [s].
+        values : array (n, ...)
+            Samples along the first axis.
+
+        Returns
+        -------
+        array (n, ...)
+            The values themselves where the sensor has no cutoff.
+        """
+        samples = np.asarray(values, dtype=float)
+        if self.cutoff is None:
+            return samples
+        highest = NYQUIST / interval
+        if not self.cutoff < highest:
+            raise GranchainError(
+                f"sensor: cutoff: got {self.cutoff:.6g} Hz, allowed: below half the sampling rate, {highest:.6g} Hz at {interval:.6g} s "
+                "between samples; lower it, or leave the filter out"
+            )
+        from scipy.signal import butter, sosfiltfilt
+
+        sections = butter(self.order, self.cutoff, fs=1.0 / interval, output="sos")
+        # Some periods of the cutoff on each side, in which the filter forgets where the trace begins; no more than there are samples.
+        margin = min(math.ceil(3.0 * self.order / (self.cutoff * interval)), len(samples) - 1)
+        return np.asarray(sosfiltfilt(sections, samples, axis=0, padtype="odd", padlen=margin))
+
+    def read(self, time: ArrayLike, force: ArrayLike, seed: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """What the instrument records of a force: filtered, sampled, with its gain and noise.
+
+        Parameters
+        ----------
+        time : array (n,)
+            Evenly spaced [s].
+        force : array (n, ...)
+            On the piezo [N].
+        seed : int, optional
+            Of the noise; needed where there is noise, so that a reading can be made again.
+
+        Returns
+        -------
+        time, reading : array (n_samples,), array (n_samples, ...)
+            [s]; gain times force.
+        """
+        times, forces = np.asarray(time, dtype=float), np.asarray(force, dtype=float)
+        if self.noise > 0.0 and seed is None:
+            raise GranchainError("sensor: noise needs a seed, so that the reading can be made again; give seed=0, say")
+        if len(times) < 2:
+            raise GranchainError(f"sensor: got {len(times)} samples, allowed: two or more")
+        given = float(times[-1] - times[0]) / (len(times) - 1)
+        smoothed = self.smooth(given, forces)
+        if self.interval is not None:
+            from scipy.interpolate import CubicSpline
+
+            if self.interval < given * (1.0 - 1e-9):
+                raise GranchainError(
+                    f"sensor: interval: got {self.interval:.6g} s, allowed: from {given:.6g} s, as often as the force is given; "
+                    "record the force more often"
+                )
+            spline = CubicSpline(times, smoothed, axis=0)
+            times = times[0] + self.interval * np.arange(int((times[-1] - times[0]) / self.interval * (1.0 + 1e-12)) + 1)
+            smoothed = spline(times)
+        if self.noise > 0.0:
+            smoothed = smoothed + self.noise * np.random.default_rng(seed).standard_normal(smoothed.shape)
+        return times, self.gain * smoothed

@@ -1,0 +1,111 @@
+"""`about.toml` beside a trace: what it is, whose, how it was obtained, how sure it is, and what else is known of the experiment."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from granchain.case_schema import Problems, Table, choice, key, number, read_table, text
+from granchain.errors import TraceError
+
+KINDS = ("measured", "digitised", "synthetic")
+# Words by which a file says of itself that no instrument recorded it.
+COMPUTED_WORDS = ("synthetic", "simulat")
+
+
+class UncertaintyTable(Table):
+    """How sure the trace is: one standard deviation each."""
+
+    gain: float = number("1", "the relative uncertainty of the calibration, the same for all samples", 0.0, low=0.0)
+    noise: float | None = number("N", "the noise of one sample; left out, it is estimated from the trace", None, low=0.0)
+    time: float = number("s", "the uncertainty of one arrival beside the noise, such as that of reading a figure", 0.0, low=0.0)
+
+
+class SensorTable(Table):
+    """The sensor bead and its instrument; both sides of a comparison go through it."""
+
+    front_mass: float | None = number("kg", "the mass of the half bead that the wave meets first, with half of the piezo", None, above=0.0)
+    cutoff: float | None = number("Hz", "the frequency that the zero-phase filter halves", None, above=0.0)
+    order: int = key("the order of the filter", "a whole number from 1 to 8", 2, ge=1, le=8)
+    gain: float | None = number("1", "the reading of the recorder per newton, already divided out", None, above=0.0)
+
+
+class FactTable(Table):
+    """One thing that is known of the experiment."""
+
+    what: str = text("what it is")
+    value: Any = key("the value", "a number, a word or a list of them")
+    unit: str = text("its unit")
+    source: str = text("where it is printed")
+
+
+class PrintedTable(Table):
+    """A table that was published, as a CSV file in the folder."""
+
+    file: str = key("the name of the file", "the name of a CSV file in the folder", pattern=r"^[\w-][\w.-]*\.csv$")
+    what: str = text("what it is")
+    source: str = text("where it is printed")
+
+
+class AboutTable(Table):
+    """All that is said of a trace."""
+
+    title: str = text("a title")
+    kind: str = choice("what the trace is", KINDS)
+    what: str = text("what was done")
+    who: str = text("who did it")
+    doi: str = text("where it is published")
+    figure: str = text("the figure it was read from")
+    digitised: str = text("how it was read from the figure")
+    licence: str = text("under what terms it may be passed on")
+    origin: str = text("the file it was imported from, and its hash")
+    uncertainty: UncertaintyTable = key("how sure it is", "a table [uncertainty]", UncertaintyTable())
+    sensor: SensorTable = key("the sensor bead and its instrument", "a table [sensor]", SensorTable())
+    fact: list[FactTable] = key("what is known of the experiment", "tables [[fact]]", [])
+    table: list[PrintedTable] = key("published tables", "tables [[table]]", [])
+
+
+def about_of(document: Mapping[str, Any], where: str) -> AboutTable:
+    """What a document says of a trace.
+
+    Raises
+    ------
+    TraceError
+        With every mistake.
+    """
+    problems = Problems()
+    about: AboutTable | None = read_table(AboutTable, "", document, problems)
+    if about is not None and about.kind == "digitised":
+        for name, missing in (("figure", not about.figure), ("doi", not (about.doi or about.who)), ("digitised", not about.digitised)):
+            if missing:
+                problems.add(name, "nothing", "what was read, from where and how", f'say it: --set {name}="...", or in about.toml')
+    if problems.sentences or about is None:
+        raise TraceError([f"{where}: {sentence}" for sentence in problems.sentences])
+    return about
+
+
+def written(about: AboutTable) -> str:
+    """The text of an about.toml; what is at its default is left out."""
+    lines = [
+        f"{name} = {_value(value)}" for name, value in about if isinstance(value, str) and (value or name in ("who", "doi", "licence"))
+    ]
+    for name in ("uncertainty", "sensor"):
+        table = getattr(about, name)
+        values = table.model_dump(exclude_defaults=True)
+        lines += ["", f"[{name}]", *(f"{key} = {_value(value)}" for key, value in values.items())] if values else []
+    for name in ("fact", "table"):
+        for entry in getattr(about, name):
+            lines += ["", f"[[{name}]]", *(f"{key} = {_value(value)}" for key, value in entry if value != "")]
+    return "\n".join(lines) + "\n"
+
+
+def _value(value: Any) -> str:
+    # A JSON text is a TOML text, but for DEL, which `text` does not let in.
+    return json.dumps(value, ensure_ascii=False)
+
+
+def says_computed(words: str) -> str:
+    """The word by which a text says that what it goes with was computed; empty where it does not."""
+    low = words.lower()
+    return next((word for word in COMPUTED_WORDS if word in low), "")

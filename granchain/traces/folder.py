@@ -1,0 +1,199 @@
+"""A trace on disk: a folder with `about.toml` and `trace.csv`; reading and writing it, and importing a file from elsewhere."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from granchain.case import put, toml_value
+from granchain.case_schema import Problems, shown
+from granchain.errors import FileError, TraceError
+from granchain.output import write_whole
+from granchain.traces.about import AboutTable, about_of, says_computed, written
+from granchain.traces.columns import Asked, samples_of
+from granchain.traces.text import text_columns
+from granchain.traces.trace import Trace
+
+ABOUT, CURVES = "about.toml", "trace.csv"
+# Above this a file is no trace of a pulse: a million samples of ten sensors as text.
+LARGEST = 256 * 1024**2
+
+
+def content_of(path: str | os.PathLike[str]) -> bytes:
+    """All bytes of a file."""
+    name = os.fspath(path)
+    try:
+        kind = os.stat(name)
+        if stat.S_ISDIR(kind.st_mode):
+            raise FileError(f"{name}: is a folder; name a file in it")
+        if not stat.S_ISREG(kind.st_mode):
+            raise FileError(f"{name}: is a device, pipe or socket, not a file; name a file")
+        if kind.st_size > LARGEST:
+            raise FileError(f"{name}: has {kind.st_size} bytes, allowed up to {LARGEST}; cut out the part with the pulses")
+        return Path(name).read_bytes()
+    except FileNotFoundError:
+        raise FileError(f"{name}: there is no such file; look at the name and the folder") from None
+    except (OSError, ValueError) as error:
+        raise FileError(f"{name}: cannot be read: {getattr(error, 'strerror', None) or error}; look at its permissions") from None
+
+
+def read_about(folder: str | os.PathLike[str]) -> AboutTable:
+    """What `about.toml` in a folder says.
+
+    Raises
+    ------
+    FileError, TraceError
+    """
+    path = Path(folder) / ABOUT
+    if not Path(folder).is_dir():
+        raise FileError(f"{folder}: is no folder; name the folder that holds {ABOUT} and {CURVES}, made by: granchain traces import FILE")
+    try:
+        document = tomllib.loads(content_of(path).decode("utf-8-sig"))
+    except RecursionError:
+        raise TraceError(f"{path}: got brackets nested without end, allowed TOML 1.0; take them out") from None
+    except ValueError as error:
+        raise TraceError(f"{path}: got text that is not TOML ({shown(str(error), 200)[1:-1]}), allowed TOML 1.0; mend it there") from None
+    return about_of(document, str(path))
+
+
+def read_trace(folder: str | os.PathLike[str]) -> Trace:
+    """Read a measured trace.
+
+    Parameters
+    ----------
+    folder : str or path
+        Folder with `about.toml` and `trace.csv`, as `granchain traces import` makes it.
+
+    Returns
+    -------
+    Trace
+
+    Raises
+    ------
+    FileError
+        Where the folder or one of its files is missing or cannot be read.
+    TraceError
+        With everything that makes it no clean trace.
+    """
+    about = read_about(folder)
+    path = Path(folder) / CURVES
+    if not path.exists():
+        raise FileError(
+            f"{path}: there is no such file: this folder says what is known of the experiment and holds no curve; bring one: "
+            f"granchain traces import FILE --kind {about.kind} --out {folder}"
+        )
+    columns, above = text_columns(content_of(path), str(path))
+    _check_kind(about.kind, above, str(path))
+    samples = samples_of(columns, Asked(), str(path))
+    return _trace(samples.time, samples.beads, samples.force, about, samples.notes, str(path))
+
+
+def _trace(time: np.ndarray, beads: list[int], force: np.ndarray, about: AboutTable, notes: Sequence[str], where: str) -> Trace:
+    try:
+        return Trace(time, np.array(beads, dtype=np.int64), force, about, tuple(notes))
+    except TraceError as error:
+        raise TraceError([f"{where}: {problem}" for problem in error.problems]) from None
+
+
+def _check_kind(kind: str, words: str, where: str) -> None:
+    """No computed number may be called measured: what the file says of itself, by its name or above its numbers, counts."""
+    word = says_computed(f"{Path(where).name} {words}")
+    if word and kind != "synthetic":
+        raise TraceError(f'{where}: got kind "{kind}" for a file that calls itself "{word}", allowed "synthetic"; say --kind synthetic')
+
+
+def import_trace(
+    file: str | os.PathLike[str],
+    folder: str | os.PathLike[str],
+    kind: str,
+    asked: Asked | None = None,
+    changes: Sequence[str] = (),
+    overwrite: bool = False,
+) -> Trace:
+    """Bring a file of measured forces into a folder of its own, as `about.toml` and `trace.csv`.
+
+    Parameters
+    ----------
+    file : str or path
+        CSV as oscilloscopes write it, .npy, .npz, HDF5, MATLAB or TDMS.
+    folder : str or path
+        Made where it is missing; an `about.toml` in it is kept.
+    kind : str
+        "measured", "digitised" or "synthetic".
+    asked : Asked, optional
+        What the file does not say: beads, units, gain, interval.
+    changes : sequence of str
+        What is to be said of the trace, each "KEY=VALUE" of about.toml.
+    overwrite : bool
+        Replace a `trace.csv`, and an `about.toml`.
+
+    Returns
+    -------
+    Trace
+        As it was written.
+
+    Raises
+    ------
+    FileError, TraceError
+    """
+    from granchain.traces.binary import binary_columns
+
+    source, asked = Path(file), asked or Asked()
+    content = content_of(source)
+    found = binary_columns(source, content)
+    columns, above = found if found is not None else text_columns(content, str(source))
+    _check_kind(kind, above, str(source))
+    samples = samples_of(columns, asked, str(source))
+    target, kept = Path(folder), (Path(folder) / ABOUT).exists() and not overwrite
+    document: dict[str, Any] = read_about(folder).model_dump(exclude_unset=True) if kept else {}
+    if kept and (changes or document["kind"] != kind):
+        got = "--set" if changes else f"--kind {shown(kind)[1:-1]}"
+        raise TraceError(
+            f'{target / ABOUT}: got {got} for a folder that says "{document["kind"]}" already, allowed what it says; change it there, or '
+            "make it anew with --overwrite"
+        )
+    if not kept:
+        document = _said(source, content, kind, asked, changes)
+    about = about_of(document, str(target / ABOUT))
+    trace = _trace(samples.time, samples.beads, samples.force, about, samples.notes, str(source))
+    try:
+        target.mkdir(exist_ok=True)
+    except (OSError, ValueError) as error:
+        raise FileError(f"{target}: no folder can be made there ({getattr(error, 'strerror', None) or error}); name another") from None
+    write_whole(target / CURVES, csv_text(trace).encode(), overwrite)
+    if not kept:
+        write_whole(target / ABOUT, written(about).encode(), overwrite)
+    return trace
+
+
+def _said(source: Path, content: bytes, kind: str, asked: Asked, changes: Sequence[str]) -> dict[str, Any]:
+    """What is known of an imported file, with what its owner says of it."""
+    name = shown(source.name, 200)[1:-1]
+    document: dict[str, Any] = {"title": source.stem, "kind": kind, "origin": f"{name}, SHA-256 {hashlib.sha256(content).hexdigest()}"}
+    if asked.gain is not None:
+        document["sensor"] = {"gain": asked.gain}
+    problems = Problems()
+    for item in changes:
+        where, equals, value = item.partition("=")
+        if equals and where.strip():
+            put(document, where.strip(), toml_value(value))
+        else:
+            problems.add("--set", shown(item), "KEY=VALUE", 'write for example who="A. Person"')
+    if problems.sentences:
+        raise TraceError(problems.sentences)
+    return document
+
+
+def csv_text(trace: Trace) -> str:
+    """A trace as text, to 12 digits, which is more than any instrument has; above the numbers, what they are."""
+    lines = [f"# {trace.words}" + (f": {trace.about.title}" if trace.synthetic else "")]
+    lines.append(",".join(["time [s]", *(f"bead {bead} [N]" for bead in trace.sensor_bead.tolist())]))
+    lines += [",".join(f"{value:.12g}" for value in row) for row in np.column_stack([trace.time, trace.sensor_force]).tolist()]
+    return "\n".join(lines) + "\n"

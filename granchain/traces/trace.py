@@ -1,0 +1,116 @@
+"""A measured trace: the force of sensor beads over evenly spaced time, and what makes it clean."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from granchain.errors import TraceError
+
+if TYPE_CHECKING:
+    from granchain.traces.about import AboutTable
+
+# Fewer samples hold no pulse with a rise, a peak and a fall.
+LEAST_SAMPLES = 8
+# Largest departure of one interval from their mean, relative to it: what a clock of an instrument keeps many times over.
+MOST_UNEVEN = 1e-3
+# Faults of one kind that are told one by one.
+TOLD = 3
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """Forces that sensor beads recorded, on one clock.
+
+    Parameters
+    ----------
+    time : array (n_samples,)
+        Increasing, evenly spaced [s].
+    sensor_bead : array (n_sensors,)
+        Labels of the beads, counted from 1, the striker not counted.
+    sensor_force : array (n_samples, n_sensors)
+        [N].
+    about : AboutTable
+        What it is, where it comes from, how sure it is.
+    notes : tuple of str
+        What had to be done to it.
+
+    Raises
+    ------
+    TraceError
+        With everything that makes it no clean trace.
+    """
+
+    time: np.ndarray
+    sensor_bead: np.ndarray
+    sensor_force: np.ndarray
+    about: AboutTable
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        problems = faults(self.time, self.sensor_force, [f"bead {bead}" for bead in self.sensor_bead.tolist()])
+        labels = self.sensor_bead.tolist()
+        if len(set(labels)) < len(labels) or min(labels, default=0) < 1:
+            problems.append(f"sensor beads: got {labels}, allowed different whole numbers from 1; name each sensor by its own bead")
+        if problems:
+            raise TraceError(problems)
+
+    @property
+    def interval(self) -> float:
+        """Mean time between two samples [s]."""
+        return float(self.time[-1] - self.time[0]) / (len(self.time) - 1)
+
+    @property
+    def synthetic(self) -> bool:
+        """Whether it was computed: no experiment."""
+        return self.about.kind == "synthetic"
+
+    @property
+    def words(self) -> str:
+        """What it is, as figures and tables call it."""
+        return {"measured": "measured", "digitised": "measured, read off a figure", "synthetic": "SYNTHETIC, no experiment"}[
+            self.about.kind
+        ]
+
+
+def faults(time: np.ndarray, force: np.ndarray, names: list[str]) -> list[str]:
+    """Everything that makes samples no clean trace, a sentence each."""
+    if time.ndim != 1 or force.ndim != 2 or force.shape != (len(time), len(names)):
+        return [f"trace: got {force.shape} forces at {time.shape} times, allowed one force of each of {len(names)} sensors at each time"]
+    problems = []
+    if not names:
+        problems.append("trace: got no force, allowed one column or more; give a file with the force beside the time")
+    if len(time) < LEAST_SAMPLES:
+        problems.append(f"trace: got {len(time)} samples, allowed {LEAST_SAMPLES} or more; give the whole recording")
+    for values, name in [(time, "time"), *zip(force.T, names, strict=True)]:
+        bad = np.flatnonzero(~np.isfinite(values))
+        if len(bad):
+            places = ", ".join(str(i + 1) for i in bad[:TOLD]) + (f" and {len(bad) - TOLD} more" if len(bad) > TOLD else "")
+            problems.append(
+                f"{name}: got a value that is no finite number at sample {places}, allowed finite numbers; "
+                "mend the file at its source, or cut the trace before it"
+            )
+    if not problems:
+        problems += _uneven(time)
+    return problems
+
+
+def _uneven(time: np.ndarray) -> list[str]:
+    steps = np.diff(time)
+    if not (steps > 0.0).all():
+        i = int(np.argmax(~(steps > 0.0)))
+        return [
+            f"time: got {time[i + 1]:.9g} s at sample {i + 2} after {time[i]:.9g} s, allowed time that increases from sample to sample; "
+            "give one record in the order it was taken, with enough digits"
+        ]
+    mean = float(time[-1] - time[0]) / len(steps)
+    off = np.abs(steps / mean - 1.0)
+    worst = int(np.argmax(off))
+    if off[worst] > MOST_UNEVEN:
+        return [
+            f"time: got a step of {steps[worst]:.6g} s after sample {worst + 1} where the mean is {mean:.6g} s, allowed steps that differ "
+            f"from their mean by at most {MOST_UNEVEN:g} of it; put the samples on an even grid first: --resample {mean:.3g}"
+        ]
+    return []
