@@ -39,8 +39,9 @@ def info(
     from granchain.output import open_result
     from granchain.output import verify as verified
 
-    result = open_result(file)
+    # Before the file is opened here: a stranger's may hang who opens it.
     data_sha256 = verified(file) if verify else None
+    result = open_result(file)
     numbers = summary(result)
     if as_json:
         facts = {"command": "info", "file": file, "data_verified": data_sha256, **numbers.as_dict(), "messages": result.messages}

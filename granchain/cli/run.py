@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
 from types import FrameType, TracebackType
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, NoReturn
 
 import typer
 
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 # A run shorter than this ends before anyone has read a progress bar [s]; it is drawn anew this often [s].
 BAR_AFTER = 1.0
 BAR_EVERY = 0.1
+
+IN_VAIN = "interrupted before the run began; {} was not written"
 
 
 CheckpointOption = Annotated[
@@ -58,6 +60,7 @@ def run(
     if resume and overwrite:
         raise CaseError("--resume, --overwrite: got both, allowed one: --resume goes on with a run, --overwrite begins it anew")
     with no_collection(), Interruption() as interruption:
+        interruption.in_vain = InVain(target, as_json) if context.obj else None
         try:
             load_laws(law_module)
             progress = Progress(interruption, shown=not quiet and sys.stderr.isatty())
@@ -65,7 +68,7 @@ def run(
             result = computed(case, changes or [], file, progress, bool(context.obj))
             report_run(result, target, as_json)
         except KeyboardInterrupt:
-            raise InterruptedRun(f"interrupted before the run began; {target} was not written", interruption.exit_code) from None
+            raise InterruptedRun(IN_VAIN.format(target), interruption.exit_code) from None
         if result.status.label == "interrupted":
             go_on = "" if checkpoint == 0.0 else "; to go on, give the same command with --resume"
             say(f"interrupted; {target} holds what was computed until then{go_on}")
@@ -154,6 +157,33 @@ def simulated(case: Case, file: OutputFile, checkpoint: Checkpoint, progress: Pr
             raise RunError(f"{error}\nNothing was saved: {file.target} was not written.", error.result) from None
 
 
+class InVain(NamedTuple):
+    """Ends the process of a run that was interrupted before its first step; called with the exit code.
+
+    An exception would do, were it not that a signal can come while a compiler calls back into Python, where exceptions are printed and
+    forgotten: 1 in 60 signals in the first half second.
+
+    Parameters
+    ----------
+    target : Path
+        The output file.
+    as_json : bool
+        Whether JSON was asked for.
+    """
+
+    target: Path
+    as_json: bool
+
+    def __call__(self, exit_code: int) -> NoReturn:
+        # In the middle of what may be its import: there are no claims where it is not there.
+        getattr(sys.modules.get("granchain.output.whole"), "give_up_claims", int)()
+        sentence = IN_VAIN.format(self.target)
+        say(sentence)
+        if self.as_json:
+            tell_json({"error": {"kind": InterruptedRun.__name__, "problems": [sentence]}, "exit_code": exit_code})
+        os._exit(exit_code)
+
+
 class InterruptedRun(Exception):  # noqa: N818
     """A run that a signal ended before it had anything to save."""
 
@@ -165,13 +195,15 @@ class InterruptedRun(Exception):  # noqa: N818
 class Interruption:
     """SIGINT and SIGTERM during a run.
 
-    Before the first step there is nothing to lose, and it is raised at once; from then on it is noted and heard between two blocks of
-    steps, and the file is written. A second one ends the process as soon as what is open is closed, a third one without.
+    Before the first step there is nothing to lose, and it ends the process at once, or, where that is not the run's own, is raised; from
+    then on it is noted and heard between two blocks of steps, and the file is written. A second one ends the process as soon as what is
+    open is closed, a third one without.
     """
 
     def __init__(self) -> None:
         self.number = 0
         self.something_to_lose = False
+        self.in_vain: InVain | None = None
         self._count = 0
         self._before: dict[signal.Signals, Any] = {}
 
@@ -200,6 +232,8 @@ class Interruption:
             os.write(2, b"granchain: aborted\n")
             raise SystemExit(self.exit_code)
         if not self.something_to_lose:
+            if self.in_vain is not None:
+                self.in_vain(self.exit_code)
             raise KeyboardInterrupt
 
 

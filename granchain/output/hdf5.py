@@ -68,7 +68,7 @@ def open_result(path: str | os.PathLike[str]) -> Result:
     content = _content(path)
     sealed = check_seal(path, content)
     if not sealed:
-        _attempt_apart(path, len(content))
+        attempt_apart(path, len(content))
     return _parsed(path, content)
 
 
@@ -87,7 +87,7 @@ def verify(path: str | os.PathLike[str]) -> str:
     """
     content = _content(path)
     check_seal(path, content)
-    _attempt_apart(path, len(content))
+    attempt_apart(path, len(content))
     return str(_parsed(path, content).provenance["data_sha256"])
 
 
@@ -96,18 +96,22 @@ def verify(path: str | os.PathLike[str]) -> str:
 
 
 def image(result: Result) -> bytes:
-    """The bytes of the output file: the same for the same result."""
+    """The bytes of the output file: the same for the same result.
+
+    That of an interrupted run is not packed: packing 100 MB takes 3 s, and who has stopped a run waits.
+    """
     import h5py
 
     text = h5py.string_dtype()
     attributes = root_attributes(result)
     provenance = {name: value for name, value in result.provenance.items() if name != "granchain_version"}
     provenance["messages"] = json.dumps(result.messages)
+    packed = result.status is not Status.INTERRUPTED
     with h5py.File.in_memory() as file:
         for name, value in attributes.items():
             file.attrs.create(name, value, dtype=None if isinstance(value, float) else text)
         for name, v in result.variables.items():
-            dataset = file.create_dataset(name, data=v.data, track_times=False, **_storage(v.data.shape))
+            dataset = file.create_dataset(name, data=v.data, track_times=False, **_storage(v.data.shape, packed))
             dataset.attrs["long_name"] = v.long_name
             dataset.attrs["units"] = v.unit
             if v.dims == (name,):
@@ -128,13 +132,14 @@ def image(result: Result) -> bytes:
     return content + SEAL % hashlib.sha256(content).hexdigest().encode()
 
 
-def _storage(shape: tuple[int, ...]) -> dict[str, Any]:
-    """Packed and with a checksum, in whole rows where they fit; an axis without an entry leaves nothing to pack."""
+def _storage(shape: tuple[int, ...], packed: bool) -> dict[str, Any]:
+    """With a checksum, and packed if asked, in whole rows where they fit; an axis without an entry leaves nothing to pack."""
     if not math.prod(shape):
         return {}
     columns = min(shape[-1], CHUNK)
     chunks = (columns,) if len(shape) == 1 else (min(shape[0], max(1, CHUNK // columns)), columns)
-    return {"chunks": chunks, "compression": "gzip", "compression_opts": 4, "shuffle": True, "fletcher32": True}
+    packing = {"compression": "gzip", "compression_opts": 4, "shuffle": True} if packed else {}
+    return {"chunks": chunks, "fletcher32": True, **packing}
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -154,13 +159,14 @@ def _content(path: str | os.PathLike[str]) -> bytes:
     return content
 
 
-def _attempt_apart(path: str | os.PathLike[str], size: int) -> None:
-    """Let a process of its own read the file: what hangs or crashes is that process."""
+def attempt_apart(path: str | os.PathLike[str], size: int, reader: str = __name__) -> None:
+    """Let a process of its own read the file with the `attempt` of a module: what hangs or crashes is that process."""
     seconds = _START + size // _SPEED
     code = (
-        "import sys; sys.path.insert(0, sys.argv[1]); from granchain.output.hdf5 import _attempt; _attempt(sys.argv[2], int(sys.argv[3]))"
+        "import importlib, sys; sys.path.insert(0, sys.argv[1]); "
+        "importlib.import_module(sys.argv[4]).attempt(sys.argv[2], int(sys.argv[3]))"
     )
-    command = [sys.executable, "-c", code, str(Path(__file__).parents[2]), os.fspath(path), str(seconds)]
+    command = [sys.executable, "-c", code, str(Path(__file__).parents[2]), os.fspath(path), str(seconds), reader]
     try:
         ended = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=2 * seconds, check=False)
     except subprocess.TimeoutExpired as error:
@@ -171,7 +177,7 @@ def _attempt_apart(path: str | os.PathLike[str], size: int) -> None:
         raise FileError(f"{os.fspath(path)}: reading it ends the program that reads (exit code {ended.returncode}); {DAMAGED}")
 
 
-def _attempt(path: str, seconds: int) -> None:
+def attempt(path: str, seconds: int) -> None:
     """Read the file within a limit of processor time, and say nothing."""
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

@@ -82,6 +82,14 @@ def claim(path: str | os.PathLike[str], overwrite: bool = False) -> Iterator[Non
                 os.unlink(lock)
 
 
+def give_up_claims() -> None:
+    """Take away the lock files of this process, which is about to end without coming to the end of its claims."""
+    for key, (process, _) in list(_HELD.items()):
+        if process == os.getpid():
+            with contextlib.suppress(OSError):
+                os.unlink(key)
+
+
 def _check_target(target: Path, overwrite: bool) -> None:
     folder = target.parent
     if target.is_dir():
