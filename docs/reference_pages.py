@@ -175,7 +175,10 @@ def output_file() -> str:
         "## Variables",
         "Labels: body 0 is the striker, where there is one; beads count from 1. Contact k joins body k and k + 1; the left "
         "wall's contact is -1 (0 without a striker). A variable is there when the case asks for it: `granchain info FILE` lists those of a file.",
-        grid(("variable", "axes", "unit", "meaning"), [(f"`{n}`", ", ".join(e.dims), e.unit, e.long_name) for n, e in TABLE.items()]),
+        grid(
+            ("variable", "axes", "unit", "meaning"),
+            [(f"`{name}`", ", ".join(entry.dims), entry.unit, entry.long_name) for name, entry in TABLE.items()],
+        ),
         "## History of the contacts",
         "What a law with memory leaves behind, one value a contact, at the end of the run.",
         grid(

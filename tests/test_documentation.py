@@ -1,0 +1,184 @@
+"""Every command and Python line that README.md and the documentation show runs, and prints what is shown.
+
+A page is read from its top: a ```toml or ```python block after a sentence that names a file (`my-case.toml`) is saved as that file; other
+```python blocks are run, one after the other in one namespace; in a ```console block, lines that begin with "$ " are given to a shell, and
+the lines under them must come in what it prints, "..." standing for any lines. All in one temporary folder a page, as if in a clone with
+granchain installed. "# not run by the tests" ends a command that installs something, "# exit code 2" one that shall fail with that code.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from printed import differences
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+# Generated pages are made from the program's own tables, and hold no commands; laws.md is printed.
+PAGES = sorted(
+    path.relative_to(ROOT).as_posix()
+    for path in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *DOCS.glob("*.md"), *DOCS.glob("how-to/*.md"), *DOCS.glob("explanation/*.md")]
+)
+NOT_RUN = "# not run by the tests"
+_BLOCK = re.compile(r"^```(?P<language>console|toml|python)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
+_FILE = re.compile(r"`(?P<name>[\w-]+\.(?:toml|py|csv))`[^`]*:\s*$")
+_EXIT = re.compile(r"# exit code (\d+)\s*$")
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command of a page, what is shown under it, and how it ends."""
+
+    text: str
+    shown: tuple[str, ...]
+
+    @property
+    def runs(self) -> bool:
+        return NOT_RUN not in self.text
+
+    @property
+    def exit_code(self) -> int:
+        found = _EXIT.search(self.text)
+        return int(found[1]) if found else 0
+
+
+def blocks(text: str) -> list[tuple[str, str, str | None]]:
+    """Language, body and file name of the blocks of a page that do something; the body of a console block is what stands in it."""
+    found = []
+    for block in _BLOCK.finditer(text):
+        named = _FILE.search(text[: block.start()].rstrip().rpartition("\n\n")[2])
+        found.append((block["language"], block["body"], named["name"] if named else None))
+    return found
+
+
+def commands(body: str) -> list[Command]:
+    """The commands of a console block: a backslash at the end of a line goes on with the next one."""
+    parts: list[tuple[list[str], list[str]]] = []
+    lines = iter(body.splitlines())
+    for line in lines:
+        if line.startswith("$ "):
+            text = [line.removeprefix("$ ")]
+            while text[-1].endswith("\\"):
+                text.append(next(lines))
+            parts.append((text, []))
+        else:
+            parts[-1][1].append(line)
+    return [Command("\n".join(text), tuple(shown)) for text, shown in parts]
+
+
+def missing(shown: tuple[str, ...], printed: list[str]) -> str | None:
+    """The first shown line that does not come where it should; numbers to a unit of their last digit, "..." ending a line is any rest."""
+    place, gap = 0, False
+    for line in shown:
+        if line.strip() == "...":
+            gap = True
+            continue
+        rest = range(place, len(printed)) if gap else range(place, min(place + 1, len(printed)))
+        found = next((i for i in rest if fits(line, printed[i])), None)
+        if found is None:
+            return line
+        place, gap = found + 1, False
+    return None if gap or place == len(printed) or not shown else f"nothing more, but it prints {printed[place]!r}"
+
+
+def fits(shown: str, printed: str) -> bool:
+    if shown.endswith("..."):
+        return printed.startswith(shown.removesuffix("..."))
+    return not differences(shown, printed)
+
+
+@pytest.fixture
+def clone(tmp_path, monkeypatch):
+    """A folder with what a reader of the pages has: the examples, and granchain on the path."""
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(DOCS / "examples", tmp_path / "docs" / "examples")
+    if (ROOT / "data").exists():
+        (tmp_path / "data").symlink_to(ROOT / "data")
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.delenv("COLUMNS", raising=False)
+    return tmp_path
+
+
+def does_something(page: str) -> bool:
+    return any(language == "console" or (language == "python" and "how-to" in page) for language, _, _ in blocks((ROOT / page).read_text()))
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if does_something(page)])
+def test_what_a_page_shows_is_what_happens(page, clone):
+    namespace: dict[str, object] = {}
+    for language, body, name in blocks((ROOT / page).read_text()):
+        if name is not None:
+            (clone / name).write_text(body)
+        elif language == "python":
+            # CONTRIBUTING shows a skeleton, which is not code to run.
+            if "..." not in body:
+                exec(compile(body, page, "exec"), namespace)
+        elif language == "console":
+            for command in commands(body):
+                if command.runs:
+                    check(command)
+
+
+def check(command: Command) -> None:
+    done = subprocess.run(["bash", "-c", command.text], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120)
+    assert done.returncode == command.exit_code, f"$ {command.text}\n{done.stdout}"
+    line = missing(command.shown, done.stdout.splitlines())
+    assert line is None, f"$ {command.text}\nshows: {line}\nprints:\n{done.stdout}"
+
+
+def test_the_pages_for_a_reader_have_commands():
+    for page in ("docs/tutorial.md", "docs/add-a-law.md", "docs/how-to/record.md", "docs/how-to/own-case.md", "docs/how-to/step.md"):
+        assert does_something(page), page
+
+
+def test_every_command_of_the_program_stands_in_a_console_block():
+    # in a block without a language nothing is run, and nobody sees it rot
+    loose = re.compile(r"^```\w*\n(?:.*\n)*?granchain (?!COMMAND)", re.MULTILINE)
+    for page in PAGES:
+        text = _BLOCK.sub("", (ROOT / page).read_text())
+        for block in re.findall(r"^```.*?^```$", text, re.MULTILINE | re.DOTALL):
+            # README: the lead's page
+            assert page == "README.md" or not loose.match(block), f"{page}:\n{block}"
+
+
+def test_the_generated_reference_names_every_key_option_and_public_name(monkeypatch):
+    monkeypatch.syspath_prepend(str(DOCS))
+    import reference_pages
+
+    import granchain
+    from granchain.case_schema import TABLES
+    from granchain.output.result import TABLE
+
+    pages = {name: make() for name, make in reference_pages.PAGES.items()}
+    for name, model in TABLES.items():
+        assert f"## `[{name}]`" in pages["case-file"]
+        assert all(f"| `{key}` |" in pages["case-file"] for key in model.model_fields)
+    assert all(f"## `granchain {name}`" in pages["command-line"] for name in ("run", "cases", "info", "plot", "laws", "impact"))
+    assert "| `--set KEY=VALUE` |" in pages["command-line"]
+    assert all(f"| `{name}` |" in pages["output-file"] for name in TABLE)
+    assert all(f":: granchain.{name}\n" in pages["python"] for name in granchain.__all__)
+
+
+@pytest.mark.parametrize(
+    ("shown", "printed", "holds"),
+    [
+        (("a 1.00", "b"), ["a 1.01", "b"], True),
+        (("a 1.00", "b"), ["a 1.02", "b"], False),
+        (("a", "...", "d"), ["a", "b", "c", "d"], True),
+        (("a", "d"), ["a", "b", "d"], False),
+        (("a",), ["a", "b"], False),
+        (("a", "..."), ["a", "b"], True),
+        (("...", "b"), ["a", "c"], False),
+        (("hash ...",), ["hash 4f"], True),
+        ((), ["anything"], True),
+    ],
+)
+def test_shown_lines_are_compared_in_order_and_to_the_last_digit(shown, printed, holds):
+    assert (missing(shown, printed) is None) is holds
