@@ -16,18 +16,18 @@ BODY_ROWS = 8
 
 # Rows of the table of contacts. START is the overlap at zero displacement: 0 touching, minus the gap, the static overlap, -inf
 # where there is no contact. LIMIT is the overlap at which the run stops.
-START, ROW, LAST, PEAK, REACH, ELASTIC, CLAMP, VISCOUS_WORK, CLAMP_WORK, LOST, LIMIT, KICKED, ENDWISE = range(13)
+START, ROW, PEAK, REACH, ELASTIC, CLAMP, VISCOUS_WORK, CLAMP_WORK, LOST, LIMIT, KICKED, RECORDED, ENDWISE = range(13)
 CONTACT_ROWS = 13
 
 # Numbers: the time step, the step that the state at the block's end allows, the drives' work, displacement and speed of the driven ends.
 DT, ALLOWED_STEP, DRIVE_WORK, LEFT_LAST, RIGHT_LAST, LEFT_SPEED, RIGHT_SPEED, LEFT_FORCE, RIGHT_FORCE = range(9)
 N_NUMBERS = 9
 
-# Counts.
+# Counts; ACTIVE: contacts that had an event at the step before, listed in the second row of places.
 (
-    N_STEPS, N_BODIES, STRIDE, STEP, FRONT, SAMPLE, SNAPSHOT, ENERGY, CLAMPED, WHERE, LEFT_DRIVE, RIGHT_DRIVE,
-) = range(12)  # fmt: skip
-N_COUNTS = 12
+    N_STEPS, N_BODIES, STRIDE, STEP, FRONT, SAMPLE, SNAPSHOT, ENERGY, CLAMPED, WHERE, LEFT_DRIVE, RIGHT_DRIVE, ACTIVE,
+) = range(13)  # fmt: skip
+N_COUNTS = 13
 
 # Kinds of drive.
 NO_DRIVE, DISPLACEMENT, FORCE = range(3)

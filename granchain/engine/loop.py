@@ -160,7 +160,7 @@ def _make(law: type[ContactLaw], features: Features) -> tuple[Callable, str]:
     )  # fmt: skip
 
     def loop(  # type: ignore[no-untyped-def]
-        stop, bodies, table, c, h, kicked_at, counts, numbers, left_knots, left_spline, right_knots, right_spline,
+        stop, bodies, table, c, h, places, counts, numbers, left_knots, left_spline, right_knots, right_spline,
         sensor_left, sensor_right, sensor_force, recorded, contact_force, contact_overlap,
         snapshot_at, displacement, velocity, energy_at, energies,
     ):  # fmt: skip
@@ -199,7 +199,7 @@ def _make(law: type[ContactLaw], features: Features) -> tuple[Callable, str]:
             contacts = (front + ordinary + LANES) // LANES * LANES
             contacts = contacts if contacts < start.size else start.size
             done, changed = march(
-                u, v, a, dt, dt_over_m, inverse_mass, loads, table, c, h, kicked_at, kicked, counts, contacts, ordinary, step == whole_at
+                u, v, a, dt, dt_over_m, inverse_mass, loads, table, c, h, places, counts, contacts, ordinary, step == whole_at
             )  # fmt: skip
             step += done
             counts[STEP] = step
@@ -215,7 +215,7 @@ def _make(law: type[ContactLaw], features: Features) -> tuple[Callable, str]:
             # of this step the forces are done
             raise_peaks(row, peak, contacts)
             for e in range(changed):
-                row[kicked_at[e]] = kicked[e]
+                row[places[0, e]] = kicked[e]
             scale = 0.5 if step == 0 or step == n_steps else 1.0
             back = 0.5 * dt if step < n_steps else 0.0
             kick(v, a, scale, dt, dt_over_m, inverse_mass, loads, row, contacts)

@@ -20,13 +20,16 @@ from functools import cache
 from typing import Any
 
 import numba
+from numba.core import types as types_of
 from numba.core.bytecode import FunctionIdentity
-from numba.extending import register_jitable
+from numba.extending import intrinsic, overload, register_jitable
 
+from granchain.engine.rows import RowCompiler
 from granchain.errors import GranchainWarning, LawError
 
-# Strict floating point (no fastmath) and division that returns inf or nan, as NumPy's, in place of an exception in the loop.
-OPTIONS: dict[str, Any] = {"error_model": "numpy", "nogil": True}
+# Strict floating point (no fastmath) and division that returns inf or nan, as NumPy's, in place of an exception in the loop. No counting
+# of references (nrt): a loop makes no array, and each slice of a table would cost two atomic additions.
+OPTIONS: dict[str, Any] = {"error_model": "numpy", "nogil": True, "_nrt": False}
 
 
 # Numba tells the functions inside its compiled loops apart by a number that each process counts from 1, and the disk cache keeps those
@@ -85,9 +88,9 @@ def walk(function: Callable, seen: dict[Callable, None] | None = None) -> dict[C
 
 def fingerprint(function: Callable) -> str:
     """Hash of the bytecode and the scalar constants of a function and of all it reaches."""
-    digest = hashlib.sha256()
+    digest = hashlib.sha256(repr(OPTIONS).encode())
     for member in walk(function):
-        stack = [member.__code__]
+        stack = [member.__code__, *(part.__code__ for part in _LOWERED.get(member, ()))]
         while stack:
             code = stack.pop()
             digest.update(code.co_code)
@@ -103,7 +106,7 @@ def fingerprint(function: Callable) -> str:
     return digest.hexdigest()
 
 
-def jitable(function: Callable, *, hot: bool = False) -> Callable:
+def jitable(function: Callable, *, hot: bool = False, rows: bool = False) -> Callable:
     """Let Numba compile a plain function, and all it reaches, where a compiled one calls it.
 
     Parameters
@@ -112,61 +115,95 @@ def jitable(function: Callable, *, hot: bool = False) -> Callable:
         A plain function.
     hot : bool
         Put its code where it is called: for what runs once per contact and step. Everything else compiles faster as a call.
+    rows : bool
+        Its arrays are rows that do not overlap, padded to whole vectors (granchain.engine.rows).
     """
     options = {**OPTIONS, "forceinline": True} if hot else OPTIONS
     for member in walk(function):
         if member not in _jitable:
             _jitable.add(member)
-            register_jitable(**options)(member)
+            own = {**options, "pipeline_class": RowCompiler} if rows and member is function else options
+            register_jitable(**own)(member)
     return function
 
 
-# One function for each small count: a recursion alone would be one compiled function per quantity, and compiling is what a first
-# run waits for.
-def _gather_one(row: int) -> Callable:
-    def gather(table, k):  # type: ignore[no-untyped-def]
-        return (table[row, k],)
-
-    return gather
+# A tuple of rows as one load a row: gathered by a recursion over closures, each row would be a compiled function, and compiling is what a
+# first run waits for.
+def rows_at(table, k, first, count):  # type: ignore[no-untyped-def]
+    """Rows first..first + count - 1 of column k, as a tuple."""
+    return tuple([table[first + i, k] for i in range(count)])
 
 
-def _gather_two(row: int) -> Callable:
-    def gather(table, k):  # type: ignore[no-untyped-def]
-        return (table[row, k], table[row + 1, k])
-
-    return gather
-
-
-def _gather_three(row: int) -> Callable:
-    def gather(table, k):  # type: ignore[no-untyped-def]
-        return (table[row, k], table[row + 1, k], table[row + 2, k])
-
-    return gather
+def put_rows(table, k, values):  # type: ignore[no-untyped-def]
+    """Write a tuple to the first rows of column k."""
+    for i, value in enumerate(values):
+        table[i, k] = value
 
 
-def _gather_six(row: int) -> Callable:
-    def gather(table, k):  # type: ignore[no-untyped-def]
-        return (table[row, k], table[row + 1, k], table[row + 2, k], table[row + 3, k], table[row + 4, k], table[row + 5, k])
+def _row_pointer(context, builder, signature, table, row, k):  # type: ignore[no-untyped-def]
+    kind = signature.args[0]
+    array = context.make_array(kind)(context, builder, table)
+    width = builder.extract_value(array.shape, 1)
+    index = builder.add(builder.mul(context.get_constant(types_of.intp, row), width), k)
+    return kind, builder.gep(array.data, [index])
 
-    return gather
+
+@intrinsic(prefer_literal=True)
+def _rows_at(typing_context, table, k, first, count):  # type: ignore[no-untyped-def]
+    start, size = first.literal_value, count.literal_value
+
+    def lower(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        from numba.np.arrayobj import load_item
+
+        values = []
+        for row in range(start, start + size):
+            kind, pointer = _row_pointer(context, builder, signature, arguments[0], row, arguments[1])
+            values.append(load_item(context, builder, kind, pointer))
+        return context.make_tuple(builder, signature.return_type, values)
+
+    return types_of.UniTuple(table.dtype, size)(table, types_of.intp, first, count), lower
 
 
-_GATHERERS = ((6, _gather_six), (3, _gather_three), (2, _gather_two), (1, _gather_one))
+@intrinsic
+def _put_rows(typing_context, table, k, values):  # type: ignore[no-untyped-def]
+    def lower(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        from numba.np.arrayobj import store_item
+
+        for row, kind_of_value in enumerate(signature.args[2]):
+            kind, pointer = _row_pointer(context, builder, signature, arguments[0], row, arguments[1])
+            value = context.cast(builder, builder.extract_value(arguments[2], row), kind_of_value, kind.dtype)
+            store_item(context, builder, kind, value, pointer)
+        return context.get_dummy_value()
+
+    return types_of.none(table, types_of.intp, values), lower
+
+
+@overload(rows_at, prefer_literal=True, **OPTIONS)
+def _overload_rows_at(table, k, first, count):  # type: ignore[no-untyped-def]
+    return lambda table, k, first, count: _rows_at(table, k, first, count)
+
+
+@overload(put_rows, **OPTIONS)
+def _overload_put_rows(table, k, values):  # type: ignore[no-untyped-def]
+    return lambda table, k, values: _put_rows(table, k, values)
+
+
+# Functions that have a compiled form of their own, with what it is made of.
+_LOWERED: dict[Callable, tuple[Callable, ...]] = {
+    rows_at: (_row_pointer, _rows_at._defn),
+    put_rows: (_row_pointer, _put_rows._defn),
+}
+_jitable.update(_LOWERED)
 
 
 @cache
 def gatherer(count: int, first: int = 0) -> Callable:
-    """Function (table, k) -> tuple of the rows first..first + count - 1 at column k; a recursion over closures, any count."""
+    """Function (table, k) -> tuple of the rows first..first + count - 1 at column k."""
     if count == 0:
         return _nothing
-    size, make = next((size, make) for size, make in _GATHERERS if size <= count)
-    head = make(first)
-    if size == count:
-        return head
-    tail = gatherer(count - size, first + size)
 
     def gather(table, k):  # type: ignore[no-untyped-def]
-        return head(table, k) + tail(table, k)
+        return rows_at(table, k, first, count)
 
     return gather
 
@@ -174,15 +211,7 @@ def gatherer(count: int, first: int = 0) -> Callable:
 @cache
 def scatterer(count: int) -> Callable:
     """Function (table, k, values) that writes a tuple of `count` values to column k."""
-    if count == 0:
-        return _ignore
-    inner, row = scatterer(count - 1), count - 1
-
-    def scatter(table, k, values):  # type: ignore[no-untyped-def]
-        inner(table, k, values)
-        table[row, k] = values[row]
-
-    return scatter
+    return put_rows if count else _ignore
 
 
 def _nothing(table, k):  # type: ignore[no-untyped-def]

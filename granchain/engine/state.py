@@ -113,7 +113,7 @@ def time_step_of(contacts: Contacts, chain: Chain, step: str | float, end: float
 
 # The arrays of a state: those that a run changes, and those that it is set up from.
 CHANGING = (
-    "bodies", "table", "h", "kicked_at", "counts", "numbers",
+    "bodies", "table", "h", "places", "counts", "numbers",
     "sensor_force", "contact_force", "contact_overlap", "displacement", "velocity", "energies",
 )  # fmt: skip
 FIXED = (
@@ -186,7 +186,7 @@ class State:
         self.counts[layout.N_STEPS] = time_step.n_steps
         self.counts[layout.N_BODIES] = n
         self.counts[layout.FRONT] = self._first_front()
-        self.kicked_at = np.zeros(width, dtype=np.int64)
+        self.places = np.zeros((2, width), dtype=np.int64)
         (self.left_knots, self.left_spline), (self.right_knots, self.right_spline) = (
             self._drive(chain.left, layout.LEFT_DRIVE),
             self._drive(chain.right, layout.RIGHT_DRIVE),
@@ -302,8 +302,8 @@ class State:
             if theirs.dtype != mine.dtype or theirs.shape != shape:
                 raise ValueError(f"{name} is {theirs.dtype} {theirs.shape}, and must be {mine.dtype} {shape}")
         # the loop writes at these indices
-        if not ((arrays["kicked_at"] >= 0) & (arrays["kicked_at"] < self.kicked_at.size)).all():
-            raise ValueError("kicked_at names a contact that is not there")
+        if not ((arrays["places"] >= 0) & (arrays["places"] < self.places.shape[1])).all():
+            raise ValueError("places names a contact that is not there")
         for name in CHANGING:
             getattr(self, name)[: arrays[name].shape[0]] = arrays[name]
 
@@ -311,7 +311,7 @@ class State:
         """Refuse counts with which the loop would write where it must not."""
         if counts.dtype != self.counts.dtype or counts.shape != self.counts.shape:
             raise ValueError(f"counts is {counts.dtype} {counts.shape}, and must be {self.counts.dtype} {self.counts.shape}")
-        largest = np.full(layout.N_COUNTS, self.kicked_at.size)  # an index of a body or contact
+        largest = np.full(layout.N_COUNTS, self.places.shape[1])  # an index of a body or contact
         for name, i in RECORDS.items():
             largest[i] = getattr(self, name).shape[0]
         largest[layout.STEP], largest[layout.CLAMPED] = self.time_step.n_steps + 1, np.iinfo(np.int64).max
@@ -334,7 +334,7 @@ class State:
         stop = min(self.step + steps, self.time_step.n_steps + 1)
         return Status(
             self._loop(
-                stop, self.bodies, self.table, self.c, self.h, self.kicked_at, self.counts, self.numbers,
+                stop, self.bodies, self.table, self.c, self.h, self.places, self.counts, self.numbers,
                 self.left_knots, self.left_spline, self.right_knots, self.right_spline,
                 self.sensor_left, self.sensor_right, self.sensor_force, self.recorded, self.contact_force, self.contact_overlap,
                 self.snapshot_at, self.displacement, self.velocity, self.energy_at, self.energies,

@@ -13,6 +13,7 @@ from types import SimpleNamespace
 
 from granchain.contact.law import OPEN, ContactLaw
 from granchain.engine.layout import (
+    ACTIVE,
     ALLOWED_STEP,
     CLAMP,
     CLAMP_WORK,
@@ -24,8 +25,8 @@ from granchain.engine.layout import (
     ENDWISE,
     EXTERNAL,
     INVERSE_MASS,
+    KICKED,
     KINETIC,
-    LAST,
     LIMIT,
     LOST,
     MASS,
@@ -33,6 +34,7 @@ from granchain.engine.layout import (
     PEAK,
     PLASTIC,
     REACH,
+    RECORDED,
     RECOVERABLE,
     ROW,
     START,
@@ -90,11 +92,6 @@ class Features:
     n_coefficients: int
     n_history: int
 
-    @property
-    def fused(self) -> bool:
-        """Whether an ordinary step is one sweep."""
-        return not (self.history or self.ledger or self.loaded or self.driven)
-
 
 def features_of(law: type[ContactLaw], ledger: bool, loaded: bool, driven: bool) -> Features:
     """Features of the loop for a law and a chain."""
@@ -131,13 +128,90 @@ def sweeps_of(law: type[ContactLaw], features: Features) -> SimpleNamespace:
     force, needs_update, update = law.force, law.needs_update, law.update
     energy, plastic, largest_overlap = law.energy, law.plastic, law.largest_overlap
     RATE, HISTORY, LEDGER, LOADED = features.rate, features.history, features.ledger, features.loaded
-    WEIGHT, LOWEST, FUSED, FORGETS = features.weight, features.lowest, features.fused, features.forgets
+    WEIGHT, LOWEST, FORGETS = features.weight, features.lowest, features.forgets
     coefficients_at = gatherer(features.n_coefficients)
     history_at = gatherer(features.n_history)
     store_history = scatterer(features.n_history)
     unclamped_at = unclamped(features.n_coefficients, features.lowest)
 
-    def sweep(u, v, start, dt, dt_over_m, c, h, row, peak, reach, contacts):  # type: ignore[no-untyped-def]
+    def detect(u, v, a, start, half_dt, c, h, contacts):  # type: ignore[no-untyped-def]
+        """The number of contacts to which something has happened, and one more than the last of them."""
+        events, after = 0, 0
+        for k in range(contacts):
+            d = u[k] - u[k + 1] + start[k]
+            r = v[k] - v[k + 1] + half_dt * (a[k] - a[k + 1]) if RATE else 0.0
+            happened = needs_update(d, r, coefficients_at(c, k), history_at(h, k))
+            events += happened
+            here = k + 1 if happened else 0
+            after = here if here > after else after
+        return events, after
+
+    def renew(u, v, a, dt, half_dt, table, c, h, places, counts, contacts):  # type: ignore[no-untyped-def]
+        """Give each contact with an event its new history; how many are kicked by a force that is not the one recorded.
+
+        A contact that is being loaded has an event at each step: those of the step before come first, from a list, so that the search
+        of the whole row, which then finds nothing, need not be waited for.
+        """
+        start, row, kicked, recorded, lost = table[START], table[ROW], table[KICKED], table[RECORDED], table[LOST]
+        active = places[1]
+        changed, first, n = 0, 0, counts[ACTIVE]
+        for turn in range(2):
+            if turn == 1:
+                events, k = detect(u, v, a, start, half_dt, c, h, contacts)
+                if events == 0:
+                    break
+                first = n
+                while events > 0:
+                    k -= 1
+                    d = u[k] - u[k + 1] + start[k]
+                    r = v[k] - v[k + 1] + half_dt * (a[k] - a[k + 1]) if RATE else 0.0
+                    if needs_update(d, r, coefficients_at(c, k), history_at(h, k)):
+                        events -= 1
+                        known = False
+                        for e in range(first):
+                            known |= active[e] == k
+                        if not known:
+                            active[n] = k
+                            n += 1
+            e = first
+            while e < n:
+                k = active[e]
+                d = u[k] - u[k + 1] + start[k]
+                half = v[k] - v[k + 1]
+                r = half + half_dt * (a[k] - a[k + 1]) if RATE else half
+                ck = coefficients_at(c, k)
+                hk = history_at(h, k)
+                if not needs_update(d, r if RATE else 0.0, ck, hk):
+                    n -= 1
+                    active[e] = active[n]
+                    continue
+                e += 1
+                theta = d / (dt * half) if 0.0 < d < dt * half else 1.0
+                renewed = update((d, r, r - 2.0 * theta * (r - half), theta), ck, hk)
+                store_history(h, k, renewed)
+                if FORGETS and d <= OPEN:
+                    lost[k] += plastic(ck, hk)
+                if WEIGHT >= 0:
+                    kick = record = force(d, r, ck, renewed)
+                    if d <= OPEN:
+                        # a tensile contact has opened a part of the step ago; the sum over its last steps is that over the first ones
+                        # of an onset, run backwards, less the kick that the last step has had: the weight of the other part, less one
+                        if dt * half < d < 0.0 and ck[LOWEST] < 0.0:
+                            mirrored = update((-d, r, r, 1.0 - d / (dt * half)), ck, renewed)
+                            kick = (mirrored[WEIGHT] - 1.0) * row[k]
+                    else:
+                        h[WEIGHT, k] = 1.0
+                        record = force(d, r, ck, history_at(h, k))
+                        store_history(h, k, renewed)
+                    if kick != record:
+                        places[0, changed] = k
+                        kicked[changed] = kick
+                        recorded[changed] = record
+                        changed += 1
+        counts[ACTIVE] = n
+        return changed
+
+    def sweep(u, v, start, dt, dt_over_m, loads, c, h, row, peak, reach, contacts):  # type: ignore[no-untyped-def]
         """Forces, kick and drift in one pass; the force on a body's left is carried in a scalar."""
         left = 0.0
         for k in range(contacts):
@@ -146,14 +220,13 @@ def sweeps_of(law: type[ContactLaw], features: Features) -> SimpleNamespace:
             row[k] = f
             peak[k] = f if f > peak[k] else peak[k]
             reach[k] = d if d > reach[k] else reach[k]
-            v[k] += dt_over_m[k] * (left - f)
+            v[k] += dt_over_m[k] * (left - f + loads[k] if LOADED else left - f)
             u[k] += dt * v[k]
             left = f
 
-    def sweep_rate(u, v, a, start, dt, inverse_mass, c, h, row, peak, reach, contacts):  # type: ignore[no-untyped-def]
+    def sweep_rate(u, v, a, start, dt, half_dt, inverse_mass, loads, c, h, row, peak, reach, contacts):  # type: ignore[no-untyped-def]
         """The same for a force that depends on the rate, predicted to the full step with the last step's accelerations."""
         left = 0.0
-        half_dt = 0.5 * dt
         for k in range(contacts):
             d = u[k] - u[k + 1] + start[k]
             r = v[k] - v[k + 1] + half_dt * (a[k] - a[k + 1])
@@ -161,15 +234,14 @@ def sweeps_of(law: type[ContactLaw], features: Features) -> SimpleNamespace:
             row[k] = f
             peak[k] = f if f > peak[k] else peak[k]
             reach[k] = d if d > reach[k] else reach[k]
-            acceleration = inverse_mass[k] * (left - f)
+            acceleration = inverse_mass[k] * (left - f + loads[k] if LOADED else left - f)
             a[k] = acceleration
             v[k] += dt * acceleration
             u[k] += dt * v[k]
             left = f
 
     def forces(u, v, a, start, half_dt, c, h, row, reach, elastic, clamp, contacts):  # type: ignore[no-untyped-def]
-        """Forces of the smooth branch, the number of contacts to which something has happened, and the ledger's parts."""
-        events = 0
+        """Forces alone, and the ledger's parts."""
         for k in range(contacts):
             d = u[k] - u[k + 1] + start[k]
             r = v[k] - v[k + 1] + half_dt * (a[k] - a[k + 1]) if RATE else 0.0
@@ -177,61 +249,36 @@ def sweeps_of(law: type[ContactLaw], features: Features) -> SimpleNamespace:
             hk = history_at(h, k)
             row[k] = force(d, r, ck, hk)
             reach[k] = d if d > reach[k] else reach[k]
-            if HISTORY:
-                events += needs_update(d, r, ck, hk)
             if LEDGER:
                 elastic[k] = force(d, 0.0, ck, hk)
                 if LOWEST >= 0:
                     raw = force(d, r, unclamped_at(c, k), hk)
                     clamp[k] = ck[LOWEST] - raw if raw < ck[LOWEST] else 0.0
-        return events
 
-    def repair(u, v, a, dt, half_dt, table, c, h, kicked_at, kicked, contacts, events):  # type: ignore[no-untyped-def]
-        """Give each contact with an event its new history and force; how many kicks differ from the force that is recorded.
+    def march(u, v, a, dt, dt_over_m, inverse_mass, loads, table, c, h, places, counts, contacts, steps, whole):  # type: ignore[no-untyped-def]
+        """Steps; how many were done, and how many kicks of the next one differ from the recorded force.
 
-        The scan starts at the far end: events are where the wave's front is.
+        Of a whole step, and of one whose kick differs, only the forces are done: the rest is the caller's.
         """
-        start, row, last, lost = table[START], table[ROW], table[LAST], table[LOST]
-        elastic, clamp = table[ELASTIC], table[CLAMP]
-        changed = 0
-        k = contacts
-        while events > 0 and k > 0:
-            k -= 1
-            d = u[k] - u[k + 1] + start[k]
-            half = v[k] - v[k + 1]
-            r = half + half_dt * (a[k] - a[k + 1]) if RATE else half
-            ck = coefficients_at(c, k)
-            hk = history_at(h, k)
-            if needs_update(d, r if RATE else 0.0, ck, hk):
-                events -= 1
-                theta = d / (dt * half) if 0.0 < d < dt * half else 1.0
-                renewed = update((d, r, r - 2.0 * theta * (r - half), theta), ck, hk)
-                store_history(h, k, renewed)
-                if FORGETS and d <= OPEN:
-                    lost[k] += plastic(ck, hk)
-                row[k] = force(d, r, ck, renewed)
-                if LEDGER:
-                    elastic[k] = force(d, 0.0, ck, renewed)
-                    if LOWEST >= 0:
-                        raw = force(d, r, unclamped_at(c, k), renewed)
-                        clamp[k] = ck[LOWEST] - raw if raw < ck[LOWEST] else 0.0
-                if WEIGHT >= 0:
-                    kick = row[k]
-                    if d <= OPEN:
-                        # a tensile contact has opened a part of the step ago; the sum over its last steps is that over the first ones
-                        # of an onset, run backwards, less the kick that the last step has had: the weight of the other part, less one
-                        if dt * half < d < 0.0 and ck[LOWEST] < 0.0:
-                            mirrored = update((-d, r, r, 1.0 - d / (dt * half)), ck, renewed)
-                            kick = (mirrored[WEIGHT] - 1.0) * last[k]
-                    else:
-                        h[WEIGHT, k] = 1.0
-                        row[k] = force(d, r, ck, history_at(h, k))
-                        store_history(h, k, renewed)
-                    if kick != row[k]:
-                        kicked_at[changed] = k
-                        kicked[changed] = kick
-                        changed += 1
-        return changed
+        start, row, peak, reach = table[START], table[ROW], table[PEAK], table[REACH]
+        for done in range(steps):
+            half_dt = 0.5 * dt if counts[STEP] + done > 0 else 0.0
+            changed = renew(u, v, a, dt, half_dt, table, c, h, places, counts, contacts) if HISTORY else 0
+            if LEDGER or whole or changed > 0:
+                forces(u, v, a, start, half_dt, c, h, row, reach, table[ELASTIC], table[CLAMP], contacts)
+                if whole or changed > 0:
+                    for e in range(changed):
+                        row[places[0, e]] = table[RECORDED, e]
+                    return done, changed
+                raise_peaks(row, peak, contacts)
+                kick(v, a, 1.0, dt, dt_over_m, inverse_mass, loads, row, contacts)
+                drift(u, v, dt, contacts)
+                dissipate(v, a, dt, 1.0, 0.5 * dt, table, counts, contacts)
+            elif RATE:
+                sweep_rate(u, v, a, start, dt, half_dt, inverse_mass, loads, c, h, row, peak, reach, contacts)
+            else:
+                sweep(u, v, start, dt, dt_over_m, loads, c, h, row, peak, reach, contacts)
+        return steps, 0
 
     def kick(v, a, scale, dt, dt_over_m, inverse_mass, loads, row, contacts):  # type: ignore[no-untyped-def]
         """Half-step velocities after the forces in `row`; the step's accelerations are kept."""
@@ -243,55 +290,6 @@ def sweeps_of(law: type[ContactLaw], features: Features) -> SimpleNamespace:
             a[k] = acceleration
             v[k] += scale * (dt * acceleration) if RATE else scale * (dt_over_m[k] * net)
             left = f
-
-    def kick_drift(u, v, a, dt, dt_over_m, inverse_mass, loads, row, peak, contacts):  # type: ignore[no-untyped-def]
-        """Kick and drift of an ordinary step, with the largest force of each contact."""
-        left = 0.0
-        for k in range(contacts):
-            f = row[k]
-            peak[k] = f if f > peak[k] else peak[k]
-            net = left - f + loads[k] if LOADED else left - f
-            if RATE:
-                acceleration = inverse_mass[k] * net
-                a[k] = acceleration
-                v[k] += dt * acceleration
-            else:
-                v[k] += dt_over_m[k] * net
-            u[k] += dt * v[k]
-            left = f
-
-    def step_forces(u, v, a, dt, step, table, c, h, kicked_at, kicked, contacts):  # type: ignore[no-untyped-def]
-        """Forces of one step, events included; how many kicks differ from the force that is recorded."""
-        row, last = table[ROW], table[LAST]
-        if WEIGHT >= 0:
-            for k in range(contacts):
-                last[k] = row[k]
-        half_dt = 0.5 * dt if step > 0 else 0.0
-        events = forces(u, v, a, table[START], half_dt, c, h, row, table[REACH], table[ELASTIC], table[CLAMP], contacts)
-        if HISTORY and events > 0:
-            return repair(u, v, a, dt, half_dt, table, c, h, kicked_at, kicked, contacts, events)
-        return 0
-
-    def march(u, v, a, dt, dt_over_m, inverse_mass, loads, table, c, h, kicked_at, kicked, counts, contacts, steps, whole):  # type: ignore[no-untyped-def]
-        """Steps; how many were done, and how many kicks of the next one differ from the recorded force.
-
-        Of a whole step, and of one whose kick differs, only the forces are done: the rest is the caller's.
-        """
-        start, row, peak, reach = table[START], table[ROW], table[PEAK], table[REACH]
-        for done in range(steps):
-            if FUSED and not whole:
-                if RATE:
-                    sweep_rate(u, v, a, start, dt, inverse_mass, c, h, row, peak, reach, contacts)
-                else:
-                    sweep(u, v, start, dt, dt_over_m, c, h, row, peak, reach, contacts)
-            else:
-                changed = step_forces(u, v, a, dt, counts[STEP] + done, table, c, h, kicked_at, kicked, contacts)
-                if whole or changed > 0:
-                    return done, changed
-                kick_drift(u, v, a, dt, dt_over_m, inverse_mass, loads, row, peak, contacts)
-                if LEDGER:
-                    dissipate(v, a, dt, 1.0, 0.5 * dt, table, counts, contacts)
-        return steps, 0
 
     def drift(u, v, dt, contacts):  # type: ignore[no-untyped-def]
         for k in range(contacts):
@@ -387,7 +385,9 @@ def sweeps_of(law: type[ContactLaw], features: Features) -> SimpleNamespace:
     # what runs once per contact and step goes where it is called; the repair of the few events does not
     for function in (force, needs_update, coefficients_at, history_at, unclamped_at):
         jitable(function, hot=True)
-    jitable(repair)
+    for function in (detect, sweep, sweep_rate, forces, kick, drift, raise_peaks, dissipate):
+        jitable(function, rows=True)
+    jitable(renew, hot=True)
     jitable(march, hot=True)
     return SimpleNamespace(
         march=march, kick=kick, drift=drift, raise_peaks=raise_peaks,
