@@ -301,6 +301,7 @@ SENTENCES: list[tuple[dict[str, Any], str]] = [
 ]
 
 
+@pytest.mark.promise("I2")
 @pytest.mark.parametrize(("changes", "sentence"), SENTENCES, ids=[sentence.split(",")[0] for _, sentence in SENTENCES])
 def test_a_mistake_is_told_in_one_sentence(changes: dict[str, Any], sentence: str) -> None:
     assert problems(changes) == [sentence]
@@ -386,6 +387,7 @@ def test_gravity_stands_on_a_wall_or_on_a_driven_one() -> None:
     assert Case(**document({"chain.gravity": 9.8, "ends.right": shaken})).ends.has_wall("right")
 
 
+@pytest.mark.promise("L1")
 @pytest.mark.parametrize("changes", [{"chain.beads": 10**15}, {"chain.beads": None, "chain.segment": [{"count": 10**9, "repeat": 10**9}]}])
 def test_absurd_sizes_are_refused_before_memory_is_taken(changes: dict[str, Any]) -> None:
     tracemalloc.start()
@@ -1001,6 +1003,7 @@ def refused(error: CaseError) -> None:
         assert ": got " in sentence and ", allowed " in sentence and "; " in sentence and sentence.isprintable()
 
 
+@pytest.mark.promise("I1")
 @FUZZ
 @given(mutants())
 def test_a_mutated_case_is_a_case_or_is_refused(made: Any) -> None:
@@ -1019,6 +1022,7 @@ PIECES = st.one_of(
 )
 
 
+@pytest.mark.promise("I1")
 @FUZZ
 @given(st.lists(st.tuples(st.integers(0, len(STEEL)), st.integers(0, 30), PIECES), min_size=1, max_size=4))
 def test_a_mutated_file_is_a_case_or_is_refused(cuts: list[tuple[int, int, bytes]]) -> None:
@@ -1032,6 +1036,7 @@ def test_a_mutated_file_is_a_case_or_is_refused(cuts: list[tuple[int, int, bytes
             refused(error)
 
 
+@pytest.mark.promise("I1")
 @FUZZ
 @given(
     st.lists(
@@ -1046,6 +1051,7 @@ def test_any_change_on_the_command_line_is_made_or_refused(changes: list[tuple[s
         refused(error)
 
 
+@pytest.mark.promise("I1")
 @FUZZ
 @given(st.text(max_size=20) | st.sampled_from(WORDS))
 def test_any_name_of_a_case_is_found_or_refused(name: str) -> None:
@@ -1057,6 +1063,7 @@ def test_any_name_of_a_case_is_found_or_refused(name: str) -> None:
         assert ": got " in str(error) and ", allowed " in str(error) and str(error).isprintable()
 
 
+@pytest.mark.promise("I1")
 @FUZZ
 @given(st.text(alphabet="0123456789.eE+-*/^ mskgNPa\u00b5,_", max_size=14), st.sampled_from(["m", "s", "Pa", "kg/m^3", "N/m^n", "1"]))
 def test_any_text_for_a_number_is_read_as_a_finite_one_or_refused(text: str, unit: str) -> None:

@@ -36,19 +36,21 @@ def laws_at_once_and_later() -> list[Any]:
 # Every law
 
 
+@pytest.mark.promise("N6")
 @pytest.mark.parametrize("name", LAWS)
-def test_a_law_has_no_fault_and_creates_no_energy(name: str) -> None:
+def test_a_law_has_no_fault_and_creates_no_energy(name: str, figure) -> None:
     law, values = LAWS[name], example_inputs(LAWS[name])
     contact = Contact(law, values)
     assert faults(contact) == []
-    assert cycles(contact) <= CREATION
+    figure("energy created by closed cycles, of the largest work put in", cycles(contact), at_most=CREATION)
     if issubclass(law, Elastoplastic):
-        assert max(losses(contact)) <= CREATION
+        figure("fall of the loss on a fine grid of largest overlaps, of the work", max(losses(contact)), at_most=CREATION)
     assert dimension(law, values) is not law.fixed_units
     # a force that jumps inside is what makes a law of order one
     assert bool(jumps(contact)) is (law.order == 1)
 
 
+@pytest.mark.promise("N4", "N6")
 @pytest.mark.parametrize("name", laws_at_once_and_later())
 def test_the_certificate_of_a_law_is_clean_and_of_the_order_it_states(name: str) -> None:
     found = certificate(name)

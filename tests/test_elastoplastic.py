@@ -266,6 +266,7 @@ def losses(made: Contact) -> tuple[np.ndarray, np.ndarray]:
     return grid, np.array([made.work(d) - made.given_back(d) for d in grid])
 
 
+@pytest.mark.promise("N6")
 @pytest.mark.plain
 @pytest.mark.parametrize("name", NAMES)
 def test_what_is_lost_stays_lost_on_a_fine_grid_of_largest_overlaps(name):
@@ -309,6 +310,7 @@ def check_path(name: str, yield_stress: float, path: list[float]) -> None:
     assert min(np.diff(lost)) >= -1e-12 * made.work(max(*turns, made.unit))
 
 
+@pytest.mark.promise("N6")
 @pytest.mark.plain
 @pytest.mark.parametrize("name", NAMES)
 @settings(max_examples=200, deadline=None)
@@ -317,6 +319,7 @@ def test_no_part_of_a_random_path_creates_energy(name, yield_stress, path):
     check_path(name, yield_stress, path)
 
 
+@pytest.mark.promise("N6")
 @pytest.mark.long
 @pytest.mark.parametrize("name", NAMES)
 @settings(max_examples=1000, deadline=None)

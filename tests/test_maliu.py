@@ -158,6 +158,7 @@ def cycle_work(made: type[Elastoplastic], c: tuple, turns: list[float]) -> tuple
     return taken, made.energy(here, c, h)
 
 
+@pytest.mark.promise("N6")
 @settings(max_examples=150, deadline=None)
 @given(
     psi=st.floats(1.0, 4.0), xi=st.floats(3.0, 40.0),
@@ -177,6 +178,7 @@ def test_the_same_cycles_create_energy_as_printed():
     assert taken < -1e-3 * c[9]
 
 
+@pytest.mark.promise("N6")
 def test_the_loss_never_falls_on_a_fine_grid_of_overlaps():
     c, made = coefficients(2.84, 13.0), law()
     losses = []

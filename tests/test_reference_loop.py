@@ -149,6 +149,7 @@ def test_loaded_row_stays_at_rest(law: str) -> None:
     np.testing.assert_allclose(state.contact_force, np.tile(carried, (step.n_steps + 1, 1)), rtol=1e-13)
 
 
+@pytest.mark.promise("R2")
 @pytest.mark.parametrize("chain", ["touching", "gaps"])
 @pytest.mark.parametrize("law", every_law(one_per_module()))
 def test_blocks_and_recordings_change_no_bit(law: str, chain: str) -> None:
@@ -169,6 +170,7 @@ def test_blocks_and_recordings_change_no_bit(law: str, chain: str) -> None:
         assert bits(advanced(contacts, row, step, recording, 10)) == expected, recording
 
 
+@pytest.mark.promise("R2")
 @pytest.mark.parametrize("law", every_law(one_per_module()))
 def test_samples_at_a_stride_are_those_of_every_step(law: str) -> None:
     """Bit for bit; and a sensor bead shows the mean of its two contacts, where a missing contact counts 0."""

@@ -53,6 +53,7 @@ def test_strong_damping_shortens_the_step():
     assert "0.05/gamma" in step.reason
 
 
+@pytest.mark.promise("N9")
 @pytest.mark.plain
 def test_a_step_above_the_limit_is_refused_with_the_reason():
     with pytest.raises(CaseError, match=r"time.step: got 1e-05 s, allowed: at most 4\.35\d+e-06 s, .*force_step = true"):
@@ -86,20 +87,24 @@ def disturbed(factor: float):
     return state, status, 100.0 / k
 
 
-def test_a_step_just_below_the_largest_eigenfrequencys_limit_runs():
+@pytest.mark.promise("N9")
+def test_a_step_just_below_the_largest_eigenfrequencys_limit_runs(figure):
     state, status, overlap = disturbed(0.98)
     assert status is Status.COMPLETE
     # bounded: a mode at the limit grows to a few times its start, 1e-6 of the overlap
-    assert np.abs(state.bodies[layout.U]).max() < 1e-4 * overlap
+    swing = np.abs(state.bodies[layout.U]).max() / overlap
+    figure("largest displacement at .98 of 2/omega_max in 10,000 steps, of the overlap", swing, at_least=1e-7, at_most=1e-4)
 
 
+@pytest.mark.promise("N9")
 @pytest.mark.plain
-def test_a_step_just_above_it_is_stopped():
+def test_a_step_just_above_it_is_stopped(figure):
     state, status, _ = disturbed(1.02)
     assert status.failed
-    assert state.step <= 10_000
+    figure("steps until a run at 1.02 of 2/omega_max is stopped", state.step, at_least=1, at_most=10_000)
 
 
+@pytest.mark.promise("N9")
 def test_a_struck_chain_with_a_step_above_the_limit_is_stopped():
     chain = steel_row(20)
     contacts = contacts_of(laws()["hertz"], chain, inputs_for("hertz"))
@@ -113,6 +118,7 @@ def test_a_struck_chain_with_a_step_above_the_limit_is_stopped():
     assert status is Status.UNSTABLE or np.abs(held - held[0]).max() / held[0] > 1e-2
 
 
+@pytest.mark.promise("N10")
 @pytest.mark.plain
 @pytest.mark.parametrize("where", ["displacement", "velocity"])
 @pytest.mark.parametrize("law", ["hertz", "ma-liu", "flores", "tsuji"])
