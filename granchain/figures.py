@@ -684,8 +684,8 @@ def comparison(found: Comparison) -> tuple[Figure, np.ndarray]:
     """A measured trace with the computed ones over it, a panel a sensor, and under each panel what is left: computed minus measured.
 
     Time counts from the measured peak of each sensor, and the computed time has its one common shift: a computed peak that stands beside
-    the measured one came at another time. What was measured has markers, what was computed lines. The grey band is twice the noise of
-    the filtered trace on each side.
+    the measured one came at another time. What was measured has markers, what was computed lines; the grey band is twice the noise of the
+    filtered trace on each side.
 
     Parameters
     ----------
@@ -694,41 +694,79 @@ def comparison(found: Comparison) -> tuple[Figure, np.ndarray]:
     Returns
     -------
     Figure, array of Axes (n_panels, 2)
-        Forces and residuals, in the order of the sensors.
+        Forces and what is left, in the order of the sensors.
     """
     from matplotlib.lines import Line2D
 
-    places, note = _chosen(None, np.array([sensor.bead for sensor in found.results[0].sensors]), MOST_ROWS, "sensors")
+    sensors = found.results[0].sensors
+    places, note = _chosen(None, np.array([sensor.bead for sensor in sensors]), MOST_ROWS, "sensors")
     columns = min(4, len(places))
     rows = math.ceil(len(places) / columns)
-    factor, unit = _time_unit(
-        max(float(np.ptp(one.sensors[k].time)) if len(one.sensors[k].time) else 0.0 for one in found.results for k in places)
-    )
-    figure = _new_figure(max(4.6, 2.1 * columns + 0.4), 0.9 + 2.35 * rows)
-    figure.get_layout_engine().set(hspace=0.02, h_pad=0.02)  # type: ignore[union-attr,call-arg]
-    grid = figure.subplots(2 * rows, columns, squeeze=False, sharex="col", height_ratios=[3.0, 1.0] * rows)
-    panels = [(grid[2 * (i // columns), i % columns], grid[2 * (i // columns) + 1, i % columns]) for i in range(rows * columns)]
-    for (force, rest), k in zip(panels, places, strict=False):
-        _panel(force, rest, found, k, factor)
-    for force, rest in panels[len(places) :]:
-        force.set_axis_off()
-        rest.set_axis_off()
+    factor, unit = _time_unit(max(float(sensor.time[-1]) if len(sensor.time) else 0.0 for sensor in sensors) / 10.0)
+    figure = _new_figure(max(5.4, 2.2 * columns), 1.3 + 2.6 * rows)
+    # An empty row at the top holds the heading and the legend over the whole width.
+    grid = figure.add_gridspec(2 * rows + 1, columns, height_ratios=[0.25, *[3.0, 1.3] * rows])
+    top = figure.add_subplot(grid[0, :])
+    top.set_axis_off()
+    panels = np.empty((len(places), 2), dtype=object)
+    for i, k in enumerate(places):
+        row, column = 1 + 2 * (i // columns), i % columns
+        rest = figure.add_subplot(grid[row + 1, column])
+        force = figure.add_subplot(grid[row, column], sharex=rest)
+        panels[i] = force, rest
+        _forces_over_each_other(force, rest, found, k, factor)
+        if column == 0:
+            force.set_ylabel("force (N)")
+            rest.set_ylabel("difference (N)")
+    figure.align_ylabels()
     figure.supxlabel(f"time from the measured peak ({unit})", fontsize=9)
-    handles = [Line2D([], [], color=_MEASURED, marker="o", ms=2.4, ls="", label=found.trace.words)]
+    handles = [Line2D([], [], color=_MEASURED, marker="o", ms=2.6, ls="", label=_measured_words(found))]
     handles += [Line2D([], [], color=colour, label=one.label) for one, colour in zip(found.results, _colours(), strict=False)]
-    figure.legend(handles=handles, loc="outside lower center", ncols=min(5, len(handles)))
-    return figure, np.array(panels[: len(places)])
+    top.legend(handles=handles, loc="lower left", bbox_to_anchor=(0.0, 0.0), ncols=min(5, len(handles)), borderaxespad=0.0)
+    about = found.trace.about
+    parts = ["SYNTHETIC TRACE, no experiment" if found.trace.synthetic else found.trace.words]
+    parts += [part for part in (about.who, about.figure, about.doi) if part]
+    if found.sensor.cutoff is not None:
+        parts.append(f"both sides filtered, {1e-3 * found.sensor.cutoff:.4g} kHz halved")
+    parts += [f"time of {one.label} {factor * one.shift:+.4g} {unit}" for one in found.results]
+    _write_heading(top, about.title, parts + ([note] if note else []), failed=found.trace.synthetic)
+    return figure, panels
 
 
-def _panel(force: Axes, rest: Axes, found: Comparison, k: int, factor: float) -> None:
-    """One sensor: both forces, and their difference."""
-    for one, colour in zip(found.results, _colours(), strict=False):
-        sensor = one.sensors[k]
-        time = factor * (sensor.time - sensor.arrival.measured)
-        force.plot(time, sensor.computed, color=colour)
-        rest.plot(time, sensor.computed - sensor.measured, color=colour, linewidth=1.0)
+def _measured_words(found: Comparison) -> str:
+    return found.trace.words + (" (band: twice the noise)" if any(sensor.noise > 0.0 for sensor in found.results[0].sensors) else "")
+
+
+def _forces_over_each_other(force: Axes, rest: Axes, found: Comparison, k: int, factor: float) -> None:
+    """One sensor: the measured force and the computed ones, and what is left of each."""
     sensor = found.results[0].sensors[k]
-    force.plot(factor * (sensor.time - sensor.arrival.measured), sensor.measured, "o", color=_MEASURED, markersize=1.8)
+    widths = np.linspace(1.6 if len(found.results) > 1 else 1.3, 1.1, len(found.results))
+    force.axhline(0.0, color="#b0b0b0", linewidth=0.5, zorder=0)
+    rest.axhline(0.0, color="#b0b0b0", linewidth=0.5, zorder=0)
+    if sensor.noise > 0.0:
+        rest.axhspan(-2.0 * sensor.noise, 2.0 * sensor.noise, color="#d8d8d8", linewidth=0.0, zorder=0)
+    # The samples of all windows, each once: a law that is far off looks at a longer stretch.
+    time = np.concatenate([one.sensors[k].time for one in found.results])
+    measured = np.concatenate([one.sensors[k].measured for one in found.results])
+    time, first = np.unique(time, return_index=True)
+    force.plot(factor * (time - sensor.arrival.measured), measured[first], "o", color=_MEASURED, markersize=1.7, zorder=3, label="measured")
+    for one, colour, width in zip(found.results, _colours(), widths, strict=False):
+        ours = one.sensors[k]
+        since = factor * (ours.time - ours.arrival.measured)
+        force.plot(since, ours.computed, color=colour, linewidth=width, label=one.label)
+        rest.plot(since, ours.computed - ours.measured, color=colour, linewidth=0.9, label=one.label)
+    force.set_title(_name(sensor.bead), fontsize=9, pad=3.0)
+    nearest = found.nearest.get(sensor.bead, ())
+    smallest = min((one.sensors[k].residual.computed for one in found.results), default=math.nan)
+    words = f"residual {100.0 * smallest:.2g} %" if nearest else "no pulse"
+    if len(found.results) > 1 and nearest:
+        words = f"{' or '.join(nearest)}: {words}"
+    force.set_title(words, fontsize=7, pad=3.0, loc="right", color="#555555")
+    force.tick_params(axis="x", labelbottom=False)
+    for axes in (force, rest):
+        axes.locator_params(axis="y", nbins=4)
+        axes.margins(x=0.02)
+    rest.locator_params(axis="x", nbins=5)
 
 
 # --------------------------------------------------------------------------------------------------------------------

@@ -45,7 +45,7 @@ def compare(
         A word for each result; default: its contact law.
     cutoff : float, optional
         Of the zero-phase filter that both sides go through [Hz]; 0: none. Default: what about.toml says; where it says nothing and there
-        is noise, four times the inverse of the narrowest pulse's width.
+        is noise, four times the inverse of the narrowest measured pulse's width.
     tolerances : mapping of str to float, optional
         Largest difference of "peak", "width", "impulse", "speed", relative to the measured value, of "arrival" [s] and of "residual".
 
@@ -64,7 +64,7 @@ def compare(
     words = list(labels) if labels is not None else _labels(results)
     messages = list(trace.notes)
     beads = _common_beads(results, words, trace, messages)
-    sensor = sensor_of(trace, results, beads, cutoff, messages)
+    sensor = sensor_of(trace, beads, cutoff, messages)
     measured = Measured(trace, beads, sensor)
     found = tuple(
         _against(measured, Computed(result, beads, sensor, messages), word, bounds, messages)
@@ -175,7 +175,7 @@ class _PulseAgreement(NamedTuple):
 
 
 def _uncertain(measured: Measured, computed: Computed, k: int) -> _PulseAgreement:
-    """Numbers of both pulses of a sensor; their uncertainty is their spread over readings with other noise, and the calibration's."""
+    """Numbers of both pulses of a sensor; their uncertainty: by other noise, by the offset and by the calibration."""
     real, model = measured.pulses[k], computed.pulses[k]
     before, after = _extent(computed, k)
     scale = real.width / model.width if math.isfinite(real.width) and math.isfinite(model.width) else 1.0
@@ -190,12 +190,13 @@ def _uncertain(measured: Measured, computed: Computed, k: int) -> _PulseAgreemen
         numbers = []
         for reading in (part[:, np.newaxis] + measured.sensor.smooth(measured.interval, draws)).T:
             # The reading has its own noise and the drawn one.
-            one = first_clear_pulse(time, reading, math.sqrt(2.0) * noise)
+            one = first_clear_pulse(time, reading, math.sqrt(2.0) * noise, measured.sensor.cutoff is not None)
             numbers.append([one.peak, one.arrival, one.width, _impulse_around(time, reading, one.arrival, scale * before, scale * after)])
         spread = _spread(np.array(numbers))
-    gain = measured.trace.about.uncertainty.gain
-    calibration = [gain * found[0], 0.0, 0.0, gain * found[3]]
-    sure = np.hypot(spread, calibration)
+    gain, offset = measured.trace.about.uncertainty.gain, measured.baselines[k].uncertainty
+    calibration = np.array([gain * found[0], 0.0, 0.0, gain * found[3]])
+    below = np.array([offset, 0.0, 0.0, offset * scale * (before + after)])
+    sure = np.sqrt(spread**2 + calibration**2 + below**2)
     whole = pulse_impulse(computed.time, computed.force[:, k])
     values = [model.peak, model.arrival, model.width, whole]
     return _PulseAgreement(*(Agreement(float(a), float(u), float(b)) for a, u, b in zip(found, sure, values, strict=True)))

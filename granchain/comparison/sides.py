@@ -10,7 +10,7 @@ import numpy as np
 
 from granchain.analysis import PULSE_BEGINS, body_positions, peak, pulse_width
 from granchain.sensor import NYQUIST, Sensor
-from granchain.traces.noise import baseline, noise_of
+from granchain.traces.noise import baseline_of, noise_of
 
 if TYPE_CHECKING:
     from granchain.output import Result
@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 # A pulse stands out of the noise where it is this many standard deviations high: of a million samples of Gaussian noise, one is above 5.
 ABOVE_NOISE = 6.0
-# Where nothing is said of a filter and there is noise: a cutoff of so many times the inverse of the narrowest pulse's width.
+# A zero-phase filter makes ripples before and after a jump of force; of orders 1 to 8, they stay below this part of it.
+RIPPLES = 0.1
+# Where nothing is said of a filter and there is noise: a cutoff of so many times the inverse of the narrowest measured pulse's width.
 CUTOFF_WIDTHS = 4.0
 
 
@@ -34,13 +36,13 @@ class Pulse(NamedTuple):
 NO_PULSE = Pulse(math.nan, math.nan, math.nan, -1)
 
 
-def first_clear_pulse(time: np.ndarray, force: np.ndarray, noise: float) -> Pulse:
-    """First pulse of a trace that stands out of its noise, by `analysis`.
+def first_clear_pulse(time: np.ndarray, force: np.ndarray, noise: float, filtered: bool) -> Pulse:
+    """First pulse of a trace that stands out of its noise and of the ripples of a filter, by `analysis`.
 
-    What is before the force first leaves the noise is not shown to `analysis`, whose pulse begins at 1 % of the largest force.
+    What is before the force first leaves them is not shown to `analysis`, whose pulse begins at 1 % of the largest force.
     """
     largest = float(force.max(initial=0.0))
-    level = max(PULSE_BEGINS * largest, ABOVE_NOISE * noise)
+    level = max((RIPPLES if filtered else PULSE_BEGINS) * largest, ABOVE_NOISE * noise)
     if not largest > level:
         return NO_PULSE
     start = max(int(np.argmax(force >= level)) - 1, 0)
@@ -61,7 +63,7 @@ class Computed:
         self.interval = float(self.time[-1] - self.time[0]) / (len(self.time) - 1)
         force = np.column_stack([piezo_force(result, bead, sensor, messages) for bead in beads])
         self.force = sensor.smooth(self.interval, force - force[0])
-        self.pulses = [first_clear_pulse(self.time, column, 0.0) for column in self.force.T]
+        self.pulses = [first_clear_pulse(self.time, column, 0.0, sensor.cutoff is not None) for column in self.force.T]
         centres, labels = body_positions(result), np.asarray(result.bead).tolist()
         self.positions = [float(centres[labels.index(bead)]) for bead in beads]
         self._spline = CubicSpline(self.time, self.force, axis=0)
@@ -111,32 +113,35 @@ class Measured:
         self.trace, self.beads, self.sensor = trace, list(beads), sensor
         self.time, self.interval = trace.time, trace.interval
         raw = trace.sensor_force[:, columns]
+        self.baselines = [baseline_of(trace, column) for column in columns]
         self.raw_noise = [noise_of(trace, column) for column in columns]
-        self.force = sensor.smooth(self.interval, raw - np.array([baseline(column) for column in raw.T]))
+        self.force = sensor.smooth(self.interval, raw - np.array([one.value for one in self.baselines]))
         # What the filter leaves of white noise of size 1, from its effect on one sample among many zeros.
         count = len(self.time) if sensor.cutoff is None else max(64, math.ceil(8.0 * sensor.order / (sensor.cutoff * self.interval)))
         one = np.zeros(2 * count + 1)
         one[count] = 1.0
         self.passed = float(np.linalg.norm(sensor.smooth(self.interval, one)))
         self.noise = [self.passed * noise for noise in self.raw_noise]
-        self.pulses = [first_clear_pulse(self.time, column, noise) for column, noise in zip(self.force.T, self.noise, strict=True)]
+        filtered = sensor.cutoff is not None
+        pairs = zip(self.force.T, self.noise, strict=True)
+        self.pulses = [first_clear_pulse(self.time, column, noise, filtered) for column, noise in pairs]
 
 
-def sensor_of(trace: Trace, results: Sequence[Result], beads: Sequence[int], cutoff: float | None, messages: list[str]) -> Sensor:
-    """The sensor of the trace, with the filter that is asked for, stated, or needed."""
+def sensor_of(trace: Trace, beads: Sequence[int], cutoff: float | None, messages: list[str]) -> Sensor:
+    """The sensor of the trace, with the filter that is asked for, stated, or needed; whatever it is compared with."""
     said = trace.about.sensor
     asked = cutoff if cutoff is not None else said.cutoff
     if asked is not None:
         return Sensor(front_mass=said.front_mass, cutoff=asked or None, order=said.order)
-    labels = trace.sensor_bead.tolist()
-    columns = [labels.index(bead) for bead in beads]
-    noisy = any(noise_of(trace, column) > PULSE_BEGINS**2 * trace.sensor_force[:, column].max() for column in columns)
     bare = Sensor(front_mass=said.front_mass, order=said.order)
-    widths = [pulse.width for result in results for pulse in Computed(result, beads, bare, []).pulses if math.isfinite(pulse.width)]
-    if not noisy or not widths:
+    raw = Measured(trace, beads, bare)
+    noisy = any(noise > PULSE_BEGINS**2 * force.max() for noise, force in zip(raw.noise, raw.force.T, strict=True))
+    widths = [pulse.width for pulse in raw.pulses if math.isfinite(pulse.width)]
+    if not noisy:
         return bare
-    chosen = CUTOFF_WIDTHS / min(widths)
+    chosen = float(f"{CUTOFF_WIDTHS / min(widths):.2g}") if widths else math.inf
     if not chosen < 0.8 * NYQUIST / trace.interval:
-        messages.append("the trace has few samples in a pulse: it was not filtered, although it has noise")
+        why = "has few samples in a pulse" if widths else "is too noisy to tell the width of a pulse"
+        messages.append(f"the trace {why}: nothing was filtered; to filter it, name a frequency: --cutoff")
         return bare
-    return Sensor(front_mass=said.front_mass, cutoff=float(f"{chosen:.3g}"), order=said.order)
+    return Sensor(front_mass=said.front_mass, cutoff=chosen, order=said.order)
