@@ -174,7 +174,8 @@ def output_file() -> str:
         "from the table that the file is written by.",
         "## Variables",
         "Labels: body 0 is the striker, where there is one; beads count from 1. Contact k joins body k and k + 1; the left "
-        "wall's contact is -1 (0 without a striker). A variable is there when the case asks for it: `granchain info FILE` lists those of a file.",
+        "wall's contact is -1 (0 without a striker). A variable is there when the case asks for it: `granchain info FILE` lists "
+        "those of a file.",
         grid(
             ("variable", "axes", "unit", "meaning"),
             [(f"`{name}`", ", ".join(entry.dims), entry.unit, entry.long_name) for name, entry in TABLE.items()],

@@ -24,7 +24,13 @@ DOCS = ROOT / "docs"
 # Generated pages are made from the program's own tables, and hold no commands; laws.md is printed.
 PAGES = sorted(
     path.relative_to(ROOT).as_posix()
-    for path in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *DOCS.glob("*.md"), *DOCS.glob("how-to/*.md"), *DOCS.glob("explanation/*.md")]
+    for path in [
+        ROOT / "README.md",
+        ROOT / "CONTRIBUTING.md",
+        *DOCS.glob("*.md"),
+        *DOCS.glob("how-to/*.md"),
+        *DOCS.glob("explanation/*.md"),
+    ]
 )
 NOT_RUN = "# not run by the tests"
 _BLOCK = re.compile(r"^```(?P<language>console|toml|python)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)

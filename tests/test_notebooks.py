@@ -1,0 +1,56 @@
+"""Every notebook runs, asserts what it claims, and is the text that its .ipynb shows."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).parents[1] / "notebooks"
+sys.path.insert(0, str(FOLDER))
+import run as notebooks  # noqa: E402
+
+sys.path.remove(str(FOLDER))
+
+
+@pytest.mark.parametrize("name", notebooks.names())
+def test_a_notebook_runs_and_its_claims_hold(name, tmp_path):
+    notebook = notebooks.run(name, tmp_path)
+    assert any(cell.cell_type == "code" and cell.outputs for cell in notebook.cells)
+
+
+@pytest.mark.parametrize("name", notebooks.names())
+def test_the_notebook_for_reading_has_the_text_and_was_run(name):
+    import nbformat
+
+    shown, text = nbformat.read(FOLDER / f"{name}.ipynb", as_version=4), notebooks.text_of(name)
+    advice = f"write it anew: python notebooks/run.py {name}"
+    assert [(cell.cell_type, cell.source) for cell in shown.cells] == [(cell.cell_type, cell.source) for cell in text.cells], advice
+    assert all(cell.execution_count for cell in shown.cells if cell.cell_type == "code"), advice
+    outputs = [output for cell in shown.cells if cell.cell_type == "code" for output in cell.outputs]
+    assert any("image/png" in output.get("data", {}) for output in outputs)
+    assert not any(output.output_type == "error" for output in outputs)
+    # figures for reading, not for printing
+    assert (FOLDER / f"{name}.ipynb").stat().st_size < 400_000
+
+
+@pytest.mark.parametrize("name", notebooks.names())
+def test_a_notebook_ends_with_what_it_claims(name):
+    last = notebooks.text_of(name).cells[-1]
+    assert last.cell_type == "code" and "assert " in last.source
+
+
+def test_a_cell_that_fails_fails_the_notebook(tmp_path, monkeypatch):
+    from nbclient.exceptions import CellExecutionError
+
+    (tmp_path / "00-wrong.py").write_text("# %%\nassert 1 + 1 == 3\n")
+    monkeypatch.setattr(notebooks, "text_of", lambda name: _read(tmp_path / f"{name}.py"))
+    with pytest.raises(CellExecutionError, match="AssertionError"):
+        notebooks.run("00-wrong", tmp_path)
+
+
+def _read(path):
+    import jupytext
+
+    return jupytext.read(path)
