@@ -243,7 +243,7 @@ def result_of(case: Case, state: State, status: Status, messages: list[str], sta
         data |= ledger_of(state, entries)
         if not status.failed:
             data |= losses_of(state)
-        if status in (Status.COMPLETE, Status.INTERRUPTED) and relative_residual(data) > case.energy.bound:
+        if status in (Status.COMPLETE, Status.INTERRUPTED) and not relative_residual(data) <= case.energy.bound:  # NaN too
             status = Status.LEDGER_OPEN
     return Result(
         data, case=case, law=state.law.name, status=status, time_step=dt, history=history, messages=messages,
@@ -258,9 +258,10 @@ def ledger_of(state: State, entries: int) -> dict[str, np.ndarray]:
     energies[:, layout.PLASTIC] -= energies[0, layout.PLASTIC]
     names = ("kinetic", "recoverable", "plastic", "viscous", "clamp", "external")
     data = {f"energy_{name}": energies[:, i].copy() for i, name in enumerate(names)}
-    held = energies[:, : layout.EXTERNAL].sum(axis=1)
     data["energy_time"] = state.energy_at[:entries] * state.time_step.value
-    data["energy_residual"] = held - energies[:, layout.EXTERNAL] - held[0]
+    with np.errstate(invalid="ignore"):  # of a run that failed
+        held = energies[:, : layout.EXTERNAL].sum(axis=1)
+        data["energy_residual"] = held - energies[:, layout.EXTERNAL] - held[0]
     return data
 
 

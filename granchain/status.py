@@ -46,7 +46,7 @@ _SENTENCES = {
     Status.COMPLETE: "The run reached its end time.",
     Status.RUNNING: "The run has not ended yet.",
     Status.INTERRUPTED: "The run was stopped before its end time; what was computed is whole.",
-    Status.NOT_FINITE: "A displacement or velocity is no longer a finite number: "
+    Status.NOT_FINITE: "A displacement, velocity or energy is no longer a finite number: "
     "take a smaller time step, or check the law's coefficients.",
     Status.BEYOND_RADIUS: "Two beads overlap by more than the smaller one's radius, where no contact law means "
     "anything: lower the speed, or check modulus, density and units.",

@@ -24,8 +24,10 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
+from disks import mounting
 from example_results import HISTORY, LABELS, LAYOUT, StandIn, a_result, everything, values
 
+from granchain.case import load_case
 from granchain.contact.law import Quantity
 from granchain.errors import CaseError, FileError, GranchainError
 from granchain.output import Result, claim, hdf5, open_result, verify, whole
@@ -390,10 +392,7 @@ def test_a_file_that_another_program_edited_opens(tmp_path):
 
 
 def test_a_result_with_a_case_of_this_version_gives_it_back(tmp_path):
-    case = pytest.importorskip("granchain.case")
-    if not hasattr(case, "case_from_resolved"):
-        pytest.skip("granchain.case cannot build a case from its resolved form yet")
-    chain = case.load_case("steel-chain")
+    chain = load_case("steel-chain")
     a_result(case=chain).save(tmp_path / "a.h5")
     opened = open_result(tmp_path / "a.h5")
     assert opened.case.resolved() == chain.resolved()
@@ -470,25 +469,8 @@ def test_what_stands_in_the_way_is_said_before_the_run(tmp_path, name, sentence)
 
 @pytest.fixture
 def disk(tmp_path):
-    """A function that mounts a small disk of its own."""
-    mounted = []
-
-    def mount(*options):
-        folder = tmp_path / f"disk{len(mounted)}"
-        folder.mkdir()
-        command = ["mount", "-t", "tmpfs", "-o", ",".join(options), "none", folder]
-        try:
-            done = subprocess.run(command, capture_output=True, text=True, check=False)
-        except FileNotFoundError:
-            pytest.skip("there is no mount program")
-        if done.returncode:
-            pytest.skip(f"may not mount a disk: {done.stderr.strip()}")
-        mounted.append(folder)
-        return folder
-
-    yield mount
-    for folder in mounted:
-        subprocess.run(["umount", folder], check=False)
+    with mounting(tmp_path) as mount:
+        yield mount
 
 
 def test_a_full_disk_leaves_the_old_file_and_nothing_else(disk):

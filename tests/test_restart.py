@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from granchain.contact import laws
 from granchain.engine import layout
 from granchain.engine.state import CHANGING, Recording, State, contacts_of, time_step_of
 from granchain.errors import FileError, GranchainWarning
-from granchain.output import Checkpoint, checkpoint, open_result, whole
+from granchain.output import Checkpoint, checkpoint, open_result
 from granchain.output.checkpoint import Saved
 from granchain.status import Status
 
@@ -86,3 +86,241 @@ def test_a_restarted_run_has_the_bits_of_an_unbroken_one(law: str, tmp_path: Pat
             assert [name for name in expected if found[name] != expected[name]] == [], f"split at step {split}"
             compared += 1
     figure("ends and split points of a law that restart with no differing bit", compared, at_least=len(ROWS) * len(SPLITS))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The command
+
+
+KEYS = ("chain.beads=20", "sensors.beads=[9, 16]", "sensors.contacts=[0]", "time.end=6e-5")
+RUN = ("run", "steel-chain", *(word for key in KEYS for word in ("--set", key)), "--out", "run.h5")
+
+
+class Stopping:
+    """Runs in steps of one, that Ctrl-C stops where `at` says: the part of the run that is then done."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch):
+        self.at = 2.0
+        monkeypatch.setattr(simulation, "FIRST_BLOCK", 1)
+        monkeypatch.setattr(simulation, "BLOCK_SECONDS", 1e-12)
+        monkeypatch.setattr("granchain.cli.run.Progress.advance", self.advance)
+
+    def advance(self, fraction: float) -> None:
+        if fraction >= self.at:
+            os.kill(os.getpid(), 2)
+            time.sleep(1.0)  # Python calls the handler before the next line.
+
+
+@pytest.fixture
+def stopping(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stopping:
+    monkeypatch.chdir(tmp_path)
+    return Stopping(monkeypatch)
+
+
+def left() -> list[str]:
+    return sorted(os.listdir())
+
+
+def unbroken() -> str:
+    """Hash of the data of the run that nobody stops."""
+    return gc.run(gc.load_case("steel-chain", KEYS)).provenance["data_sha256"]
+
+
+@pytest.mark.promise("R1")
+def test_a_run_stopped_twice_ends_with_the_data_of_one_that_was_not(stopping: Stopping, capsys: pytest.CaptureFixture[str]) -> None:
+    for at, more in ((0.3, ()), (0.8, ("--resume",))):
+        stopping.at = at
+        assert obey([*RUN, *more]) == 130
+        assert left() == ["run.h5", "run.h5.chk"] if at == 0.3 else ["run.h5", "run.h5.chk", "run.h5.chk.prev"]
+        assert open_result("run.h5").status is Status.INTERRUPTED
+        assert "to go on, give the same command with --resume" in capsys.readouterr().err
+    stopping.at = 2.0
+    assert obey([*RUN, "--resume"]) == 0
+    assert "going on at 80" in capsys.readouterr().err
+    result = open_result("run.h5")
+    assert (result.status, result.provenance["data_sha256"]) == (Status.COMPLETE, unbroken())
+    assert left() == ["run.h5"]
+
+
+def test_what_a_complete_run_is_asked_to_go_on_with_is_nothing(stopping: Stopping, capsys: pytest.CaptureFixture[str]) -> None:
+    assert obey([*RUN]) == 0
+    capsys.readouterr()
+    before = Path("run.h5").read_bytes()
+    assert obey([*RUN, "--resume", "--json"]) == 0
+    said = capsys.readouterr()
+    assert "run.h5 is complete: there is nothing to go on with" in said.err
+    assert json.loads(said.out)["status"] == "complete"
+    assert Path("run.h5").read_bytes() == before
+
+
+def test_there_must_be_something_to_go_on_with(stopping: Stopping, capsys: pytest.CaptureFixture[str]) -> None:
+    assert obey([*RUN, "--resume"]) == 4
+    assert "run.h5.chk: there is no checkpoint to go on from; run without --resume" in capsys.readouterr().err
+    assert left() == []
+    with pytest.raises(FileError, match="got no checkpoint"):
+        gc.run(gc.load_case("steel-chain", KEYS), resume=True)
+
+
+def test_an_unfinished_run_is_not_begun_anew_by_mistake(stopping: Stopping, capsys: pytest.CaptureFixture[str]) -> None:
+    stopping.at = 0.5
+    assert obey([*RUN]) == 130
+    Path("run.h5").unlink()
+    capsys.readouterr()
+    before = Path("run.h5.chk").read_bytes()
+    assert obey([*RUN]) == 4
+    said = capsys.readouterr().err
+    assert "run.h5.chk: holds an unfinished run and is kept" in said and "--resume" in said and "--overwrite" in said
+    assert left() == ["run.h5.chk"] and Path("run.h5.chk").read_bytes() == before
+    assert obey([*RUN, "--resume", "--overwrite"]) == 2
+    assert "got both, allowed one" in capsys.readouterr().err
+    stopping.at = 2.0
+    assert obey([*RUN, "--overwrite"]) == 0
+    assert left() == ["run.h5"]
+
+
+OTHERS = {
+    "another case": (("--set", "striker.speed=1.8"), None, "is of another case; give the case and the changes"),
+    "another granchain": ((), "source_hash", "was written by another granchain; go on with that one"),
+    "another numpy": ((), "versions", "was written with other versions of numpy or numba"),
+}
+
+
+@pytest.mark.parametrize(("changes", "patched", "sentence"), OTHERS.values(), ids=OTHERS)
+def test_a_checkpoint_of_another_run_is_refused(
+    changes: tuple[str, ...], patched: str | None, sentence: str,
+    stopping: Stopping, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    stopping.at = 0.5
+    assert obey([*RUN]) == 130
+    Path("run.h5").unlink()
+    if patched is not None:
+        other = {"source_hash": "0" * 64, "versions": json.dumps({"numpy": "0.1", "numba": "0.1"})}[patched]
+        monkeypatch.setattr(checkpoint, patched, lambda: other)
+    capsys.readouterr()
+    assert obey([*RUN, *changes, "--resume"]) == 4
+    said = capsys.readouterr().err
+    assert "run.h5.chk: " in said and sentence in said and "or begin anew with --overwrite" in said
+    assert left() == ["run.h5.chk"]
+
+
+def test_an_edited_law_is_another_run(tmp_path: Path) -> None:
+    chain = steel_row(4)
+    one, other = prepared("hertz", chain)(), prepared("hertz", chain)()
+    assert one.set_up == other.set_up
+    factor = 1.0 + 1e-15
+
+    class Edited(laws()["hertz"]):  # type: ignore[misc]
+        @staticmethod
+        def force(overlap, rate, c, h):  # type: ignore[no-untyped-def]
+            return factor * overlap
+
+    other.law = Edited
+    assert one.set_up != other.set_up
+    other = prepared("hertz", chain)()
+    other.c[0, 1] = np.nextafter(other.c[0, 1], 1.0)
+    assert one.set_up != other.set_up
+
+
+def test_the_file_of_another_run_is_kept(stopping: Stopping, capsys: pytest.CaptureFixture[str]) -> None:
+    assert obey([*RUN]) == 0
+    before = Path("run.h5").read_bytes()
+    assert obey([*RUN, "--set", "striker.speed=1.8", "--resume"]) == 4
+    assert "holds the run of another case" in capsys.readouterr().err
+    assert Path("run.h5").read_bytes() == before
+
+
+@pytest.mark.promise("R4")
+def test_where_a_checkpoint_is_damaged_or_missing_the_one_before_is_taken(stopping: Stopping, capsys: pytest.CaptureFixture[str]) -> None:
+    for at, more in ((0.3, ()), (0.6, ("--resume",))):
+        stopping.at = at
+        assert obey([*RUN, *more]) == 130
+    # the one before is the older one
+    contents = {name: Path(name).read_bytes() for name in ("run.h5.chk", "run.h5.chk.prev")}
+    stopping.at = 2.0
+    for damage in (contents["run.h5.chk"][:-1], b"", None):
+        for name, content in contents.items():
+            Path(name).write_bytes(content)
+        if damage is None:
+            Path("run.h5.chk").unlink()
+        else:
+            Path("run.h5.chk").write_bytes(damage)
+        case = gc.load_case("steel-chain", KEYS)
+        with pytest.warns(GranchainWarning, match=r"run\.h5\.chk: .*The one before it is taken, run\.h5\.chk\.prev"):
+            result = gc.run(case, checkpoint="run.h5.chk", resume=True, watch=Told(0.3))
+        assert result.provenance["data_sha256"] == unbroken()
+    for name in contents:
+        Path(name).write_bytes(b"granchain checkpoint 1\n")
+    with pytest.raises(FileError, match=r"run\.h5\.chk\.prev: the file was damaged"):
+        gc.run(case, checkpoint="run.h5.chk", resume=True)
+
+
+class Told:
+    """Asserts where a run goes on, and stops none."""
+
+    def __init__(self, fraction: float):
+        self.fraction = fraction
+
+    def advance(self, fraction: float) -> None:
+        assert fraction >= self.fraction
+
+    def resume(self, fraction: float) -> None:
+        assert fraction == pytest.approx(self.fraction, abs=0.01)
+
+
+def test_a_failed_run_leaves_no_checkpoint(stopping: Stopping, capsys: pytest.CaptureFixture[str]) -> None:
+    assert obey([*RUN, "--set", "energy.bound=1e-12", "--checkpoint", "1e-9"]) == 3
+    assert left() == []
+
+
+def test_no_checkpoint_is_written_where_none_is_wanted(stopping: Stopping, capsys: pytest.CaptureFixture[str]) -> None:
+    stopping.at = 0.5
+    assert obey([*RUN, "--checkpoint", "0"]) == 130
+    assert left() == ["run.h5"]
+    assert "--resume" not in capsys.readouterr().err
+
+
+def test_a_run_without_a_checkpoint_writes_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    gc.run(gc.load_case("steel-chain", KEYS))
+    assert left() == []
+
+
+@pytest.mark.promise("R5")
+def test_a_checkpoint_that_cannot_be_written_is_told_once_and_stops_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = Checkpoint(tmp_path / "no" / "run.chk", 1e-9)
+    Stopping(monkeypatch)
+    with pytest.warns(GranchainWarning, match=r"no checkpoint, the run goes on: .*run\.chk.*does not exist; make it first") as told:
+        result = gc.run(gc.load_case("steel-chain", KEYS), checkpoint=kept)
+    assert len(told) == 1
+    assert result.provenance["data_sha256"] == unbroken()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_checkpoints_cost_a_fiftieth_of_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [100.0]
+    monkeypatch.setattr(checkpoint.time, "monotonic", lambda: now[0])
+
+    def slow(*arguments: Any, **more: Any) -> None:
+        now[0] += 2.0
+
+    monkeypatch.setattr(checkpoint, "write_whole", slow)
+    kept = Checkpoint(tmp_path / "run.chk", 30.0)
+    assert not kept.due
+    now[0] += 30.0
+    assert kept.due
+    kept.save(Saved({}, "", 0.0))
+    for wait, due in ((99.0, False), (1.0, True)):
+        now[0] += wait
+        assert kept.due is due
+
+
+@pytest.mark.promise("R1")
+def test_the_time_of_a_run_is_that_of_all_its_parts(stopping: Stopping) -> None:
+    case = gc.load_case("steel-chain", KEYS)
+    stopping.at = 0.5
+    assert obey([*RUN]) == 130
+    began = open_result("run.h5").provenance
+    time.sleep(1.1)
+    whole_run = gc.run(case, checkpoint="run.h5.chk", resume=True)
+    assert whole_run.provenance["started"] == began["started"]
+    assert began["wall_time"] < whole_run.provenance["wall_time"] < began["wall_time"] + 1.0

@@ -332,7 +332,7 @@ class State:
             Number of steps; the run's last step ends the block earlier.
         """
         stop = min(self.step + steps, self.time_step.n_steps + 1)
-        return Status(
+        status = Status(
             self._loop(
                 stop, self.bodies, self.table, self.c, self.h, self.places, self.counts, self.numbers,
                 self.left_knots, self.left_spline, self.right_knots, self.right_spline,
@@ -340,3 +340,14 @@ class State:
                 self.snapshot_at, self.displacement, self.velocity, self.energy_at, self.energies,
             )
         )  # fmt: skip
+        return status if status.failed else self._finite(status)
+
+    def _finite(self, status: Status) -> Status:
+        """The status of a block, where nothing that the loop did not look at is no number: a force that compares hides what it is given."""
+        contacts = slice(self.chain.n_bodies + 1)
+        works = self.table[[layout.VISCOUS_WORK, layout.CLAMP_WORK], contacts]
+        for wrong in (np.isnan(self.h[:, contacts]), ~np.isfinite(self.bodies[layout.A : layout.A + 1, contacts]), ~np.isfinite(works)):
+            if wrong.any():
+                self.counts[layout.WHERE] = np.flatnonzero(wrong.any(axis=0))[0]
+                return Status.NOT_FINITE
+        return status

@@ -1,0 +1,358 @@
+"""What goes wrong while a run computes: signals, kill -9, full disks, a second writer, numbers that are none; and sizes beyond reason."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from disks import mounting
+
+import granchain as gc
+from granchain import simulation
+from granchain.cli import obey
+from granchain.engine import layout
+from granchain.engine.state import State
+from granchain.errors import FileError
+from granchain.output import Checkpoint, checkpoint, claim, open_result
+from granchain.status import Status
+
+ROOT = Path(gc.__file__).parents[1]
+
+# Some seconds of the struck chain against a wall, hardly recorded.
+KEYS = ("time.end=0.5", "sensors.interval=1e-4", "snapshots.interval=1e-3", "ends.right=wall")
+RUN = ("run", "steel-chain-hertz", *(word for key in KEYS for word in ("--set", key)), "--out", "run.h5")
+# And as many minutes.
+LONG = ("run", "steel-chain-hertz", *RUN[2:-2], "--set", "time.end=50.0", "--set", "sensors.interval=1e-3", "--out", "run.h5")
+
+
+def process(*arguments: str, folder: Path) -> subprocess.Popen[str]:
+    """A real process."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return subprocess.Popen(
+        [sys.executable, "-m", "granchain", *arguments],
+        cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+
+
+def in_a_child(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Run a function in a forked process: it finds everything loaded and compiled."""
+    child = multiprocessing.get_context("fork").Process(target=function, args=arguments)
+    child.start()
+    return child
+
+
+def left_in(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Callable[..., Path]]:
+    with mounting(tmp_path) as mount:
+        yield mount
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# kill -9
+
+
+def obeys(folder: Path, *arguments: str) -> None:
+    """What a child does: the command, and its exit code is the process's."""
+    os.chdir(folder)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    os.dup2(os.open(folder.parent / "said", os.O_WRONLY | os.O_CREAT | os.O_TRUNC), 2)
+    os._exit(obey(arguments))
+
+
+@pytest.mark.promise("R4")
+@pytest.mark.filterwarnings("ignore:.*The one before it is taken")
+@pytest.mark.parametrize("kills", [20, pytest.param(100, marks=pytest.mark.long)])
+def test_a_run_killed_again_and_again_goes_on_and_ends_with_the_same_data(
+    kills: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, figure: Callable[..., None]
+) -> None:
+    monkeypatch.setattr(checkpoint, "SHARE", 0.0)
+    folder = tmp_path / "run"
+    folder.mkdir()
+    arguments = (*RUN, "--set", f"time.end={0.02 * kills}")
+    case = gc.load_case("steel-chain-hertz", [*KEYS, f"time.end={0.02 * kills}"])
+    expected = gc.run(case).provenance["data_sha256"]
+    chain, contacts, step = simulation.prepare(case)
+    set_up = State(contacts, chain, step, simulation.recording_of(case)).set_up
+    kept = Checkpoint.beside(folder / "run.h5")
+    draw, reached, strays, read, unreadable = random.Random(4), [0], 0, 0, 0
+    for _ in range(kills):
+        resume = ["--resume"] if kept.exists else []
+        child = in_a_child(obeys, folder, *arguments, "--checkpoint", "0.005", *resume)
+        time.sleep(0.02 + 0.06 * draw.random())
+        os.kill(child.pid, signal.SIGKILL)
+        child.join()
+        assert child.exitcode == -signal.SIGKILL, (tmp_path / "said").read_text()
+        assert not (folder / "run.h5").exists()
+        if kept.exists:
+            try:
+                reached.append(int(kept.load(case_sha256=case.sha256, set_up=set_up).arrays["counts"][layout.STEP]))
+                read += 1
+            except FileError:
+                unreadable += 1
+        strays += any(name.endswith(".part") for name in left_in(folder))
+    # a run killed while it writes a checkpoint goes on from the one before; it never goes back
+    assert reached == sorted(reached)
+    child = in_a_child(obeys, folder, *arguments, "--resume")
+    child.join()
+    assert child.exitcode == 0, (tmp_path / "said").read_text()
+    result = open_result(folder / "run.h5")
+    assert (result.status, result.provenance["data_sha256"]) == (Status.COMPLETE, expected)
+    assert left_in(folder) == ["run.h5"]
+    # most were killed with something to lose, or this test shows nothing
+    figure("kills of a run that had a checkpoint", read, at_least=0.7 * kills)
+    figure("checkpoints that could not be read after a kill", unreadable, at_most=0)
+    if kills >= 100:
+        figure("kills while a file was written", strays, at_least=1)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Ctrl-C and TERM
+
+
+# Of the start until now: first lines, imports, loading the compiled loop, steps, steps with checkpoints.
+MOMENTS = (0.08, 0.12, 0.2, 0.35, 0.6, 1.5)
+
+
+def stopped(number: int, moment: float, folder: Path) -> tuple[float, str]:
+    """Stop a run of minutes; how long it then computes [s], and what it said."""
+    running = process(*LONG, "--checkpoint", "0.2", folder=folder)
+    time.sleep(moment)
+    before = computing(running.pid)
+    running.send_signal(number)
+    assert running.stderr is not None
+    said = running.stderr.read()
+    _, status, usage = os.wait4(running.pid, 0)
+    running.returncode = os.waitstatus_to_exitcode(status)
+    for stream in (running.stdout, running.stderr):
+        assert stream is not None
+        stream.close()
+    assert running.returncode == 128 + number, said
+    assert "Traceback" not in said and "ignored" not in said
+    return usage.ru_utime + usage.ru_stime - before, said
+
+
+def computing(number: int) -> float:
+    """Time that a process has been computing [s]: proc(5), fields 14 and 15 of stat."""
+    fields = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+@pytest.mark.promise("R6")
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="no /proc here: the time that a process computes is read from it")
+@pytest.mark.parametrize("trials", [6, pytest.param(40, marks=pytest.mark.long)])
+def test_a_run_stopped_at_any_moment_ends_at_once_and_its_file_is_whole(trials: int, tmp_path: Path, figure: Callable[..., None]) -> None:
+    draw, longest, saved = random.Random(6), 0.0, 0
+    for trial in range(trials):
+        folder = tmp_path / str(trial)
+        folder.mkdir()
+        number = (signal.SIGINT, signal.SIGTERM)[trial % 2]
+        # the interpreter's own start, some 40 ms on a busy machine, is not ours
+        moment = MOMENTS[trial] if trials == len(MOMENTS) else 0.08 + 1.5 * draw.random()
+        seconds, said = stopped(number, moment, folder)
+        longest = max(longest, seconds)
+        if (folder / "run.h5").exists():
+            assert open_result(folder / "run.h5").status is Status.INTERRUPTED
+            assert "interrupted; run.h5 holds what was computed until then" in said
+            assert {"run.h5", "run.h5.chk"} <= set(left_in(folder)) <= {"run.h5", "run.h5.chk", "run.h5.chk.prev"}
+            saved += 1
+        else:
+            assert left_in(folder) == []
+    # of computing, which a busy machine does not lengthen much
+    figure("stopped run: longest time to its end, computing [s]", longest, at_most=0.5)
+    figure("stopped runs that had something to save", saved, at_least=trials // 6, at_most=trials)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Disks and folders
+
+
+@pytest.mark.promise("R5")
+def test_a_run_onto_a_full_disk_exits_4_and_leaves_the_old_file(disk: Callable[..., Path], capfd: pytest.CaptureFixture[str]) -> None:
+    folder = disk("size=256k")
+    small = ("--set", "chain.beads=20", "--set", "sensors.beads=[9]", "--set", "sensors.contacts=[0]", "--set", "time.end=1e-4")
+    target = folder / "run.h5"
+    assert obey(["run", "steel-chain-hertz", *small, "--out", str(target)]) == 0
+    before = target.read_bytes()
+    large = ("--set", "time.end=4e-2", "--set", "snapshots.interval=1e-6")
+    assert obey(["run", "steel-chain-hertz", *small, *large, "--out", str(target), "--overwrite"]) == 4
+    said = capfd.readouterr().err
+    assert re.search(rf"{target}: not written \(\d+ bytes needed\): the disk is full, \d+ bytes are free; make room", said)
+    assert target.read_bytes() == before
+    assert left_in(folder) == ["run.h5"]
+
+
+@pytest.mark.promise("R5")
+def test_checkpoints_onto_a_full_disk_are_missed_and_the_run_goes_on(disk: Callable[..., Path], capfd: pytest.CaptureFixture[str]) -> None:
+    folder = disk("size=32k")
+    case = gc.load_case("steel-chain-hertz", ["snapshots.interval=1e-6"])
+    with pytest.warns(gc.errors.GranchainWarning, match=r"no checkpoint, the run goes on: .*the disk is full") as told:
+        result = gc.run(case, checkpoint=Checkpoint(folder / "run.h5.chk", 1e-9))
+    assert (result.status, len(told)) == (Status.COMPLETE, 1)
+    assert left_in(folder) == []
+
+
+@pytest.mark.promise("R5")
+@pytest.mark.parametrize(
+    ("options", "name", "sentence"),
+    [
+        (("size=1m", "ro"), "run.h5", "is on a read-only disk; name a file in another folder"),
+        (("size=1m",), "no/run.h5", "does not exist; make it first"),
+    ],
+)
+def test_a_folder_that_cannot_take_the_file_is_told_before_the_run(
+    options: tuple[str, ...], name: str, sentence: str, disk: Callable[..., Path], monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    folder = disk(*options)
+    monkeypatch.setattr(simulation, "run", lambda *case, **more: pytest.fail("the run began"))
+    for more in ((), ("--overwrite",), ("--resume",)):
+        assert obey(["run", "--out", str(folder / name), *more]) == 4
+        assert sentence in capfd.readouterr().err
+    assert left_in(folder) == []
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# A second writer
+
+
+@pytest.mark.promise("R7")
+@pytest.mark.parametrize("more", [(), ("--overwrite",), ("--resume",)])
+def test_a_second_run_to_the_same_file_is_refused_and_the_first_unharmed(
+    more: tuple[str, ...], tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, figure: Callable[..., None]
+) -> None:
+    folder = tmp_path / "run"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    first = in_a_child(obeys, folder, *RUN, "--set", "time.end=0.1", "--checkpoint", "1e-3")
+    while not Path(".run.h5.lock").exists() and first.is_alive():
+        time.sleep(0.001)
+    before = time.monotonic()
+    assert obey([*RUN, *more]) == 4
+    figure("second writer of a file: time to its refusal [s]", time.monotonic() - before, at_most=1.0)
+    assert f"another run (process {first.pid}) is writing this file" in capfd.readouterr().err
+    assert first.is_alive()
+    first.join()
+    assert first.exitcode == 0, (tmp_path / "said").read_text()
+    expected = gc.run(gc.load_case("steel-chain-hertz", [*KEYS, "time.end=0.1"])).provenance["data_sha256"]
+    assert open_result("run.h5").provenance["data_sha256"] == expected
+    assert left_in(folder) == ["run.h5"]
+
+
+@pytest.mark.promise("R7")
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="whether a process has ended is read from /proc")
+def test_the_lock_of_a_process_that_has_ended_unnoticed_is_taken_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    ended = os.fork()
+    if not ended:
+        os._exit(0)
+    while Path(f"/proc/{ended}/stat").read_text().rpartition(")")[2].split()[0] != "Z":
+        time.sleep(0.001)
+    Path(".run.h5.lock").write_text(f"{ended}\n")
+    Path(f".run.h5.{ended}.part").write_bytes(b"half")
+    Path(f".run.h5.chk.{ended}.part").write_bytes(b"half")
+    try:
+        with claim("run.h5"):
+            assert left_in(tmp_path) == [".run.h5.lock"]
+    finally:
+        os.waitpid(ended, 0)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Numbers that are none
+
+
+POISONED: dict[str, tuple[str, str, Callable[[State], None]]] = {
+    "displacement": ("hertz", "bead 4", lambda state: state.bodies.__setitem__((layout.U, 5), np.nan)),
+    "velocity": ("hertz", "bead 4", lambda state: state.bodies.__setitem__((layout.V, 5), np.nan)),
+    "infinite velocity": ("ma-liu", "bead 4", lambda state: state.bodies.__setitem__((layout.V, 5), np.inf)),
+    "a bead that the wave has not reached": ("hertz", "bead 19", lambda state: state.bodies.__setitem__((layout.U, 20), np.nan)),
+    # what makes a force none makes the velocity of the bead on its left none first
+    "acceleration of a law with a rate": ("flores", "bead", lambda state: state.bodies.__setitem__((layout.A, 2), np.nan)),
+    "history": ("ma-liu", "bead", lambda state: state.h.__setitem__((slice(None), 1), np.nan)),
+    "coefficient": ("hertz", "bead", lambda state: state.c.__setitem__((0, 1), np.nan)),
+}
+
+
+@pytest.mark.promise("N10")
+@pytest.mark.parametrize(("law", "place", "poison"), POISONED.values(), ids=POISONED)
+def test_a_number_that_is_none_ends_the_run_within_a_block_with_bead_time_cause_and_advice(
+    law: str, place: str, poison: Callable[[State], None], here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    advance, after = State.advance, []
+
+    def poisoned(state: State, steps: int) -> Status:
+        """Blocks of 60 steps; after the fifth, the poison."""
+        if state.step == 300:
+            poison(state)
+        if state.step >= 300:
+            after.append(state.step)
+        return advance(state, 60)
+
+    monkeypatch.setattr(State, "advance", poisoned)
+    restitution = ("--set", "contact.restitution=0.7") if law == "flores" else ()
+    keys = ("chain.beads=20", "sensors.beads=[9]", "sensors.contacts=[0]", "time.end=1e-4", f"contact.law={law}")
+    code = obey(["run", "steel-chain", *(word for key in keys for word in ("--set", key)), *restitution])
+    said = capsys.readouterr().err
+    assert code == 3, said
+    assert after == [300], "the block after the poison was not the last"
+    assert re.search(rf"the run stopped at t = \S+e-05 s \(step 360 of \d+\) at {place}", said)
+    assert "is no longer a finite number: take a smaller time step, or check the law's coefficients" in said
+    assert "Nothing was saved: steel-chain.h5 was not written." in said
+    assert left_in(here) == []
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Sizes beyond reason
+
+
+ABSURD = {
+    "a million billion beads": ("chain.beads=1000000000000000", "chain.beads: got 1000000000000001 bodies"),
+    "a number of beads that no integer holds": (f"chain.beads={10**40}", "chain.beads"),
+    "ten to the twelve samples": ("sensors.interval=6e-16", "sensors.interval: got 1e+12 rows"),
+    "as many by a late end": ("time.end=2e5", "sensors.interval: got 1e+12 rows"),
+    "ten to the twelve snapshots": ("snapshots.interval=6e-16", "snapshots.interval: got 1e+12 rows"),
+    "ten to the twelve entries of the ledger": ("energy.interval=6e-16", "energy.interval: got 1e+12 rows"),
+}
+
+
+@pytest.mark.promise("L1")
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the memory that a process took is read from /proc")
+@pytest.mark.parametrize(("change", "words"), ABSURD.values(), ids=ABSURD)
+def test_an_absurd_size_is_refused_at_once_and_before_memory_is_taken(
+    change: str, words: str, here: Path, figure: Callable[..., None]
+) -> None:
+    # not ru_maxrss, which starts from that of the process that started this one
+    code = (
+        "import resource, sys; from granchain.cli import obey; code = obey(['run', '--set', sys.argv[1]]);"
+        "used = resource.getrusage(resource.RUSAGE_SELF); memory = open('/proc/self/status').read().split('VmHWM:')[1].split()[0];"
+        "print(code, used.ru_utime + used.ru_stime, memory)"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run([sys.executable, "-c", code, change], env=environment, capture_output=True, text=True, check=True)
+    exit_code, seconds, memory = done.stdout.split()
+    assert exit_code == "2" and words in done.stderr and "Traceback" not in done.stderr
+    figure("absurd size: time to its refusal, computing [s]", float(seconds), at_most=1.0)
+    # loading the checks of a case takes some 60 MB
+    figure("absurd size: memory taken [MB]", float(memory) / 1024, at_most=150.0)
+    assert left_in(here) == []
