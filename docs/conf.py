@@ -20,7 +20,7 @@ author = "The granchain developers"
 project_copyright = "2026, The granchain developers"
 version = release = granchain.__version__
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
-exclude_patterns = ["_build", "examples"]
+exclude_patterns = ["_build", "examples", "jupyter_execute"]
 
 # Links such as #ma-liu lead to headings.
 myst_heading_anchors = 3
