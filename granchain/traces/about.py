@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 from granchain.case_schema import Problems, Table, choice, key, number, read_table, text
 from granchain.errors import TraceError
 
-KINDS = ("measured", "digitised", "synthetic")
 # Words by which a file says of itself that no instrument recorded it.
 COMPUTED_WORDS = ("synthetic", "simulat")
 
@@ -52,7 +51,7 @@ class AboutTable(Table):
     """All that is said of a trace."""
 
     title: str = text("a title")
-    kind: str = choice("what the trace is", KINDS)
+    kind: Literal["measured", "digitised", "synthetic"] = choice("what the trace is", ("measured", "digitised", "synthetic"))
     what: str = text("what was done")
     who: str = text("who did it")
     doi: str = text("where it is published")

@@ -5,8 +5,10 @@ from __future__ import annotations
 import io
 import math
 import zipfile
-from collections.abc import Sequence
+import zlib
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -54,7 +56,9 @@ def _npy(content: bytes, where: str) -> np.ndarray:
         if math.prod(shape) * kind.itemsize != len(content) - stream.tell():
             raise TraceError(f"{where}: got a file of another length than it claims, allowed a whole .npy file; save it again")
         return np.asarray(np.load(io.BytesIO(content), allow_pickle=False), dtype=float)
-    except (ValueError, KeyError, EOFError, OverflowError, OSError) as error:
+    except TraceError:
+        raise
+    except Exception as error:  # The header is a text of Python's: damaged, it ends in any error of its reader.
         raise TraceError(
             f"{where}: got no whole .npy file ({shown(str(error))[1:-1]}), allowed an array of numbers; save it again"
         ) from None
@@ -69,7 +73,7 @@ def _npz(content: bytes, where: str) -> dict[str, np.ndarray]:
                     f"{where}: claims more than {8 * MOST_NUMBERS} bytes of data, allowed less; cut out the part with the pulses"
                 )
             return {member.filename[:-4]: _npy(archive.read(member), f"{where}: {member.filename}") for member in members}
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError) as error:
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError, ValueError) as error:
         raise TraceError(f"{where}: got no whole .npz file ({shown(str(error))[1:-1]}), allowed arrays of numbers; save it again") from None
 
 
@@ -84,8 +88,7 @@ def _hdf5(path: Path) -> tuple[list[Column], str]:
         columns = [Column("time", "s", result.time), *(Column(f"bead {bead}", "N", force) for bead, force in forces)]
         return columns, f"simulated by granchain, contact law {result.law}"
     units = {one.name: one.unit for one in found}
-    columns = _from_arrays({one.name: one.values for one in found}, str(path))
-    return [Column(column.name, units.get(column.name.partition(", column")[0]), column.values) for column in columns], ""
+    return _from_arrays({one.name: one.values for one in found}, str(path), units), ""
 
 
 def _mat(content: bytes, where: str) -> dict[str, np.ndarray]:
@@ -142,7 +145,7 @@ def _from_table(array: np.ndarray, where: str) -> list[Column]:
     return [Column(name, None, values) for name, values in zip(names, array.T, strict=True)]
 
 
-def _from_arrays(arrays: dict[str, np.ndarray], where: str) -> list[Column]:
+def _from_arrays(arrays: dict[str, np.ndarray], where: str, units: Mapping[str, str | None] = MappingProxyType({})) -> list[Column]:
     """Columns of named arrays: those that are as long as the time, or of the only table."""
     arrays = {name: np.squeeze(values) for name, values in arrays.items()}
     times = [name for name in arrays if name.rpartition("/")[2].lower() in _TIME_NAMES and arrays[name].ndim == 1]
@@ -157,18 +160,18 @@ def _from_arrays(arrays: dict[str, np.ndarray], where: str) -> list[Column]:
     if len(times) > 1:
         raise TraceError(f"{where}: got {len(times)} arrays of time, allowed one clock; give each record a file of its own")
     time = arrays.pop(times[0])
-    columns = [Column("time", None, time)]
+    columns = [Column("time", units.get(times[0]), time)]
     for name, values in arrays.items():
-        columns += _columns_like(name, values, len(time))
+        columns += _columns_like(name, units.get(name), values, len(time))
     if len(columns) == 1:
         raise TraceError(f"{where}: got no array as long as its {len(time)} times, allowed one force for each time; save them together")
     return columns
 
 
-def _columns_like(name: str, values: np.ndarray, length: int) -> Sequence[Column]:
+def _columns_like(name: str, unit: str | None, values: np.ndarray, length: int) -> Sequence[Column]:
     if values.ndim == 1:
-        return [Column(name, None, values)] if len(values) == length else []
+        return [Column(name, unit, values)] if len(values) == length else []
     if values.ndim != 2 or length not in values.shape:
         return []
     table = values if values.shape[0] == length else values.T
-    return [Column(f"{name}, column {k}", None, column) for k, column in enumerate(table.T, start=1)]
+    return [Column(f"{name}, column {k}", unit, column) for k, column in enumerate(table.T, start=1)]

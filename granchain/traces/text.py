@@ -183,5 +183,6 @@ def _digit(cells: list[str]) -> float:
     values = []
     for cell in cells[:: max(1, len(cells) // 500)]:
         mantissa, _, exponent = cell.replace(",", ".").lower().partition("e")
-        values.append(10.0 ** (int(exponent or 0) - len(mantissa.partition(".")[2])))
+        # A larger exponent is that of no time, and of no double.
+        values.append(10.0 ** max(-300, min(300, int(exponent or 0) - len(mantissa.partition(".")[2]))))
     return float(np.quantile(values, 0.75, method="nearest"))

@@ -1,0 +1,162 @@
+"""The sensor bead: what the piezo reads, what the filter does, what is recorded."""
+
+import math
+
+import numpy as np
+import pytest
+from processes import answer
+from synthetic import synthetic
+
+from granchain.analysis import peak
+from granchain.comparison.sides import RIPPLES
+from granchain.errors import GranchainError
+from granchain.sensor import Sensor
+
+pytestmark = pytest.mark.filterwarnings("error")
+
+
+def test_equal_halves_read_the_mean_of_the_two_contact_forces():
+    front, back = np.array([0.0, 10.0, 4.0]), np.array([0.0, 2.0, 6.0])
+    assert Sensor().force(front, back).tolist() == [0.0, 6.0, 5.0]
+    assert Sensor(front_mass=0.225e-3).force(front, back, 0.45e-3).tolist() == [0.0, 6.0, 5.0]
+
+
+def test_unequal_halves_obey_newtons_law_each():
+    front, back, mass, front_mass = 10.0, 2.0, 0.45e-3, 0.15e-3
+    force = float(Sensor(front_mass=front_mass).force(front, back, mass))
+    # one acceleration, of the whole bead and of both halves
+    acceleration = (front - back) / mass
+    assert (front - force) / front_mass == pytest.approx(acceleration, rel=1e-14)
+    assert (force - back) / (mass - front_mass) == pytest.approx(acceleration, rel=1e-14)
+
+
+@pytest.mark.parametrize("mass", [None, 0.1e-3])
+def test_a_half_bead_as_heavy_as_the_bead_is_refused(mass):
+    with pytest.raises(GranchainError, match=r"front_mass: got 0.0002 kg of a bead of .* allowed: less than the bead's mass"):
+        Sensor(front_mass=0.2e-3).force(1.0, 2.0, mass)
+
+
+@pytest.mark.parametrize("order", [1, 2, 5])
+def test_the_cutoff_is_the_frequency_that_is_halved(order):
+    interval, cutoff = 1e-6, 5e4
+    time = interval * np.arange(4000)
+    wave = np.sin(2.0 * math.pi * cutoff * time)
+    middle = slice(1500, 2500)
+    smoothed = Sensor(cutoff=cutoff, order=order).smooth(interval, wave)
+    # by amplitude, and without delay: projected on the wave itself
+    assert wave[middle] @ smoothed[middle] / (wave[middle] @ wave[middle]) == pytest.approx(0.5, rel=1e-6)
+    late = np.cos(2.0 * math.pi * cutoff * time)
+    assert abs(late[middle] @ smoothed[middle]) / (late[middle] @ late[middle]) < 1e-6
+
+
+def test_the_response_is_the_one_that_is_stated():
+    interval, cutoff, order, frequency = 1e-6, 5e4, 2, 1.2e5
+    time = interval * np.arange(4000)
+    wave = np.cos(2.0 * math.pi * frequency * time)
+    smoothed = Sensor(cutoff=cutoff, order=order).smooth(interval, wave)
+    stated = 1.0 / (1.0 + (math.tan(math.pi * frequency * interval) / math.tan(math.pi * cutoff * interval)) ** (2 * order))
+    assert smoothed[2000] == pytest.approx(stated * wave[2000], rel=1e-6)
+
+
+@pytest.mark.parametrize("skew", [0.0, 0.5, 1.0])
+def test_the_filter_moves_a_peak_by_less_than_a_tenth_of_a_sample(skew):
+    # the exact solitary wave at 1 MHz, and behind it a slower fall, as dents and dashpots make it
+    result = synthetic(sensors=(8,), end=150e-6)
+    time = 1e-6 * np.arange(148)
+    force = np.interp(time, result.time, result.sensor_force[:, 0]) + skew * 0.4 * np.interp(
+        time - 4e-6, result.time, result.sensor_force[:, 0]
+    )
+    bare = peak(time, force)
+    for cutoff in (2e5, 3e5, 4e5):
+        filtered = peak(time, Sensor(cutoff=cutoff).smooth(1e-6, force))
+        assert abs(filtered.time - bare.time) < 0.1e-6
+        assert filtered.force == pytest.approx(bare.force, rel=3e-3)
+
+
+def test_a_filter_that_runs_forwards_only_would_move_it_by_more():
+    # what the bound above is worth: the same filter, once, delays the peak by samples
+    from scipy.signal import butter, sosfilt
+
+    result = synthetic(sensors=(8,), end=150e-6)
+    interval = float(result.time[1])
+    force = result.sensor_force[:, 0]
+    delayed = sosfilt(butter(2, 2e5, fs=1.0 / interval, output="sos"), force)
+    assert peak(result.time, delayed).time - peak(result.time, force).time > 5.0 * interval
+
+
+@pytest.mark.parametrize("order", range(1, 9))
+def test_the_ripples_of_a_jump_stay_below_what_a_pulse_must_reach(order):
+    jump = np.repeat([0.0, 1.0], 2000)
+    for cutoff in (0.05, 0.2):
+        smoothed = Sensor(cutoff=cutoff, order=order).smooth(1.0, jump)
+        largest = max(smoothed.max() - 1.0, -smoothed.min())
+        assert largest < RIPPLES
+        if order == 8:
+            assert largest > 0.8 * RIPPLES
+
+
+def test_a_constant_and_a_line_pass_unchanged():
+    line = np.linspace(3.0, 5.0, 400)
+    smoothed = Sensor(cutoff=0.05).smooth(1.0, np.column_stack([line, np.full(400, 2.0)]))
+    assert smoothed[:, 0] == pytest.approx(line, abs=1e-3)
+    assert smoothed[:, 1] == pytest.approx(2.0, rel=1e-9)
+
+
+def test_a_cutoff_above_half_the_sampling_rate_is_refused():
+    with pytest.raises(GranchainError, match=r"cutoff: got 600000 Hz, allowed: below half the sampling rate, 500000 Hz at 1e-06 s"):
+        Sensor(cutoff=6e5).smooth(1e-6, np.zeros(100))
+
+
+def test_a_short_trace_can_be_filtered():
+    assert Sensor(cutoff=1e4).smooth(1e-6, np.ones(8)) == pytest.approx(1.0)
+
+
+def test_a_reading_is_sampled_with_gain_and_noise():
+    time = 1e-7 * np.arange(40001)
+    force = np.full((40001, 2), 5.0)
+    sampled, reading = Sensor(interval=1e-6, noise=0.5, gain=0.02).read(time, force, seed=1)
+    assert sampled == pytest.approx(1e-6 * np.arange(4001), abs=1e-15)
+    assert reading.shape == (4001, 2)
+    assert reading.mean() == pytest.approx(0.1, abs=4 * 0.01 / math.sqrt(8002))
+    # the standard deviation of n numbers is known to 1/sqrt(2 n)
+    assert reading.std() == pytest.approx(0.01, rel=4 / math.sqrt(2 * 8002))
+    assert np.array_equal(reading, Sensor(interval=1e-6, noise=0.5, gain=0.02).read(time, force, seed=1)[1])
+    assert not np.array_equal(reading, Sensor(interval=1e-6, noise=0.5, gain=0.02).read(time, force, seed=2)[1])
+
+
+def test_a_reading_between_samples_is_that_of_the_smooth_force():
+    time = 3e-7 * np.arange(400)
+    force = np.sin(5e4 * time)
+    sampled, reading = Sensor(interval=1e-6).read(time, force)
+    straight = np.abs(np.interp(sampled, time, force) - np.sin(5e4 * sampled)).max()
+    # straight lines of step h are off by up to h^2/8 max|f''|: here 2.8e-5
+    assert 1e-5 < straight < 2.9e-5
+    assert np.abs(reading - np.sin(5e4 * sampled)).max() < 0.01 * straight
+
+
+@pytest.mark.parametrize(
+    ("sensor", "time", "sentence"),
+    [
+        (Sensor(noise=0.1), 1e-6 * np.arange(50), "noise needs a seed"),
+        (Sensor(interval=1e-7), 1e-6 * np.arange(50), "interval: got 1e-07 s, allowed: from 1e-06 s"),
+        (Sensor(), np.zeros(1), "got 1 samples, allowed: two or more"),
+    ],
+)
+def test_a_reading_that_cannot_be_made_is_refused(sensor, time, sentence):
+    with pytest.raises(GranchainError, match=sentence):
+        sensor.read(time, np.zeros(len(time)))
+
+
+def test_a_sensor_of_impossible_numbers_is_refused_with_all_of_them():
+    with pytest.raises(GranchainError) as error:
+        Sensor(front_mass=0.0, interval=-1.0, cutoff=math.inf, order=0, noise=math.nan, gain=0.0)
+    for name in ("front_mass", "interval", "cutoff", "order", "noise", "gain"):
+        assert f"{name}: got" in str(error.value)
+
+
+def test_scipy_is_loaded_when_something_is_filtered_and_not_before():
+    code = (
+        "import sys; from granchain.sensor import Sensor; import granchain.comparison\n"
+        "Sensor().smooth(1.0, [1.0, 2.0]); print('scipy' in sys.modules)"
+    )
+    assert answer(code) == "False"

@@ -1,0 +1,617 @@
+"""Files of measured forces: awkward ones come out as the right numbers or as a sentence, never as a silent nan."""
+
+import io
+import json
+import math
+import pickle
+import sys
+import tomllib
+import zipfile
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+import scipy.io
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from granchain.cli import obey
+from granchain.errors import FileError, TraceError
+from granchain.traces import Asked, import_trace, read_about, read_trace
+from granchain.traces.noise import baseline_of, noise_of
+from granchain.traces.text import text_columns
+
+ROOT = Path(__file__).parents[1]
+
+# What every good file of the corpus holds: 40 samples of two sensors, one every 0.5 us, values of few digits so that text keeps them.
+N = 40
+TIME = 0.5e-6 * np.arange(N) - 2e-6
+FORCE = np.column_stack([np.round(20.0 * np.exp(-(((np.arange(N) - 15) / 4.0) ** 2)), 2), np.round(np.linspace(0.0, 3.9, N), 1)])
+
+
+def rows(separator=",", decimal=".", time=1.0, force=1.0, line="{t}{s}{a}{s}{b}"):
+    """The numbers as text, in units of their own."""
+    lines = []
+    for t, (a, b) in zip(time * TIME, force * FORCE, strict=True):
+        cells = {"t": f"{t:.10g}", "a": f"{a:.10g}", "b": f"{b:.10g}"}
+        lines.append(line.format(s=separator, **{name: cell.replace(".", decimal) for name, cell in cells.items()}))
+    return lines
+
+
+def text(*lines, encoding="utf-8", end="\n"):
+    return (end.join(lines) + end).encode(encoding)
+
+
+def npy(array, **more):
+    stream = io.BytesIO()
+    np.save(stream, array, **more)
+    return stream.getvalue()
+
+
+def npz(**arrays):
+    stream = io.BytesIO()
+    np.savez_compressed(stream, **arrays)
+    return stream.getvalue()
+
+
+def mat(**variables):
+    stream = io.BytesIO()
+    scipy.io.savemat(stream, variables)
+    return stream.getvalue()
+
+
+def hdf5(fill, userblock=0):
+    with h5py.File("made.h5", "w", userblock_size=userblock) as file:
+        fill(file)
+    return Path("made.h5").read_bytes()
+
+
+def plain_hdf5(file):
+    file["record/time"], file["record/bead 3"], file["record/bead 8"] = TIME, FORCE[:, 0], FORCE[:, 1]
+    for name, unit in (("time", "s"), ("bead 3", "N"), ("bead 8", "N")):
+        file[f"record/{name}"].attrs["units"] = unit
+
+
+def matlab_73():
+    """As MATLAB 7.3 writes it: HDF5 behind 512 bytes of its own, arrays with their axes turned round."""
+
+    def fill(file):
+        file["t"], file["force"] = TIME[np.newaxis], FORCE.T
+
+    content = bytearray(hdf5(fill, userblock=512))
+    content[:25] = b"MATLAB 7.3 MAT-file, Plat"
+    return bytes(content)
+
+
+HEAD = "time [s],bead 3 [N],bead 8 [N]"
+NAMED = Asked(beads=(3, 8))
+SI = Asked(beads=(3, 8), time_unit="s", force_unit="N")
+TEKTRONIX = [("Record Length", "40"), ("Sample Interval", "5e-07"), ("Vertical Units", '"V"'), ("Horizontal Units", '"s"')]
+
+GOOD = {
+    "as written here": (lambda: text(HEAD, *rows()), Asked()),
+    "preamble above, volts": (
+        lambda: text("Model,MSO5000", "Horizontal Units,s", "Vertical Units,V", "", "TIME,CH1,CH2", *rows(force=0.02)),
+        Asked(beads=(3, 8), gain=0.02),
+    ),
+    "preamble in columns beside the first numbers": (
+        lambda: text(*(",".join([*(TEKTRONIX[i] if i < 4 else ("", "")), "", row, ""]) for i, row in enumerate(rows(force=0.02)))),
+        Asked(beads=(3, 8), gain=0.02),
+    ),
+    "decimal comma, units in a line of their own, micro sign of Windows": (
+        lambda: text("Zeit;Kanal A;Kanal B", "(µs);(mV);(mV)", "", *rows(";", ",", time=1e6, force=20.0), encoding="cp1252"),
+        Asked(beads=(3, 8), gain=0.02),
+    ),
+    "decimal comma between spaces": (lambda: text(*rows("  ", ",", time=1e3)), Asked(beads=(3, 8), time_unit="ms", force_unit="N")),
+    "byte order mark and carriage returns": (lambda: "\ufeff".encode() + text(HEAD, *rows(), end="\r\n"), Asked()),
+    "UTF-16 with tabs": (lambda: text(HEAD.replace(",", "\t"), *rows("\t"), encoding="utf-16"), Asked()),
+    "quoted cells and a comma at the end": (lambda: text(HEAD, *rows(line='"{t}","{a}","{b}",')), Asked()),
+    "kilonewtons, nanoseconds": (
+        lambda: text("t / ns, bead_3 / kN, bead_8 / kN", *rows(time=1e9, force=1e-3)),
+        Asked(),
+    ),
+    "comments and blank lines": (lambda: text("# rig B", "", HEAD, *rows(), "", "# the end"), Asked()),
+    "times printed to few digits": (
+        lambda: text(HEAD, *(f"{t:.8f},{a},{b}" for t, (a, b) in zip(1.0 + TIME * 1.01, FORCE, strict=True))),
+        Asked(),
+    ),
+    "no times, a column too much": (
+        lambda: text(*(f"{i} {a} {b}" for i, (a, b) in enumerate(FORCE))),
+        Asked(beads=(None, 3, 8), interval=0.5e-6, force_unit="N"),
+    ),
+    "uneven, put on a grid": (
+        lambda: text(HEAD, *(f"{t},{1e6 * t},{2e6 * t}" for t in [0.0, 0.3e-6, 1.1e-6, *(1e-6 * i for i in range(2, 9))])),
+        Asked(resample=0.5e-6),
+    ),
+    "npy": (lambda: npy(np.column_stack([TIME, FORCE])), SI),
+    "npy with samples along the second axis": (lambda: npy(np.vstack([TIME, FORCE.T])), SI),
+    "npz": (lambda: npz(bead_3=FORCE[:, 0], time=TIME, bead_8=FORCE[:, 1]), Asked(time_unit="s", force_unit="N")),
+    "MATLAB 5": (lambda: mat(t=TIME, force=FORCE), SI),
+    "MATLAB 7.3": (matlab_73, SI),
+    "HDF5 with units": (lambda: hdf5(plain_hdf5), Asked()),
+}
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def brought_in(content, asked=None, name="record.csv", kind="measured", **more):
+    Path(name).write_bytes(content)
+    return import_trace(name, "folder", kind, asked, **more)
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_a_clean_file_comes_in_with_the_right_numbers(name):
+    make, asked = GOOD[name]
+    trace = brought_in(make(), asked)
+    time, force = TIME, FORCE
+    if name == "times printed to few digits":
+        time = 1.0 + 1.01 * TIME
+        assert "printed to 1e-08 s" in trace.notes[0]
+        # half a digit each at both ends of the line that fits
+        assert np.diff(trace.time) == pytest.approx(0.505e-6, abs=1e-8 / (N - 1))
+        assert trace.time == pytest.approx(time, abs=1e-8)
+    elif name == "no times, a column too much":
+        time = 0.5e-6 * np.arange(N)
+    elif name == "uneven, put on a grid":
+        time = 0.5e-6 * np.arange(17)
+        force = np.column_stack([1e6 * time, 2e6 * time])
+        assert "10 samples were put on an even grid" in trace.notes[0]
+    assert trace.sensor_bead.tolist() == [3, 8]
+    assert trace.time == pytest.approx(time, rel=1e-9, abs=1e-8 if "few digits" in name else 1e-15)
+    assert trace.sensor_force == pytest.approx(force, rel=1e-9, abs=1e-12)
+    again = read_trace("folder")
+    assert again.time == pytest.approx(trace.time, rel=1e-11, abs=1e-20)
+    assert again.sensor_force == pytest.approx(trace.sensor_force, rel=1e-11, abs=1e-20)
+    assert again.sensor_bead.tolist() == [3, 8] and again.about.kind == "measured"
+
+
+def changed(line, new, head=HEAD):
+    """The plain file with one line of numbers replaced; line 2 is the first of them."""
+    lines = [head, *rows()]
+    lines[line - 1] = new
+    return text(*lines)
+
+
+def linked(file):
+    plain_hdf5(file)
+    file["record/bead 9"] = h5py.ExternalLink("/etc/passwd", "x")
+
+
+def virtual(file):
+    layout = h5py.VirtualLayout(shape=(N,), dtype="f8")
+    layout[:] = h5py.VirtualSource("other.h5", "x", shape=(N,))
+    file["time"] = TIME
+    file.create_virtual_dataset("bead 3", layout)
+
+
+def external(file):
+    file["time"] = TIME
+    file.create_dataset("bead 3", (N,), "f8", external=[("other.bin", 0, 8 * N)])
+
+
+def huge(file):
+    file["time"] = TIME
+    file.create_dataset("bead 3", (2**40,), "f8", chunks=(1024,))
+
+
+def huge_npy():
+    content = npy(np.zeros(4))
+    return content.replace(b"(4,)", b"(9" + b"9" * 15 + b",)", 1)
+
+
+class Harm:
+    """What a pickle would do."""
+
+    def __reduce__(self):
+        return (Path("harm").touch, ())
+
+
+BAD = {
+    "not a number": (lambda: changed(10, "5e-7,NaN,1"), Asked(), r'record.csv: line 10: got "NaN" in column 2, allowed a number'),
+    "not a number in the first line": (lambda: changed(2, "-2e-06,nan,0"), Asked(), r'line 2: got "nan" in column 2'),
+    "over range": (lambda: changed(10, "5e-7,∞,1"), Asked(), r'line 10: got "∞" in column 2'),
+    "infinite": (lambda: changed(10, "5e-7,1e999,1"), Asked(), r"bead 3: got a value that is no finite number at sample 9"),
+    "missing value": (lambda: changed(10, "2e-06,,1"), Asked(), r"line 10: got nothing in column 2"),
+    "cut off": (lambda: text(HEAD, *rows(), "1.8e-5,0."), Asked(), r"line 42: got 2 of 3 numbers"),
+    "a number too many": (lambda: changed(10, "2e-06,1,1,7"), Asked(), r'line 10: got "7" where the other rows have nothing'),
+    "two records": (lambda: text(HEAD, *rows(), HEAD, *rows()), Asked(), r'line 42: got "time \[s\]" in column 1'),
+    "time that goes back": (lambda: text(HEAD, *rows(), *rows()), Asked(), r"time: got -2e-06 s at sample 41 after 1.75e-05 s"),
+    "time that stands still": (lambda: changed(10, "1.5e-06,0,0"), Asked(), r"time: got 1.5e-06 s at sample 9 after 1.5e-06 s"),
+    "uneven by 0.3 per cent": (
+        lambda: changed(10, "2.0015e-06,0,0"),
+        Asked(),
+        r"time: got a step of 5.015e-07 s after sample 8 where the mean is 5e-07 s, allowed .* 0.001 of it; .* --resample 5e-07",
+    ),
+    "seven samples": (lambda: text(HEAD, *rows()[:7]), Asked(), r"trace: got 7 samples, allowed 8 or more"),
+    "unknown unit": (
+        lambda: text("time [min],bead 3 [N],bead 8 [N]", *rows()),
+        Asked(),
+        r'got the unit "min", allowed s, .* --time-unit us',
+    ),
+    "unknown unit that is asked for": (
+        lambda: text(HEAD, *rows()),
+        Asked(force_unit="lbf"),
+        r'bead 3 \[N\]: got the unit "lbf", allowed N, mN, kN',
+    ),
+    "no unit": (lambda: text("time,bead 3,bead 8", *rows()), Asked(), r"time: got no unit, .*\n.*bead 3: got no unit, .* --force-unit N"),
+    "volts without a gain": (
+        lambda: text("time [s],bead 3 [V]", *rows(line="{t},{a}")),
+        Asked(),
+        r"bead 3 \[V\]: got readings in V, .* --gain 0.02",
+    ),
+    "no bead": (lambda: text("time [s],CH1 [N],CH2 [N]", *rows()), Asked(), r'got 2 columns of force, "CH1 \[N\]", .* --beads 9,16'),
+    "labels that do not fit": (lambda: text(HEAD, *rows()), Asked(beads=(3,)), r"--beads: got 1 labels for 2 columns of force"),
+    "one bead twice": (lambda: text(HEAD, *rows()), Asked(beads=(3, 3)), r"sensor beads: got \[3, 3\], allowed different whole numbers"),
+    "a comma that could be two things": (
+        lambda: text("Zeit,Kraft", *(f"0,{i:06d},{i},5" for i in range(20))),
+        NAMED,
+        r"line 2: got commas that could be both separator and decimal sign",
+    ),
+    "commas for thousands": (lambda: text(*rows(";", line="{t};1.234,5;2")), SI, r"got no row of numbers|got one column|in column"),
+    "one column": (lambda: text(*rows(line="{a}")), SI, r"got one column, allowed a time and a force at least; .* --interval 1e-6"),
+    "two clocks": (lambda: text("time [s],bead 3 [N],time [s]", *rows()), Asked(), r"got 2 columns of time"),
+    "empty": (lambda: b"", Asked(), r"got no row of numbers"),
+    "headings only": (lambda: text(HEAD), Asked(), r"got no row of numbers"),
+    "a picture": (lambda: b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + bytes(200), Asked(), r"got bytes that are no text"),
+    "calls itself simulated": (lambda: text("# simulated with X", HEAD, *rows()), Asked(), r'calls itself "simulat", .* --kind synthetic'),
+    "npy with nan": (
+        lambda: npy(np.column_stack([TIME, FORCE / (TIME > 0)[:, np.newaxis]])),
+        SI,
+        r"bead 3: got a value that is no finite number at sample",
+    ),
+    "npy of objects": (lambda: npy(np.array([Harm()] * 9), allow_pickle=True), SI, r"got values of type object, allowed real numbers"),
+    "npy that claims more than it has": (huge_npy, SI, r"got a file of another length than it claims|no whole .npy file"),
+    "npy of complex numbers": (lambda: npy(np.zeros((20, 3), complex)), SI, r"got values of type complex128"),
+    "npz without a time": (lambda: npz(a=TIME, b=TIME), SI, r'got the arrays "a", "b", allowed one named "time"'),
+    "npz cut off": (lambda: npz(time=TIME, bead_3=TIME)[:200], SI, r"got no whole .npz file"),
+    "HDF5 cut off": (lambda: hdf5(plain_hdf5)[:1500], Asked(), r"cannot be read as HDF5"),
+    "HDF5 that reads other files": (lambda: hdf5(virtual), SI, r"'bead 3' keeps its data in another file"),
+    "HDF5 with data elsewhere": (lambda: hdf5(external), SI, r"'bead 3' keeps its data in another file"),
+    "HDF5 that claims terabytes": (lambda: hdf5(huge), SI, r"claims 87960930222[0-9]* bytes of data"),
+    "MATLAB cut off": (lambda: mat(t=TIME, force=FORCE)[:300], SI, r"cannot be read as a MATLAB file"),
+    "TDMS cut off": (lambda: b"TDSm" + bytes(50), SI, r"npTDMS|cannot be read as a TDMS file"),
+}
+
+
+@pytest.mark.filterwarnings("ignore:divide by zero", "ignore:invalid value")
+@pytest.mark.parametrize("name", BAD)
+def test_a_file_that_is_no_clean_trace_is_refused_in_a_sentence(name, here):
+    make, asked, sentence = BAD[name]
+    content = make()
+    with pytest.raises((TraceError, FileError), match="(?s)" + sentence) as error:
+        brought_in(content, asked)
+    assert str(error.value).startswith("record.csv")
+    assert not (here / "folder").exists()
+    assert not (here / "harm").exists()
+
+
+def test_the_corpus_has_twenty_files_and_more():
+    assert len(GOOD) >= 15 and len(BAD) >= 20
+
+
+def test_an_external_link_is_not_followed():
+    trace = brought_in(hdf5(linked), Asked())
+    assert trace.sensor_bead.tolist() == [3, 8]
+
+
+def test_an_unevenness_of_less_than_a_thousandth_is_the_clocks_own():
+    uneven = TIME.copy()
+    uneven[8] += 0.0009 * 0.5e-6
+    trace = brought_in(npy(np.column_stack([uneven, FORCE])), SI)
+    assert trace.time[8] == uneven[8]
+
+
+def test_rounding_explains_no_more_than_its_digits():
+    # printed to 1e-8 s, and one sample 2e-8 s late
+    times = [f"{1.0 + t + (2e-8 if i == 20 else 0.0):.8f}" for i, t in enumerate(TIME * 1.01)]
+    with pytest.raises(TraceError, match="time: got a step"):
+        brought_in(text(HEAD, *(f"{t},0,0" for t in times)))
+
+
+def test_all_that_is_wrong_is_told_at_once():
+    with pytest.raises(TraceError) as error:
+        brought_in(text("time [min],CH1 [lbf],CH2 [V]", *rows()), Asked(beads=(3, 8)))
+    assert len(error.value.problems) == 3
+
+
+# A tenth of a second each, most of it for the deadline of hypothesis.
+@settings(max_examples=150, deadline=None)
+@given(st.data())
+def test_no_change_of_a_text_file_ends_in_anything_but_numbers_or_a_sentence(data):
+    content = bytearray(text("Model,X", HEAD, *rows()[:12]))
+    for _ in range(data.draw(st.integers(1, 4))):
+        place = data.draw(st.integers(0, len(content) - 1))
+        what = data.draw(st.sampled_from([b"", b",", b";", b"\n", b"-", b".", b"e", b"9", b"nan", b'"', b"\0", b"\xb5", b" ", b"\t"]))
+        content[place : place + data.draw(st.integers(0, 3))] = what
+    try:
+        columns, _ = text_columns(bytes(content), "record.csv")
+    except TraceError as error:
+        assert str(error).startswith("record.csv: ")
+        return
+    assert len({len(column.values) for column in columns}) == 1
+    for column in columns:
+        assert not np.isnan(column.values).any()
+
+
+@pytest.mark.parametrize("kind", ["npy", "npz", "mat", "h5"])
+def test_no_flipped_bits_of_a_binary_file_end_in_anything_but_numbers_or_a_sentence(kind):
+    draw = np.random.default_rng(5)
+    content = {
+        "npy": lambda: npy(np.column_stack([TIME, FORCE])),
+        "npz": lambda: npz(time=TIME, bead_3=FORCE[:, 0]),
+        "mat": lambda: mat(t=TIME, force=FORCE),
+        "h5": lambda: hdf5(plain_hdf5),
+    }[kind]()
+    # HDF5 is read in a process of its own, half a second each.
+    for _ in range(3 if kind == "h5" else 60):
+        damaged = bytearray(content)
+        for place in draw.integers(0, len(content), 3):
+            damaged[place] ^= 1 << int(draw.integers(8))
+        try:
+            trace = brought_in(bytes(damaged), SI, overwrite=True)
+        except (TraceError, FileError) as error:
+            assert "record.csv" in str(error)
+        else:
+            assert np.isfinite(trace.sensor_force).all()
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# TDMS, with the optional package and without
+
+
+def test_without_its_package_a_tdms_file_is_refused_with_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "nptdms", None)
+    with pytest.raises(FileError, match=r"record.tdms: is a TDMS file, .* pip install \"granchain\[traces\]\""):
+        brought_in(b"TDSm" + bytes(100), name="record.tdms")
+
+
+@pytest.mark.parametrize("clock", ["increment", "channel"])
+def test_a_tdms_file_comes_in_with_the_right_numbers(clock):
+    nptdms = pytest.importorskip("nptdms", reason="npTDMS is an optional package")
+    wave = {"wf_increment": 0.5e-6, "wf_start_offset": -2e-6} if clock == "increment" else {}
+    channels = [
+        nptdms.ChannelObject("rig", name, values, properties={"unit_string": "V", **wave})
+        for name, values in (("bead 3", 0.02 * FORCE[:, 0]), ("bead 8", 0.02 * FORCE[:, 1]))
+    ]
+    if clock == "channel":
+        channels.insert(0, nptdms.ChannelObject("rig", "Time", TIME, properties={"unit_string": "s"}))
+    with nptdms.TdmsWriter("made.tdms") as writer:
+        writer.write_segment(channels)
+    trace = brought_in(Path("made.tdms").read_bytes(), Asked(gain=0.02))
+    assert trace.time == pytest.approx(TIME, rel=1e-9, abs=1e-15)
+    assert trace.sensor_force == pytest.approx(FORCE, rel=1e-9, abs=1e-12)
+    damaged = Path("made.tdms").read_bytes()[:150]
+    with pytest.raises((FileError, TraceError), match="cannot be read as a TDMS file|no column of numbers"):
+        brought_in(damaged, Asked(gain=0.02), overwrite=True)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The folder
+
+
+def test_what_is_said_of_a_trace_is_in_its_about_file():
+    said = ["who=A. Person", 'what="beads, \\"hot\\""', "uncertainty.gain=0.02", "sensor.cutoff=4e5"]
+    brought_in(text(HEAD, *rows()), changes=said)
+    about = tomllib.loads(Path("folder/about.toml").read_text())
+    assert about["who"] == "A. Person" and about["what"] == 'beads, "hot"' and about["uncertainty"] == {"gain": 0.02}
+    assert read_about("folder").sensor.cutoff == 4e5
+    assert about["origin"].startswith("record.csv, SHA-256 ")
+
+
+def test_a_wrong_word_about_a_trace_is_told_with_what_is_allowed():
+    with pytest.raises(TraceError) as error:
+        brought_in(text(HEAD, *rows()), changes=["uncertainty.gian=0.02", "uncertainty.noise=-1", "sensor.order=0", "who=3"])
+    told = str(error.value)
+    assert 'did you mean "gain"?' in told
+    for name in ("uncertainty.noise", "sensor.order", "who"):
+        assert f"{name}: got" in told
+
+
+def test_a_curve_read_off_a_figure_says_from_where_and_how():
+    with pytest.raises(TraceError) as error:
+        brought_in(text(HEAD, *rows()), kind="digitised")
+    assert len(error.value.problems) == 3
+    said = ["figure=fig. 3", "who=A. Person 2020", "digitised=by hand; 0.2 N"]
+    assert brought_in(text(HEAD, *rows()), kind="digitised", changes=said).words == "measured, read off a figure"
+
+
+def test_a_trace_is_kept_unless_it_may_be_replaced():
+    brought_in(text(HEAD, *rows()), changes=["who=A. Person"])
+    with pytest.raises(FileError, match=r"trace.csv: exists and is kept"):
+        brought_in(text(HEAD, *rows()[:20]))
+    assert len(read_trace("folder").time) == N
+    assert len(brought_in(text(HEAD, *rows()[:20]), overwrite=True).time) == 20
+    assert read_about("folder").who == ""
+
+
+def test_a_folder_that_knows_its_experiment_keeps_what_it_says():
+    Path("folder").mkdir()
+    Path("folder/about.toml").write_text('title = "rig"\nkind = "measured"\n# mine\n[[fact]]\nwhat = "beads"\nvalue = 70\n')
+    with pytest.raises(TraceError, match="--kind synthetic"):
+        brought_in(text(HEAD, *rows()), kind="synthetic")
+    brought_in(text(HEAD, *rows()))
+    assert "# mine" in Path("folder/about.toml").read_text()
+    assert read_trace("folder").about.fact[0].value == 70
+
+
+@pytest.mark.parametrize(
+    ("about", "sentence"),
+    [
+        (b"title = 3", r"title: got 3, allowed one line"),
+        (b'kind = "real"', r'kind: got "real", allowed "measured", "digitised" or "synthetic"'),
+        (b"", r"kind: got nothing"),
+        (b"[[[", "got text that is not TOML"),
+        (b"\xff", "got text that is not TOML"),
+        (b'kind = "measured"\n[[table]]\nfile = "../x.csv"', r"file: got \"../x.csv\""),
+    ],
+)
+def test_an_about_file_with_mistakes_is_refused(about, sentence):
+    Path("folder").mkdir()
+    Path("folder/about.toml").write_bytes(about)
+    with pytest.raises(TraceError, match=sentence):
+        read_about("folder")
+
+
+def test_a_computed_trace_cannot_be_passed_off_as_measured():
+    brought_in(text(HEAD, *rows()), kind="synthetic")
+    about = Path("folder/about.toml")
+    about.write_text(about.read_text().replace('"synthetic"', '"measured"'))
+    with pytest.raises(TraceError, match='calls itself "synthetic"'):
+        read_trace("folder")
+
+
+def test_a_written_trace_can_be_pickled_by_nobody():
+    # no file of ours is a pickle, and none is read as one
+    with pytest.raises(TraceError):
+        brought_in(pickle.dumps(np.zeros((20, 3))), SI)
+
+
+def test_a_zip_that_unpacks_to_gigabytes_is_refused_unpacked():
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("time.npy", npy(TIME))
+        # what the directory says of it
+        archive.infolist()[0].file_size = 600 * 2**20
+    with pytest.raises(TraceError, match="claims more than 536870912 bytes"):
+        brought_in(stream.getvalue(), SI)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Offset and noise
+
+
+def noisy(noise=0.05, offset=0.3, step=0.0, quiet=400):
+    draw = np.random.default_rng(4)
+    time = 1e-6 * np.arange(quiet + 200)
+    force = 10.0 * np.exp(-(((time - (quiet + 100) * 1e-6) / 12e-6) ** 2)) + offset + noise * draw.standard_normal(len(time))
+    force = step * np.round(force / step) if step else force
+    return brought_in(npy(np.column_stack([time, force])), Asked(beads=(3,), time_unit="s", force_unit="N"), overwrite=True)
+
+
+def test_offset_and_noise_are_found():
+    trace = noisy()
+    found = baseline_of(trace, 0)
+    assert found.value == pytest.approx(0.3, abs=4 * found.uncertainty)
+    # half of the 470 samples in front of a tenth of the pulse
+    assert found.uncertainty == pytest.approx(0.05 / math.sqrt(235), rel=0.25)
+    # the larger of two estimates, of 235 and of 600 numbers: 5 % and 4 % each
+    assert noise_of(trace, 0) == pytest.approx(0.05, rel=0.2)
+
+
+def test_noise_of_a_trace_without_a_quiet_start_is_found_too():
+    assert noise_of(noisy(quiet=0), 0) == pytest.approx(0.05, rel=0.3)
+
+
+def test_the_steps_of_a_converter_are_noise():
+    assert noise_of(noisy(noise=0.0, offset=0.0, step=0.2), 0) == pytest.approx(0.2 / math.sqrt(12.0), rel=1e-9)
+
+
+def test_a_smooth_trace_has_no_noise():
+    assert noise_of(noisy(noise=0.0, offset=0.0), 0) < 1e-3
+
+
+def test_noise_that_is_stated_is_believed():
+    brought_in(text(HEAD, *rows()), changes=["uncertainty.noise=0.7"])
+    assert noise_of(read_trace("folder"), 0) == 0.7
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The command, and the folders of the project
+
+
+def test_the_command_brings_a_file_in_and_says_what_it_holds(capsys):
+    Path("rig.csv").write_bytes(text("time [us],CH1 [mV],CH2 [mV]", *rows(time=1e6, force=20.0)))
+    assert obey(["traces", "import", "rig.csv", "--kind", "measured", "--beads", "3,8", "--gain", "0.02", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["folder"] == "rig" and facts["samples"] == N and facts["sensor_bead"] == [3, 8]
+    assert facts["interval"] == pytest.approx(0.5e-6)
+    assert sorted(path.name for path in Path("rig").iterdir()) == ["about.toml", "trace.csv"]
+    assert obey(["traces", "import", "rig.csv", "--kind", "measured", "--beads", "3,-", "--gain", "0.02", "--out", "one"]) == 0
+    told = capsys.readouterr().out.splitlines()
+    assert told[0] == "rig: measured, 40 samples, one every 5e-07 s"
+    assert told[2].split()[:3] == ["3", "20.0000", "5.50000"]
+    assert told[-1] == "one"
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "sentence"),
+    [
+        (["--kind", "real"], 2, 'kind: got "real"'),
+        ([], 2, "Missing option '--kind'"),
+        (["--kind", "measured", "--beads", "3,x"], 2, '--beads: got "x"'),
+        (["--kind", "measured", "--gain", "-1"], 2, "--gain: got -1.0"),
+        (["--kind", "measured", "--interval", "nan"], 2, "--interval: got nan"),
+        (["--kind", "measured", "--set", "who"], 2, '--set: got "who", allowed KEY=VALUE'),
+        (["--kind", "measured", "--out", "rig.csv/x"], 4, "no folder can be made there"),
+    ],
+)
+def test_the_command_refuses_what_is_wrong_with_its_exit_code(options, code, sentence, capsys):
+    Path("rig.csv").write_bytes(text(HEAD, *rows()))
+    assert obey(["traces", "import", "rig.csv", *options]) == code
+    assert sentence in capsys.readouterr().err
+
+
+def test_a_missing_file_is_a_matter_of_files(capsys):
+    assert obey(["traces", "import", "nowhere.csv", "--kind", "measured"]) == 4
+    assert "nowhere.csv: there is no such file" in capsys.readouterr().err
+
+
+def test_every_folder_of_traces_in_the_project_is_whole():
+    folders = sorted(path.parent for path in (ROOT / "data").glob("*/about.toml"))
+    assert len(folders) >= 2
+    for folder in folders:
+        about = read_about(folder)
+        for table in about.table:
+            assert (folder / table.file).exists() and table.source
+        assert all(fact.source for fact in about.fact)
+        if (folder / "trace.csv").exists():
+            assert len(read_trace(folder).time) > 100
+
+
+def test_the_folder_of_the_70_beads_holds_facts_and_no_curve():
+    folder = ROOT / "data" / "carretero-gonzalez2009"
+    assert sorted(path.name for path in folder.iterdir()) == ["about.toml", "peak-force-errors.csv"]
+    with pytest.raises(FileError, match="holds no curve"):
+        read_trace(folder)
+    # the case of the same chain, value by value
+    import granchain
+
+    case = granchain.load_case("steel-chain")
+    facts = {fact.what: fact.value for fact in read_about(folder).fact}
+    assert (facts["beads, the striker not counted"], facts["beads with a sensor"]) == (case.beads, list(case.sensors.beads))
+    assert (facts["radius of a bead"], facts["mass of a bead"], facts["speed of the striker"]) == (2.38e-3, 0.45e-3, case.striker.speed)
+    table = np.loadtxt(folder / "peak-force-errors.csv", delimiter=",", skiprows=1)
+    assert table[:, 0].tolist() == facts["beads with a sensor"]
+    # the review's means of the two rows: 9.89 and 16.89
+    assert table[:, 1:].mean(axis=0) == pytest.approx([9.89, 16.89], abs=0.005)
+
+
+def test_the_synthetic_trace_says_in_name_and_file_that_it_is_no_experiment():
+    folder = ROOT / "data" / "synthetic2026"
+    trace = read_trace(folder)
+    assert trace.synthetic and trace.about.title.startswith("Synthetic")
+    assert (folder / "trace.csv").read_text().startswith("# SYNTHETIC, no experiment")
+    source = ROOT / "docs" / "examples" / "synthetic-oscilloscope.csv"
+    assert "SYNTHETIC" in source.read_text().splitlines()[0]
+    again = import_trace(source, "again", "synthetic", Asked(gain=0.02))
+    assert np.array_equal(again.sensor_force, trace.sensor_force) or np.abs(again.sensor_force - trace.sensor_force).max() < 1e-9
+    with pytest.raises(TraceError, match="--kind synthetic"):
+        import_trace(source, "passed-off", "measured", Asked(gain=0.02))
+
+
+def test_the_synthetic_trace_is_what_its_script_makes():
+    folder = ROOT / "data" / "synthetic2026"
+    names = {"__name__": "make_trace"}
+    exec(compile((folder / "make_trace.py").read_text(), "make_trace.py", "exec"), names)
+    Path("synthetic.csv").write_text(names["oscilloscope_file"]())
+    made = import_trace("synthetic.csv", "made", "synthetic", Asked(gain=0.02))
+    trace = read_trace(folder)
+    assert made.time == pytest.approx(trace.time, abs=1e-15)
+    # at most one step of the converter, where rounding falls the other way
+    off = np.abs(made.sensor_force - trace.sensor_force)
+    assert off.max() < 1.01 * names["STEP"] / 0.02 and (off > 1e-9).mean() < 0.01
