@@ -31,6 +31,7 @@ autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # the docstrings say types, shapes and units
 napoleon_google_docstring = False
 napoleon_use_ivar = True
+default_role = "code"
 
 html_theme = "furo"
 html_title = f"granchain {release}"

@@ -214,7 +214,7 @@ def python_names() -> str:
         if inspect.ismodule(value):
             directive, extra = "automodule", ["   :members:", "   :show-inheritance:"]
         elif inspect.isclass(value):
-            directive, extra = "autoclass", ["   :members:", "   :exclude-members: model_config, model_fields"]
+            directive, extra = "autoclass", ["   :members:", "   :exclude-members: model_config, model_fields, model_post_init"]
         else:
             directive, extra = "autofunction", []
         lines = [f".. {directive}:: granchain.{name}", *extra]

@@ -55,7 +55,9 @@ DOTS = 64
 class Case(Heading):
     """What is to be computed: frozen, complete, checked.
 
-    Made by `load_case`, by `Case(**tables)` from the tables of a case file, or from another case by `replace`.
+    Made by `load_case`, by `Case(**tables)` from the tables of a case file, or from another case by `replace`. The tables and keys of the
+    case file are its attributes: `case.chain.radius`, `case.striker.speed`, `case.contact.law`; a table that is left out is None, or holds
+    the defaults.
 
     Raises
     ------
