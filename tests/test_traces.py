@@ -386,7 +386,7 @@ def test_a_tdms_file_comes_in_with_the_right_numbers(clock):
     assert trace.time == pytest.approx(TIME, rel=1e-9, abs=1e-15)
     assert trace.sensor_force == pytest.approx(FORCE, rel=1e-9, abs=1e-12)
     damaged = Path("made.tdms").read_bytes()[:150]
-    with pytest.raises((FileError, TraceError), match="cannot be read as a TDMS file|no column of numbers"):
+    with pytest.raises((FileError, TraceError), match=r"cannot be read as a TDMS file|no column of numbers"):
         brought_in(damaged, Asked(gain=0.02), overwrite=True)
 
 

@@ -66,6 +66,11 @@ def compare(
     beads = _common_beads(results, words, trace, messages)
     sensor = sensor_of(trace, beads, cutoff, messages)
     measured = Measured(trace, beads, sensor)
+    if all(pulse is NO_PULSE for pulse in measured.pulses):
+        raise TraceError(
+            "trace: got no whole pulse that stands out of the noise at any sensor, allowed one at least; look whether pushing is positive "
+            "in it, and whether the record is long enough"
+        )
     found = tuple(
         _against(measured, Computed(result, beads, sensor, messages), word, bounds, messages)
         for result, word in zip(results, words, strict=True)
@@ -206,6 +211,8 @@ def _spread(numbers: np.ndarray) -> np.ndarray:
     """Standard deviation of each column, by the middle 68 % of it, whatever a rare reading does; nan where one in ten has no number."""
     known = np.isfinite(numbers).mean(axis=0) > 0.9
     spread = np.full(numbers.shape[1], math.nan)
+    if not known.any():
+        return spread
     # Between the quantiles 0.1587 and 0.8413 of a normal distribution are two standard deviations.
     low, high = np.nanquantile(numbers[:, known], [0.1587, 0.8413], axis=0)
     spread[known] = 0.5 * (high - low)

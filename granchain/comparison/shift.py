@@ -48,7 +48,9 @@ def time_shift(interval: float, measured: ArrayLike, computed: ArrayLike, noise:
     for a, b in zip(there.T, here.T, strict=True):
         total += correlate(a, b, mode="full", method="fft")
     i = int(np.argmax(total))
-    if not total[i] > 0.0 or i in (0, len(total) - 1):
+    # What the transforms leave of no correlation at all is rounding, 1e-16 of the norms.
+    nothing = 1e-9 * float(np.linalg.norm(there) * np.linalg.norm(here))
+    if not total[i] > nothing or i in (0, len(total) - 1):
         return Shift(math.nan, math.nan)
     _, at = vertex(lags[i - 1 : i + 2].astype(float), total[i - 1 : i + 2])
     # The peak is where the derivative of the correlation, sum over f'(t) g(t - s), passes 0. White noise of size sigma makes it

@@ -1,0 +1,436 @@
+"""Measured against computed: the common shift, the numbers of each pulse, how sure they are, and which law is nearest."""
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from synthetic import RADIUS, synthetic, wave_speed
+
+import granchain
+from granchain import analysis, figures
+from granchain.cli import obey
+from granchain.comparison import compare, time_shift
+from granchain.comparison.sides import piezo_force
+from granchain.errors import TraceError
+from granchain.sensor import Sensor
+from granchain.traces import Trace, read_trace
+from granchain.traces.about import about_of
+
+ROOT = Path(__file__).parents[1]
+
+pytestmark = pytest.mark.filterwarnings("error")
+
+# The computed side: the exact solitary wave past three sensors, 28 us apart.
+RESULT = synthetic(sensors=(3, 8, 13), end=200e-6)
+INTERVAL = 1e-6
+QUIET = 60
+
+
+def measured(result=RESULT, *, shift=0.0, scale=1.0, noise=0.0, seed=0, interval=INTERVAL, late=(), said=None, kind="measured"):
+    """A trace of a result's own forces: QUIET samples before it, its clock later by a shift, noise in parts of the largest force."""
+    time, force = Sensor(interval=interval).read(result.time, result.sensor_force)
+    for column, delay in late:
+        force[:, column] = np.interp(time - delay, result.time, result.sensor_force[:, column])
+    force = scale * np.vstack([np.zeros((QUIET, force.shape[1])), force])
+    force += noise * result.sensor_force.max() * np.random.default_rng(seed).standard_normal(force.shape)
+    about = about_of({"title": "rig B", "kind": kind, "uncertainty": said or {}}, "test")
+    return Trace(interval * (np.arange(len(force)) - QUIET) + shift, result.sensor_bead, force, about)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The common shift
+
+
+def shifts(noise, draws=100):
+    """Errors of the shift and what is said of them, in samples."""
+    interval = 1e-6
+    time = interval * np.arange(200)
+    # resampled from a fine record, so that a shift by a part of a sample is exact
+    fine = synthetic(sensors=(3, 8, 13), end=200e-6)
+    found = []
+    for seed in range(draws):
+        draw = np.random.default_rng(seed)
+        shift = draw.uniform(-8.0, 8.0) * interval
+        computed = [np.interp(time, fine.time, force) for force in fine.sensor_force.T]
+        there = [np.interp(time - shift, fine.time, force) for force in fine.sensor_force.T]
+        size = noise * fine.sensor_force.max()
+        there = np.column_stack(there) + size * draw.standard_normal((len(time), 3))
+        one = time_shift(interval, there, np.column_stack(computed), size)
+        found.append(((one.value - shift) / interval, one.uncertainty / interval))
+    return np.array(found).T
+
+
+@pytest.mark.parametrize(("noise", "bound"), [(0.0, 0.01), (0.01, 0.05), (0.05, 0.25)])
+def test_the_shift_is_found_to_a_part_of_a_sample(noise, bound):
+    errors, said = shifts(noise, draws=100 if noise else 10)
+    rms = math.sqrt(np.mean(errors**2))
+    assert rms < bound
+    if noise:
+        # the Cramer-Rao bound, which no estimate beats; 100 draws tell an rms to 7 %
+        assert rms == pytest.approx(said.mean(), rel=0.25)
+
+
+def test_the_shift_of_one_sensor_is_less_sure_than_that_of_three():
+    force = np.column_stack([np.interp(1e-6 * np.arange(200), RESULT.time, column) for column in RESULT.sensor_force.T])
+    one, three = (time_shift(1e-6, part, part, 0.5).uncertainty for part in (force[:, :1], force))
+    assert three == pytest.approx(one / math.sqrt(3.0), rel=0.02)
+
+
+def test_traces_of_other_lengths_and_signs_are_shifted_or_refused():
+    force = np.interp(1e-6 * np.arange(200), RESULT.time, RESULT.sensor_force[:, 0])
+    assert time_shift(1e-6, force[10:], force[:90]).value == pytest.approx(-10e-6, abs=1e-9)
+    assert time_shift(1e-6, force[:90], np.concatenate([np.zeros(500), force])).value == pytest.approx(-500e-6, abs=1e-9)
+    assert math.isnan(time_shift(1e-6, -force, force).value)
+
+
+def test_the_comparison_finds_the_shift_of_the_clock():
+    found = compare(RESULT, trace=measured(shift=12.34e-6))
+    (one,) = found.results
+    assert one.shift == pytest.approx(12.34e-6, abs=2e-9)
+    for sensor in one.sensors:
+        assert abs(sensor.arrival.difference) < 5e-9
+
+
+def test_the_delay_of_one_sensor_stays_in_the_arrivals():
+    # one shift for all: what one sensor is late, relative to the others, is physics and not taken away
+    (one,) = compare(RESULT, trace=measured(late=[(2, 3e-6)])).results
+    off = np.array([sensor.arrival.difference for sensor in one.sensors])
+    assert off[0] == pytest.approx(off[1], abs=1e-8)
+    assert off[0] - off[2] == pytest.approx(3e-6, rel=0.01)
+    assert one.shift == pytest.approx(1e-6, rel=0.1)
+    assert one.sensors[1].speed.relative == pytest.approx(3e-6 / (5 / wave_speed()), rel=0.01)
+    assert abs(one.sensors[0].speed.relative) < 1e-3
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The numbers
+
+
+def test_a_result_agrees_with_itself():
+    found = compare(RESULT, trace=measured())
+    (one,) = found.results
+    assert found.sensor.cutoff is None
+    for sensor, pulse in zip(one.sensors, analysis.sensor_pulses(RESULT), strict=True):
+        assert sensor.peak.computed == pulse.peak and sensor.arrival.computed == pytest.approx(pulse.arrival + one.shift)
+        assert sensor.width.computed == pulse.width and sensor.impulse.computed == pulse.impulse
+        assert sensor.position == pulse.position
+        # samples of 1 us instead of 0.2 us
+        for name, bound in (("peak", 1e-4), ("width", 1e-3), ("impulse", 2e-3)):
+            assert abs(getattr(sensor, name).relative) < bound
+        assert sensor.residual.computed < 2e-3
+    assert one.wave_speed.computed == pytest.approx(wave_speed() * 2.0 * RADIUS, rel=1e-4)
+    assert one.wave_speed.relative == pytest.approx(0.0, abs=2e-4)
+
+
+def test_what_is_a_tenth_larger_has_a_tenth_more_peak_and_impulse_and_no_more_width():
+    (one,) = compare(RESULT, trace=measured(scale=1.1)).results
+    for sensor in one.sensors:
+        assert sensor.peak.relative == pytest.approx(1.0 / 1.1 - 1.0, rel=2e-3)
+        assert sensor.impulse.relative == pytest.approx(1.0 / 1.1 - 1.0, rel=0.02)
+        assert abs(sensor.width.relative) < 1e-3
+        # the norm of a tenth of the force, relative to the measured one
+        assert sensor.residual.computed == pytest.approx(0.1 / 1.1, rel=0.01)
+
+
+def test_the_offset_of_the_instrument_is_taken_off():
+    trace = measured()
+    (one,) = compare(RESULT, trace=Trace(trace.time, trace.sensor_bead, trace.sensor_force + 7.0, trace.about)).results
+    assert one.sensors[0].peak.measured == pytest.approx(RESULT.sensor_force[:, 0].max(), rel=1e-3)
+
+
+def test_a_static_force_is_no_part_of_a_pulse():
+    # a piezo does not hold a constant force, and a computed row under precompression has one
+    loaded = synthetic(sensors=(3, 8, 13), end=200e-6, change={"sensor_force": RESULT.sensor_force + 5.0})
+    (one,) = compare(loaded, trace=measured()).results
+    assert one.sensors[1].peak.relative == pytest.approx(0.0, abs=1e-3)
+
+
+def test_the_uncertainties_are_what_noise_makes():
+    pulls = {name: [] for name in ("peak", "arrival", "width", "impulse", "speed")}
+    for seed in range(25):
+        (one,) = compare(RESULT, trace=measured(noise=0.01, seed=seed)).results
+        for sensor in one.sensors:
+            for name, values in pulls.items():
+                pull = getattr(sensor, name).difference / getattr(sensor, name).uncertainty
+                values += [pull] if math.isfinite(pull) else []
+    for name, values in pulls.items():
+        # 75 or 50 pulls tell their spread to a tenth; the largest sample of a noisy pulse is on the high side of its peak
+        assert np.std(values) == pytest.approx(1.0, abs=0.35), name
+        assert abs(np.mean(values)) < 0.7, name
+
+
+def test_calibration_and_reading_add_to_the_uncertainty():
+    (one,) = compare(RESULT, trace=measured(said={"gain": 0.03, "time": 2e-6})).results
+    sensor = one.sensors[0]
+    assert sensor.peak.uncertainty == pytest.approx(0.03 * sensor.peak.measured, rel=0.01)
+    assert sensor.impulse.uncertainty == pytest.approx(0.03 * sensor.impulse.measured, rel=0.01)
+    assert sensor.arrival.uncertainty == pytest.approx(2e-6, rel=0.01)
+    # two readings, 5 beads apart
+    delay = 5 / wave_speed()
+    assert sensor.speed.uncertainty == pytest.approx(sensor.speed.measured * math.sqrt(2.0) * 2e-6 / delay, rel=0.01)
+    # three readings at -1, 0 and 1 times the distance: sigma/sqrt(2) of one delay
+    assert one.wave_speed.uncertainty == pytest.approx(one.wave_speed.measured * 2e-6 / math.sqrt(2.0) / delay, rel=0.01)
+
+
+def test_noise_asks_for_a_filter_that_both_sides_go_through():
+    found = compare(RESULT, trace=measured(noise=0.02))
+    width = found.results[0].sensors[0].width.computed
+    assert found.sensor.cutoff == pytest.approx(4.0 / width, rel=0.1)
+    assert found.results[0].sensors[0].noise < 0.9 * 0.02 * RESULT.sensor_force.max()
+    bare = compare(RESULT, trace=measured(noise=0.02), cutoff=0.0)
+    assert bare.sensor.cutoff is None
+    assert bare.results[0].sensors[0].noise == pytest.approx(0.02 * RESULT.sensor_force.max(), rel=0.25)
+    low = compare(RESULT, trace=measured(), cutoff=6e4).results[0].sensors[0]
+    # a filter that flattens, flattens both; its response depends a little on the sampling rate
+    assert low.peak.computed < 0.97 * RESULT.sensor_force[:, 0].max() and abs(low.peak.relative) < 2e-3
+
+
+def test_what_is_too_noisy_for_a_width_has_none_and_says_so():
+    found = compare(RESULT, trace=measured(noise=0.12))
+    assert math.isnan(found.results[0].sensors[0].width.measured)
+    assert any("too noisy, or too short, for a width" in message for message in found.messages)
+    assert found.as_dict()["results"][0]["sensors"][0]["width"]["measured"] is None
+
+
+def test_a_sensor_that_saw_nothing_has_no_number_and_says_so():
+    trace = measured(noise=0.01)
+    force = trace.sensor_force.copy()
+    force[:, 1] = 0.2 * np.random.default_rng(9).standard_normal(len(force))
+    found = compare(RESULT, trace=Trace(trace.time, trace.sensor_bead, force, trace.about), tolerances={"peak": 0.1})
+    assert "bead 8: no whole pulse stands out of the measured trace" in found.messages
+    sensor = found.results[0].sensors[1]
+    assert all(math.isnan(getattr(sensor, name).measured) for name in ("peak", "arrival", "width", "impulse"))
+    assert list(found.nearest) == [3, 13]
+    # no number is no agreement
+    assert found.missed == ("hertz: bead 8: peak off by no number, allowed 0.1",)
+    json.dumps(found.as_dict(), allow_nan=False)
+
+
+def test_unequal_halves_take_the_contact_forces_of_the_bead():
+    result = synthetic(sensors=(3,), contacts=(2, 3), end=100e-6)
+    mass = float(result.mass[0])
+    force = piezo_force(result, 3, Sensor(front_mass=0.25 * mass))
+    assert force == pytest.approx(0.75 * result.contact_force[:, 0] + 0.25 * result.contact_force[:, 1], rel=1e-12)
+    told = []
+    assert np.array_equal(piezo_force(RESULT, 3, Sensor(front_mass=0.25 * mass), told), RESULT.sensor_force[:, 0])
+    assert "--set sensors.contacts=[2,3]" in told[0]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Several results, tolerances, what is refused
+
+
+def weaker(part, law="flores"):
+    """The same wave with a part of its force."""
+    return synthetic(sensors=(3, 8, 13), end=200e-6, law=law, change={"sensor_force": part * RESULT.sensor_force})
+
+
+def test_the_nearest_law_is_named_sensor_by_sensor():
+    change = RESULT.sensor_force * np.array([1.0, 1.2, 1.0])
+    other = synthetic(sensors=(3, 8, 13), end=200e-6, law="flores", change={"sensor_force": 1.05 * change / np.array([1.0, 1.2, 1.0])})
+    trace = measured(noise=0.005)
+    force = trace.sensor_force * np.array([1.0, 1.1, 1.0])
+    found = compare(RESULT, other, trace=Trace(trace.time, trace.sensor_bead, force, trace.about))
+    assert found.nearest == {3: ("hertz",), 8: ("flores",), 13: ("hertz",)}
+
+
+def test_laws_that_noise_does_not_tell_apart_are_named_together():
+    found = compare(RESULT, weaker(0.999), trace=measured(noise=0.02))
+    assert all(set(labels) == {"hertz", "flores"} for labels in found.nearest.values())
+    found = compare(RESULT, weaker(0.9), trace=measured(noise=0.02))
+    assert all(labels == ("hertz",) for labels in found.nearest.values())
+
+
+@pytest.mark.parametrize(
+    ("tolerances", "missed"),
+    [
+        ({"peak": 0.095, "impulse": 0.1, "width": 0.01, "speed": 0.01, "residual": 0.095, "arrival": 1e-7}, 0),
+        ({"peak": 0.085}, 3),
+        ({"residual": 0.085}, 3),
+        ({"arrival": 0.0}, 3),
+        ({"speed": 0.0}, 2),
+    ],
+)
+def test_a_tolerance_is_met_or_missed(tolerances, missed):
+    found = compare(RESULT, trace=measured(scale=1.1), tolerances=tolerances)
+    assert len(found.missed) == missed
+    if "peak" in tolerances and missed:
+        assert found.missed[0] == "hertz: bead 3: peak off by 0.0909, allowed 0.085"
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"tolerances": {"peek": 0.1}}, r"tolerance: got 'peek', allowed peak, arrival"),
+        ({"tolerances": {"peak": -0.1}}, r"tolerance: peak: got -0.1, allowed a finite number from 0"),
+        ({"tolerances": {"peak": math.nan}}, r"tolerance: peak: got nan"),
+        ({"cutoff": 6e5}, r"cutoff: got 600000 Hz, allowed: below half the sampling rate"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused(change, sentence):
+    with pytest.raises(granchain.errors.GranchainError, match=sentence):
+        compare(RESULT, trace=measured(), **change)
+
+
+def test_sensors_that_are_not_in_the_trace_are_refused_or_left_out():
+    elsewhere = synthetic(sensors=(4, 5), end=100e-6)
+    with pytest.raises(TraceError, match=r"hertz: got sensors in beads 4, 5, .* --set sensors.beads=\[3,8,13\]"):
+        compare(elsewhere, trace=measured())
+    found = compare(synthetic(sensors=(13, 3), end=200e-6), trace=measured())
+    assert [sensor.bead for sensor in found.results[0].sensors] == [3, 13]
+    assert "hertz: no sensor in bead 8, which is left out" in found.messages
+    with pytest.raises(TraceError, match="no bead with a sensor in all of them"):
+        compare(synthetic(sensors=(3,), end=200e-6), synthetic(sensors=(8,), end=200e-6), trace=measured())
+    with pytest.raises(TraceError, match="got no result"):
+        compare(trace=measured())
+
+
+def test_forces_of_the_other_sign_are_refused():
+    with pytest.raises(TraceError, match=r"no whole pulse that stands out .* whether pushing is positive"):
+        trace = measured()
+        compare(RESULT, trace=Trace(trace.time, trace.sensor_bead, -trace.sensor_force, trace.about))
+
+
+def test_a_comparison_is_the_same_every_time():
+    first, second = (compare(RESULT, trace=measured(noise=0.02)).as_dict() for _ in range(2))
+    assert first == second
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The figure
+
+
+def texts(figure):
+    import matplotlib.text
+
+    return [found.get_text() for found in figure.findobj(matplotlib.text.Text)]
+
+
+def test_the_figure_has_markers_for_what_was_measured_and_lines_for_what_was_computed():
+    found = compare(RESULT, weaker(0.8), trace=measured(noise=0.01, shift=5e-6))
+    figure, panels = figures.comparison(found)
+    figure.draw_without_rendering()
+    assert panels.shape == (3, 2)
+    for k, (force, rest) in enumerate(panels):
+        drawn = {line.get_label(): line for line in force.get_lines()}
+        sensor = found.results[0].sensors[k]
+        assert drawn["measured"].get_marker() == "o" and drawn["measured"].get_linestyle() == "None"
+        assert drawn["hertz"].get_marker() == "None"
+        assert drawn["hertz"].get_xdata() == pytest.approx(1e6 * (sensor.time - sensor.arrival.measured))
+        left = {line.get_label(): line for line in rest.get_lines()}["hertz"]
+        assert left.get_ydata() == pytest.approx(sensor.computed - sensor.measured)
+        assert force.get_title(loc="left") == f"bead {sensor.bead}"
+        assert force.get_title(loc="right").startswith("hertz: residual ")
+    said = " ".join(texts(figure))
+    assert "rig B" in said and "SYNTHETIC" not in said and "time of hertz +5.0" in said and "force (N)" in said
+
+
+def test_the_figure_of_a_synthetic_trace_says_so_in_red():
+    figure, _ = figures.comparison(compare(RESULT, trace=measured(kind="synthetic")))
+    import matplotlib.text
+
+    (heading,) = (text for text in figure.findobj(matplotlib.text.Text) if text.get_text().startswith("SYNTHETIC TRACE, no experiment"))
+    assert heading.get_color() == "#bd1f01"
+    assert "SYNTHETIC, no experiment" in " ".join(text.get_text() for text in figure.findobj(matplotlib.text.Text) if text is not heading)
+
+
+def test_a_sensor_without_a_pulse_leaves_its_panel_empty():
+    trace = measured(noise=0.01)
+    force = trace.sensor_force.copy()
+    force[:, 1] = 0.2 * np.random.default_rng(9).standard_normal(len(force))
+    figure, panels = figures.comparison(compare(RESULT, trace=Trace(trace.time, trace.sensor_bead, force, trace.about)))
+    figure.draw_without_rendering()
+    assert panels[1][0].get_title(loc="right") == "no pulse"
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The command, on runs of the case and the synthetic trace of the project
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    """Two files of the first 30 of the 70 beads."""
+    folder = tmp_path_factory.mktemp("runs")
+    change = {"chain.beads": 30, "sensors.beads": [9, 24], "sensors.contacts": [], "time.end": 0.25e-3, "time.step": "fast"}
+    case = granchain.load_case("steel-chain").replace(**change, **{"energy.ledger": False})
+    granchain.run(case).save(folder / "ma-liu.h5")
+    granchain.run(case.replace(**{"contact.law": "hertz"})).save(folder / "hertz.h5")
+    return folder
+
+
+@pytest.fixture
+def here(runs, monkeypatch):
+    monkeypatch.chdir(runs)
+    return runs
+
+
+TRACE = str(ROOT / "data" / "synthetic2026")
+
+
+def test_the_law_that_made_the_synthetic_trace_is_found_nearest(here, capsys):
+    assert obey(["compare", "ma-liu.h5", "hertz.h5", "--trace", TRACE, "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["trace"]["kind"] == "synthetic"
+    assert facts["nearest"] == [{"bead": 9, "labels": ["ma-liu"]}, {"bead": 24, "labels": ["ma-liu"]}]
+    ours = facts["results"][0]
+    # the clock of the synthetic trace: 40 us of quiet, begun at -13 us
+    assert ours["time_shift"] == pytest.approx(27e-6, abs=0.2e-6)
+    for sensor in ours["sensors"]:
+        # its true gain is 0.0194 V/N, and it was read with 0.02
+        assert sensor["peak"]["relative"] == pytest.approx(0.02 / 0.0194 - 1.0, abs=0.02)
+        assert sensor["impulse"]["relative"] == pytest.approx(0.02 / 0.0194 - 1.0, abs=0.015)
+        assert abs(sensor["width"]["relative"]) < 0.02
+
+
+def test_the_command_prints_tables_and_a_conclusion(here, capsys):
+    assert obey(["compare", "ma-liu.h5", "hertz.h5", "--trace", TRACE, "--figure", "compared.png"]) == 0
+    captured = capsys.readouterr()
+    out = captured.out
+    for title in ("peak force [N]", "arrival of the peak [us]", "width at half height [us]", "impulse of the pulse [mN s]", "residual"):
+        assert title in out
+    assert "SYNTHETIC, no experiment" in out
+    assert "Nearest, by the residual, of 2 sensors: ma-liu at 2." in out
+    assert out.splitlines()[-1] == "compared.png"
+    assert (here / "compared.png").read_bytes().startswith(b"\x89PNG")
+    assert "ma-liu: no sensor in bead 40, 63, which is left out" in captured.err
+
+
+def test_a_missed_tolerance_is_exit_code_5(here, capsys):
+    assert obey(["compare", "ma-liu.h5", "--trace", TRACE, "--tolerance", "peak=0.06", "--tolerance", "arrival=1e-6"]) == 0
+    assert capsys.readouterr().out
+    assert obey(["compare", "ma-liu.h5", "--trace", TRACE, "--tolerance", "peak=0.001", "--json"]) == 5
+    captured = capsys.readouterr()
+    assert len(json.loads(captured.out)["results"][0]["missed"]) == 2
+
+
+def test_two_files_of_one_law_are_told_apart_by_their_names(here, capsys):
+    (here / "again.h5").write_bytes((here / "ma-liu.h5").read_bytes())
+    assert obey(["compare", "ma-liu.h5", "again.h5", "--trace", TRACE, "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert [one["label"] for one in facts["results"]] == ["ma-liu (ma-liu)", "ma-liu (again)"]
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "sentence"),
+    [
+        (["nowhere.h5", "--trace", TRACE], 4, "nowhere.h5"),
+        (["ma-liu.h5", "--trace", "nowhere"], 4, "nowhere: is no folder"),
+        (["ma-liu.h5", "--trace", str(ROOT / "data" / "carretero-gonzalez2009")], 4, "holds no curve"),
+        (["ma-liu.h5"], 2, "Missing option '--trace'"),
+        (["ma-liu.h5", "--trace", TRACE, "--tolerance", "peak"], 2, '--tolerance: got "peak", allowed NAME=VALUE'),
+        (["ma-liu.h5", "--trace", TRACE, "--tolerance", "peek=1"], 2, "allowed peak, arrival, width"),
+        (["ma-liu.h5", "--trace", TRACE, "--cutoff", "-1"], 2, "--cutoff: got -1.0"),
+        (["ma-liu.h5", "--trace", TRACE, "--figure", "x.gif"], 4, "x.gif"),
+    ],
+)
+def test_what_is_wrong_has_its_exit_code_and_sentence(here, options, code, sentence, capsys):
+    assert obey(["compare", *options]) == code
+    assert sentence in capsys.readouterr().err
+
+
+def test_the_public_names_do_the_same(here):
+    found = granchain.compare(granchain.open_result("ma-liu.h5"), trace=granchain.read_trace(TRACE))
+    assert isinstance(found, granchain.Comparison) and isinstance(read_trace(TRACE), granchain.Trace)
+    assert found.results[0].law == "ma-liu"
