@@ -15,6 +15,7 @@ from granchain.comparison import compare, time_shift
 from granchain.comparison.sides import piezo_force
 from granchain.errors import TraceError
 from granchain.sensor import Sensor
+from granchain.status import Status
 from granchain.traces import Trace, read_trace
 from granchain.traces.about import about_of
 
@@ -285,6 +286,14 @@ def test_sensors_that_are_not_in_the_trace_are_refused_or_left_out():
         compare(synthetic(sensors=(3,), end=200e-6), synthetic(sensors=(8,), end=200e-6), trace=measured())
     with pytest.raises(TraceError, match="got no result"):
         compare(trace=measured())
+
+
+def test_a_run_that_failed_is_refused():
+    force = RESULT.sensor_force.copy()
+    force[-5:] = math.nan
+    broken = synthetic(sensors=(3, 8, 13), end=200e-6, change={"sensor_force": force}, status=Status.NOT_FINITE)
+    with pytest.raises(TraceError, match="hertz: got forces that are no finite numbers, of a run that failed"):
+        compare(broken, trace=measured())
 
 
 def test_forces_of_the_other_sign_are_refused():

@@ -58,13 +58,8 @@ def compare(
     if as_json:
         tell_json({"command": "compare", "files": files, "folder": trace, **found.as_dict(), "tolerances": bounds, "figure": figure})
     else:
-        for line in heading(found):
-            tell(paragraph(line))
-        tell("")
-        tell("\n\n".join(tables(found)))
-        tell("")
-        for line in conclusion(found):
-            tell(paragraph(line))
+        parts = ["\n".join(map(paragraph, heading(found))), *tables(found), *map(paragraph, conclusion(found))]
+        tell("\n\n".join(parts))
         if figure is not None:
             tell(figure)
         for message in found.messages:

@@ -105,6 +105,10 @@ def _common_beads(results: Sequence[Result], words: Sequence[str], trace: Trace,
         there = result.sensor_bead.tolist() if "sensor_force" in result.variables else []
         if "sensor_force" in result.variables and len(result.time) < 4:
             problems.append(f"{word}: got {len(result.time)} samples of force, allowed 4 or more; run it for longer")
+        elif "sensor_force" in result.variables and not np.isfinite(result.sensor_force).all():
+            problems.append(
+                f"{word}: got forces that are no finite numbers, of a run that failed, allowed a whole run; mend the case first"
+            )
         if not set(there) & set(wanted):
             asked = ",".join(map(str, wanted))
             problems.append(

@@ -22,6 +22,8 @@ _WORDS = {";": "semicolon", "\t": "tab", ",": "comma", None: "space"}
 
 _POINT = re.compile(r"[+-]?(?:[0-9]+(?P<point>\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?")
 _COMMA = re.compile(r"[+-]?(?:[0-9]+,[0-9]*|,[0-9]+)(?:[eE][+-]?[0-9]{1,3})?")
+# Lines that tell how a file is made: more than any preamble has.
+ENOUGH = 2000
 # Headings and units stand in so many lines above the numbers at most.
 HEADINGS = 3
 
@@ -88,9 +90,7 @@ def _best(lines: list[str], where: str) -> tuple[list[_Row], tuple[int, ...], st
     """Rows, places of the numbers and delimiter: the one that makes most rows of two numbers or more."""
     found = []
     for order, delimiter in enumerate(DELIMITERS):
-        if delimiter is not None and not any(delimiter in line for line in lines):
-            continue
-        rows = _split(lines, delimiter)
+        rows = _split(lines[:ENOUGH], delimiter)
         count = Counter(row.places for row in rows if row.places)
         if count:
             places, number = max(count.items(), key=lambda item: (item[1], len(item[0])))
@@ -98,7 +98,7 @@ def _best(lines: list[str], where: str) -> tuple[list[_Row], tuple[int, ...], st
     if not found:
         raise TraceError(f"{where}: got no row of numbers, allowed columns of numbers, time first; export the trace as CSV")
     _, rows, places, delimiter = max(found, key=lambda one: one[0])
-    return rows, places, delimiter
+    return rows if len(lines) <= ENOUGH else _split(lines, delimiter), places, delimiter
 
 
 def _split(lines: list[str], delimiter: str | None) -> list[_Row]:
