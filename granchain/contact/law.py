@@ -217,6 +217,29 @@ class ContactLaw:
 
     A subclass that sets `name` is registered under it. All functions are static and pure; `c` and `h` are plain tuples of
     floats in the order of `coefficients` and `history`; `event` is (overlap, rate, onset_rate, onset_fraction).
+
+    Attributes
+    ----------
+    name : str
+        As a case says it.
+    source : Source
+        Where the equation was published.
+    inputs : tuple of Quantity
+        What a case may say of it, with units and limits.
+    coefficients, history : tuple of Quantity
+        What each contact carries: constants of the run, and what the contact has been through.
+    uses_rate : bool
+        Whether the force depends on the rate.
+    forgets : bool
+        Whether an opening contact loses its history, and with it what the ledger has to keep.
+    order : int
+        Order in time of the scheme under this law; 1 where the force jumps.
+    fixed_units : bool
+        Whether constants of the source hold in its own units only, so that the force does not scale with metre, kilogram and second.
+    examples : dict
+        Inputs, by name, to measure the law with where their units and ranges suggest none that fit together.
+    validity, status : str
+        Where the law holds, and what it was verified against: for its page.
     """
 
     name: ClassVar[str] = ""
@@ -225,13 +248,9 @@ class ContactLaw:
     coefficients: ClassVar[tuple[Quantity, ...]] = ()
     history: ClassVar[tuple[Quantity, ...]] = ()
     uses_rate: ClassVar[bool] = False
-    # Whether an opening contact loses its history, and with it what the ledger has to keep.
     forgets: ClassVar[bool] = False
-    # Order in time of the scheme under this law; 1 where the force jumps.
     order: ClassVar[int] = 2
-    # Whether constants of the source hold in its own units only, so that the force does not scale with metre, kilogram and second.
     fixed_units: ClassVar[bool] = False
-    # Inputs, by name, to measure the law with where their units and ranges suggest none that fit together.
     examples: ClassVar[dict[str, Any]] = {}
     validity: ClassVar[str] = ""
     status: ClassVar[str] = "not validated against experiment"
