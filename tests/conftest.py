@@ -2,7 +2,7 @@
 
 A test marked `@pytest.mark.promise("N1")` shows a promise of docs/reliability.md; by the fixture `figure` it reports what it measured,
 which is checked against its bound at once. `--figures FILE` keeps both, from every process of the run, in a JSON file, from which
-`reliability_page.py` prints the page. A test that this run left out keeps the figures of the last run that did not.
+`docs/reliability.py` prints the page. A test that this run left out keeps the figures of the last run that did not.
 """
 
 from __future__ import annotations

@@ -1,0 +1,171 @@
+"""Print docs/reliability.md: every promise, the tests that show it, and the figures that they last measured.
+
+    python docs/reliability.py > docs/reliability.md
+
+The figures stand in docs/reliability.json, which the tests write: `pytest -m "promise and not long" --figures docs/reliability.json`, and
+the same with "promise and long" for those that take minutes. A run renews the figures of the tests that it runs, and keeps the others.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+FIGURES = Path(__file__).with_suffix(".json")
+
+# What is promised, and how it is tested.
+PROMISES = {
+    "R1": ("Restart gives the same bits as no restart", "50 combinations and more of law, ends and split point: 0 ulp, history included"),
+    "R2": ("Block size and recording change no bit of the motion", "blocks of 1, 7, 1000 and of random sizes, sensors, snapshots, ledger"),
+    "R3": ("Threads, batch position, warm or cold cache change no bit", "hash of the data equal"),
+    "R4": ("kill -9 at any moment leaves the last complete file readable", "20 kills, 0 unreadable; 100 in the long run"),
+    "R5": ("Full disk, read-only or missing folder: exit code 4, the old file whole, no temporary left", "a small tmpfs, real"),
+    "R6": ("Ctrl-C and TERM stop within 0.5 s, the file valid, exit code 130 or 143", "20 of 20"),
+    "R7": ("Two runs to one file: the second is refused, the first unharmed", "real processes"),
+    "R9": (
+        "A damaged or hostile file is refused with a sentence: no crash, no hang, no reading of other files",
+        "500 bit flips, 2000 in the long run; links, virtual datasets, huge shapes; no pickle anywhere",
+    ),
+    "N1": ("Energy of an elastic chain is kept", "3e-7 of the input at most, at a tenth of the automatic step"),
+    "N2": ("Momentum of a free chain is kept", "1e-12"),
+    "N3": (
+        "The energy ledger closes",
+        "largest residual 5e-5 of the input at the automatic step, 1e-6 at a tenth of it; laws with a force jump: measured and stated",
+    ),
+    "N4": (
+        "Order two in time for every law",
+        "2.0 +- 0.15, fitted over 10, 5, 2, 1 and 1/2 automatic steps on whole traces; a law whose force jumps states its order",
+    ),
+    "N5": ("Two bodies under Hertz: duration, largest overlap and force", "1e-4 at the automatic step, order two towards the closed form"),
+    "N6": ("No law creates energy, with its guard on", "every law, largest overlaps on a fine grid, cycles with partial unloading"),
+    "N7": ("Wave speed, amplitude and the velocities of N balls of the Hertz chain", "the exact values, 1e-4 or better"),
+    "N8": ("Mirrored chain, other units, moving frame: the same physics", "1e-12, 1e-12, 1e-9"),
+    "N9": ("A step too large is refused or stopped, never silently wrong", "at .98 of 2/omega_max it runs, at 1.02 it is stopped"),
+    "N10": ("A value that is not a number is caught within one block", "put in by hand"),
+    "I1": ("No input gives a traceback", "10,000 mutated cases in the long run"),
+    "I2": ("Every error says where, what was got, what is allowed and what to do", "a test on the text of each"),
+    "L1": ("Absurd sizes are refused in under a second, before memory is taken", "1e15 beads, 1e12 samples"),
+}
+
+
+class Test(NamedTuple):
+    """A test function: its cases, and the figures over all of them."""
+
+    name: str
+    cases: list[dict[str, Any]]
+
+    @property
+    def ran(self) -> list[dict[str, Any]]:
+        """The cases that have been run at all."""
+        return [case for case in self.cases if case["outcome"] != "not run"]
+
+    @property
+    def told(self) -> str:
+        """The name, and how many cases it has."""
+        kept_for_long = sum(case["long"] for case in self.cases)
+        number = f", {len(self.cases)} cases" if len(self.cases) > 1 else ""
+        long = "" if not kept_for_long else ", long" if kept_for_long == len(self.cases) else f", {kept_for_long} of them long"
+        return f"`{self.name}`{number}{long}"
+
+    @property
+    def outcome(self) -> str:
+        """Passed, failed, or how much of it has been run."""
+        bad = sorted({case["outcome"] for case in self.ran} - {"passed"})
+        if bad:
+            return f"**{' and '.join(bad)}**"
+        if not self.ran:
+            return "not run yet"
+        return "passed" if len(self.ran) == len(self.cases) else f"passed, {len(self.ran)} of {len(self.cases)} run"
+
+
+class Figure(NamedTuple):
+    """A measured quantity, its smallest and largest value over the cases of a test, and its bounds."""
+
+    what: str
+    values: list[float]
+    at_least: float | None
+    at_most: float | None
+    date: str
+
+    @property
+    def measured(self) -> str:
+        low, high = f"{min(self.values):.3g}", f"{max(self.values):.3g}"
+        return low if low == high else f"{low} to {high}"
+
+    @property
+    def allowed(self) -> str:
+        parts = [f"at least {self.at_least:g}"] if self.at_least is not None else []
+        parts += [f"at most {self.at_most:g}"] if self.at_most is not None else []
+        return ", ".join(parts)
+
+
+def tests_of(kept: dict[str, Any], promise: str) -> list[Test]:
+    """The tests that show a promise, by name."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for name, case in sorted(kept.items()):
+        if promise in case["promises"]:
+            found.setdefault(name.partition("[")[0].removeprefix("tests/"), []).append(case)
+    return [Test(name, cases) for name, cases in found.items()]
+
+
+def figures_of(test: Test) -> list[Figure]:
+    """The figures of a test, those of one name and bound together."""
+    found: dict[tuple, list[tuple[float, str]]] = {}
+    for case in test.ran:
+        for one in case["figures"]:
+            found.setdefault((one["what"], one["at_least"], one["at_most"]), []).append((one["value"], case["date"]))
+    return [
+        Figure(what, [value for value, _ in seen], low, high, max(date for _, date in seen)) for (what, low, high), seen in found.items()
+    ]
+
+
+def page(kept: dict[str, Any]) -> str:
+    """The page, in Markdown."""
+    return "\n".join(lines(kept)) + "\n"
+
+
+def lines(kept: dict[str, Any]) -> Iterator[str]:
+    yield from ("# What granchain promises, and what was measured", "")
+    yield "Printed by `make reliability` from a run of the tests, not by hand. A figure is the last one measured, over all cases of its"
+    yield "test, and every run of the tests compares it with what is allowed. A test marked long runs in `make test-long` only."
+    runs = sorted({f"{case['run']} ({case['date']})" for case in kept.values() if "run" in case})
+    if runs:
+        yield from ("", f"Measured with {'; '.join(runs)}.")
+    yield from ("", "| | promise | tests | outcome |", "| --- | --- | --- | --- |")
+    for name, (told, _) in PROMISES.items():
+        tests = tests_of(kept, name)
+        outcomes = list(dict.fromkeys(test.outcome for test in tests))
+        yield f"| [{name}](#{name.lower()}) | {told} | {len(tests)} | {'; '.join(outcomes) if tests else '**no test shows it**'} |"
+    for name, (told, how) in PROMISES.items():
+        yield from ("", f"({name.lower()})=", f"## {name}: {told}", "", f"Promised: {how}.", "")
+        tests = tests_of(kept, name)
+        if not tests:
+            yield "**No test shows it.**"
+        else:
+            yield from table(tests)
+    unknown = sorted({promise for case in kept.values() for promise in case["promises"]} - set(PROMISES))
+    if unknown:
+        raise SystemExit(
+            f"reliability: tests show {', '.join(unknown)}, which PROMISES does not know; write them there, or mend the marker"
+        )
+
+
+def table(tests: list[Test]) -> Iterator[str]:
+    """A row for each figure of each test, or one that says that it passed."""
+    yield from ("| test | figure | measured | allowed | last run |", "| --- | --- | --- | --- | --- |")
+    for test in tests:
+        figures = figures_of(test)
+        date = max((case["date"] for case in test.ran), default="-")
+        if not figures or test.outcome != "passed":
+            yield f"| {test.told} | {test.outcome} | | | {date} |"
+        told = test.told if figures and test.outcome == "passed" else ""
+        for figure in figures:
+            yield f"| {told} | {figure.what} | {figure.measured} | {figure.allowed} | {figure.date} |"
+            told = ""
+
+
+if __name__ == "__main__":
+    sys.stdout.write(page(json.loads(Path(sys.argv[1] if len(sys.argv) > 1 else FIGURES).read_text())))
