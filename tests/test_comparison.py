@@ -209,6 +209,18 @@ def test_a_sensor_that_saw_nothing_has_no_number_and_says_so():
     json.dumps(found.as_dict(), allow_nan=False)
 
 
+def test_a_run_that_is_too_short_has_no_number_where_its_pulse_has_not_been():
+    short = synthetic(sensors=(3, 8, 13), end=70e-6)
+    found = compare(short, trace=measured(noise=0.01))
+    assert "bead 13: no whole pulse stands out of the computed (hertz) trace" in found.messages
+    near, _, far = found.results[0].sensors
+    assert abs(near.peak.relative) < 0.05
+    assert math.isfinite(far.peak.measured) and 0.0 < far.peak.uncertainty < 0.1 * far.peak.measured
+    assert math.isnan(far.peak.computed) and math.isnan(far.residual.computed) and math.isnan(far.impulse.computed)
+    json.dumps(found.as_dict(), allow_nan=False)
+    figures.comparison(found)[0].draw_without_rendering()
+
+
 def test_unequal_halves_take_the_contact_forces_of_the_bead():
     result = synthetic(sensors=(3,), contacts=(2, 3), end=100e-6)
     mass = float(result.mass[0])

@@ -172,7 +172,7 @@ def _against(measured: Measured, computed: Computed, label: str, bounds: Mapping
         parts = (numbers.peak, arrival, numbers.width, numbers.impulse, speed, Agreement(0.0, floor, off))
         sensors.append(SensorAgreement(bead, computed.positions[k], *parts, times, real_force, model_force, measured.noise[k]))
     everywhere = _wave(computed.positions, [s.arrival for s in sensors], [one.arrival.uncertainty for _, one, _, _ in rows], stated.time)
-    missed = tuple(_missed(label, sensors, everywhere, bounds))
+    missed = tuple(_missed(label, sensors, bounds))
     return ResultAgreement(label, computed.law, shift.value, shift.uncertainty, tuple(sensors), everywhere, missed)
 
 
@@ -186,25 +186,26 @@ class _PulseAgreement(NamedTuple):
 def _uncertain(measured: Measured, computed: Computed, k: int) -> _PulseAgreement:
     """Numbers of both pulses of a sensor; their uncertainty: by other noise, by the offset and by the calibration."""
     real, model = measured.pulses[k], computed.pulses[k]
-    before, after = _extent(computed, k)
-    scale = real.width / model.width if math.isfinite(real.width) and math.isfinite(model.width) else 1.0
+    before, after = _measured_extent(measured, computed, k)
     force, noise = measured.force[:, k], measured.noise[k]
-    found = [real.peak, real.arrival, real.width, _impulse_around(measured.time, force, real.arrival, scale * before, scale * after)]
+    found = [real.peak, real.arrival, real.width, _impulse_around(measured.time, force, real.arrival, before, after)]
     spread = np.zeros(4)
     if noise > 0.0 and math.isfinite(real.arrival):
-        reach = 2.0 * scale * (before + after)
-        near = slice(*np.searchsorted(measured.time, [real.arrival - reach, real.arrival + reach]))
+        near = slice(None)
+        if math.isfinite(before + after):
+            reach = 2.0 * (before + after)
+            near = slice(*np.searchsorted(measured.time, [real.arrival - reach, real.arrival + reach]))
         time, part = measured.time[near], force[near]
         draws = np.random.default_rng(k).standard_normal((len(part), DRAWS)) * measured.raw_noise[k]
         numbers = []
         for reading in (part[:, np.newaxis] + measured.sensor.smooth(measured.interval, draws)).T:
             # The reading has its own noise and the drawn one.
             one = first_clear_pulse(time, reading, math.sqrt(2.0) * noise, measured.sensor.cutoff is not None)
-            numbers.append([one.peak, one.arrival, one.width, _impulse_around(time, reading, one.arrival, scale * before, scale * after)])
+            numbers.append([one.peak, one.arrival, one.width, _impulse_around(time, reading, one.arrival, before, after)])
         spread = _spread(np.array(numbers))
     gain, offset = measured.trace.about.uncertainty.gain, measured.baselines[k].uncertainty
     calibration = np.array([gain * found[0], 0.0, 0.0, gain * found[3]])
-    below = np.array([offset, 0.0, 0.0, offset * scale * (before + after)])
+    below = np.array([offset, 0.0, 0.0, offset * (before + after) if math.isfinite(found[3]) else 0.0])
     sure = np.sqrt(spread**2 + calibration**2 + below**2)
     whole = pulse_impulse(computed.time, computed.force[:, k])
     values = [model.peak, model.arrival, model.width, whole]
@@ -236,6 +237,17 @@ def _extent(computed: Computed, k: int) -> tuple[float, float]:
     return pulse.arrival - float(computed.time[start]), float(computed.time[end]) - pulse.arrival
 
 
+def _measured_extent(measured: Measured, computed: Computed, k: int) -> tuple[float, float]:
+    """How long before and after its peak a measured pulse lasts [s]: as the computed one, in the ratio of their widths.
+
+    Where noise hides the measured width, as long as the computed one; where there is no computed pulse, nan.
+    """
+    before, after = _extent(computed, k)
+    ratio = measured.pulses[k].width / computed.pulses[k].width
+    scale = ratio if math.isfinite(ratio) else 1.0
+    return scale * before, scale * after
+
+
 def _impulse_around(time: np.ndarray, force: np.ndarray, arrival: float, before: float, after: float) -> float:
     """Impulse of a pulse over a given time around its peak: noise has no end at which the pulse could be seen to end."""
     if not (math.isfinite(arrival + before + after)) or arrival - before < time[0] or arrival + after > time[-1]:
@@ -249,11 +261,11 @@ def _impulse_around(time: np.ndarray, force: np.ndarray, arrival: float, before:
 def _window(measured: Measured, computed: Computed, k: int, shift: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Both forces over both pulses, on the measured samples; empty where one of them has none."""
     real, model = measured.pulses[k], computed.pulses[k]
-    before, after = _extent(computed, k)
-    arrivals = [real.arrival, model.arrival + shift]
-    if not all(map(math.isfinite, [*arrivals, before, after])):
+    pulses = [(real.arrival, *_measured_extent(measured, computed, k)), (model.arrival + shift, *_extent(computed, k))]
+    if not np.isfinite(pulses).all():
         return np.empty(0), np.empty(0), np.empty(0)
-    near = slice(*np.searchsorted(measured.time, [min(arrivals) - before, max(arrivals) + after]))
+    start, end = min(at - before for at, before, _ in pulses), max(at + after for at, _, after in pulses)
+    near = slice(*np.searchsorted(measured.time, [start, end]))
     model_force = computed.at(measured.time[near] - shift)[:, k]
     there = np.isfinite(model_force)
     return measured.time[near][there], measured.force[near, k][there], model_force[there]
@@ -283,7 +295,7 @@ def _wave(places: Sequence[float], arrivals: Sequence[Agreement], sure: Sequence
     return Agreement(measured, measured**2 * slope, computed)
 
 
-def _missed(label: str, sensors: Sequence[SensorAgreement], everywhere: Agreement, bounds: Mapping[str, float]) -> list[str]:
+def _missed(label: str, sensors: Sequence[SensorAgreement], bounds: Mapping[str, float]) -> list[str]:
     told = []
     for name, bound in bounds.items():
         for sensor in sensors[:-1] if name == "speed" and len(sensors) > 1 else sensors:
