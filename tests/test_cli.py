@@ -14,6 +14,7 @@ import stat
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -670,10 +671,11 @@ class Terminal:
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
+@pytest.mark.promise("R6")
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="no /proc here")
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_an_interrupted_run_writes_its_file_and_ends_within_half_a_second(
-    number: int, code: int, done: subprocess.CompletedProcess[str], tmp_path: Path
+    number: int, code: int, done: subprocess.CompletedProcess[str], tmp_path: Path, figure: Callable[..., None]
 ) -> None:
     terminal = Terminal(tmp_path, "--json")
     # The bar appears after a second of steps.
@@ -683,13 +685,13 @@ def test_an_interrupted_run_writes_its_file_and_ends_within_half_a_second(
     exit_code, out, computing = end_of(terminal.process)
     assert exit_code == code
     # Of computing, which a busy machine does not lengthen much.
-    assert computing - before < 0.5
+    figure("interrupted run of 2000 beads: time to its end, computing [s]", computing - before, at_most=0.5)
     assert json.loads(out)["status"] == "interrupted"
-    assert terminal.read_until("interrupted; long.h5 holds what was computed until then", 5.0)
+    assert terminal.read_until("interrupted; long.h5 holds what was computed until then; to go on, give the same command with", 5.0)
     assert "Traceback" not in terminal.seen
     result = open_result(tmp_path / "long.h5")
     assert result.status.label == "interrupted" and 0.0 < result.time[-1] < 0.4
-    assert [path.name for path in tmp_path.iterdir()] == ["long.h5"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["long.h5", "long.h5.chk"]
 
 
 def test_a_second_signal_aborts(done: subprocess.CompletedProcess[str], tmp_path: Path) -> None:
