@@ -201,7 +201,7 @@ def march(state: State, watch: Watch | None, journal: Journal) -> Status:
         clock = time.perf_counter()
         status = state.advance(block)
         spent = time.perf_counter() - clock
-        block = max(1, min(4 * block, int(block * BLOCK_SECONDS / max(spent, 1e-9))))
+        block = max(1, min(4 * block, int(block * BLOCK_SECONDS / max(spent, 1e-9)), state.time_step.n_steps))
         if watch is not None:
             watch.advance(min(1.0, state.step / state.time_step.n_steps))
         if status is Status.RUNNING:

@@ -1,0 +1,125 @@
+"""The same case gives the same bits: over processes, threads, block sizes, recordings, a warm and a cold cache, and a plainer processor."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from processes import answer
+
+import granchain as gc
+from granchain import simulation
+from granchain.output import open_result, verify
+
+ROOT = Path(gc.__file__).parents[1]
+
+# Two laws whose loops take the shortest to compile: without rate and history, and with both.
+KEYS = ("chain.beads=12", "sensors.beads=[1, 9]", "sensors.contacts=[0, 3]", "time.end=1e-4")
+CASES = {
+    "hertz": ("contact.law=hertz", *KEYS),
+    "ma-liu": KEYS,
+    "flores": ("contact.law=flores", "contact.restitution=0.7", *KEYS),
+}
+
+
+def data_hash(*changes: str) -> str:
+    """Hash of all data of a run."""
+    found: str = gc.run(gc.load_case("steel-chain", changes)).provenance["data_sha256"]
+    return found
+
+
+# What another process says of the same runs.
+SCRIPT = f"""
+import sys
+sys.path.insert(0, {str(ROOT)!r})
+import granchain as gc
+for changes in {{cases!r}}:
+    print(gc.run(gc.load_case("steel-chain", changes)).provenance["data_sha256"])
+"""
+
+
+def hashes_elsewhere(names: list[str], cache: Path | None = None, **environment: str) -> list[str]:
+    return answer(SCRIPT.format(cases=[CASES[name] for name in names]), cache, **environment).splitlines()
+
+
+@pytest.mark.promise("R2")
+@pytest.mark.parametrize("name", CASES)
+def test_blocks_of_any_length_give_the_same_data(name: str, monkeypatch: pytest.MonkeyPatch, figure: Callable[..., None]) -> None:
+    expected, lengths = data_hash(*CASES[name]), []
+    advance = simulation.State.advance
+    for length in (1, 7, 1000):
+
+        def in_blocks(state: simulation.State, steps: int, length: int = length) -> simulation.Status:
+            lengths.append(length)
+            return advance(state, length)
+
+        monkeypatch.setattr(simulation.State, "advance", in_blocks)
+        assert data_hash(*CASES[name]) == expected, f"blocks of {length}"
+    assert {1, 7, 1000} == set(lengths)
+    figure("lengths of blocks whose data differ in no bit", len(set(lengths)), at_least=3)
+
+
+@pytest.mark.promise("R2")
+@pytest.mark.parametrize("name", CASES)
+def test_what_is_recorded_changes_no_bit_of_the_motion(name: str) -> None:
+    """Final state and largest forces, without sensors, with many, with snapshots, and with the ledger at another interval."""
+
+    def motion(*more: str) -> list[bytes]:
+        result = gc.run(gc.load_case("steel-chain", [*CASES[name], *more]))
+        return [getattr(result, variable).tobytes() for variable in ("final_displacement", "final_velocity", "contact_peak_force")]
+
+    expected = motion()
+    for more in (
+        ("sensors.beads=[]", "sensors.contacts=[]"),
+        (f"sensors.beads={list(range(1, 13))}", "sensors.interval=1e-9"),
+        ("snapshots.interval=7e-7", "energy.interval=3e-7"),
+        ("energy.ledger=false",),
+    ):
+        assert motion(*more) == expected, more
+
+
+@pytest.mark.promise("R3")
+def test_threads_give_the_same_data(figure: Callable[..., None]) -> None:
+    expected = {name: data_hash(*changes) for name, changes in CASES.items()}
+    jobs = [*CASES] * 6
+    with ThreadPoolExecutor(4) as threads:
+        found = list(threads.map(lambda name: data_hash(*CASES[name]), jobs))
+    assert found == [expected[name] for name in jobs]
+    figure("runs in four threads at once whose data differ in no bit", len(found), at_least=18)
+
+
+@pytest.mark.promise("R3")
+def test_another_process_gives_the_same_data_and_the_file_keeps_their_hash(tmp_path: Path) -> None:
+    expected = [data_hash(*changes) for changes in CASES.values()]
+    # how many threads BLAS and Numba may take, and how Python orders its sets, is nothing to a run
+    environment = {"NUMBA_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "7"}
+    assert hashes_elsewhere([*CASES], **environment) == expected
+    for i, changes in enumerate(CASES.values()):
+        gc.run(gc.load_case("steel-chain", changes)).save(tmp_path / f"{i}.h5")
+        assert verify(tmp_path / f"{i}.h5") == expected[i]
+        assert open_result(tmp_path / f"{i}.h5").provenance["data_sha256"] == expected[i]
+
+
+@pytest.mark.promise("R3")
+@pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"), reason="nothing is compiled here")
+@pytest.mark.parametrize("names", [["hertz"], pytest.param(["ma-liu", "flores"], marks=pytest.mark.long)], ids=", ".join)
+def test_a_plain_processor_and_a_cold_and_a_warm_cache_give_the_same_data(names: list[str], tmp_path: Path) -> None:
+    """Compiled for a processor of which nothing is known but its kind, by a process that finds no cache; and by one that loads it."""
+    expected = [data_hash(*CASES[name]) for name in names]
+    kept = []
+    for _ in ("compiles", "loads"):
+        assert hashes_elsewhere(names, tmp_path, NUMBA_CPU_NAME="generic", NUMBA_CPU_FEATURES="") == expected
+        kept.append({path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.nbc")})
+    # or the second has compiled as well, and shows nothing
+    assert kept[0] and kept[0] == kept[1]
+
+
+@pytest.mark.long
+@pytest.mark.promise("R3")
+@pytest.mark.parametrize("name", CASES)
+def test_a_cold_cache_gives_the_same_data(name: str, tmp_path: Path) -> None:
+    assert hashes_elsewhere([name], tmp_path) == [data_hash(*CASES[name])]
+    assert list(tmp_path.rglob("*.nbc"))
