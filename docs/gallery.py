@@ -57,6 +57,17 @@ def energy() -> Any:
     return figures.energy(steel_chain())
 
 
+def losses() -> Any:
+    """Which contact has lost how much. `granchain plot` draws it."""
+    return figures.losses(steel_chain())
+
+
+def comparison() -> Any:
+    """A run beside a trace, here a synthetic one: no measurement. `granchain compare ... --figure` draws it."""
+    trace = gc.read_trace(Path(__file__).parents[1] / "data" / "synthetic2026")
+    return figures.comparison(gc.compare(steel_chain(), trace=trace))
+
+
 def dimer() -> Any:
     """The solitary wave of a dimer: heavy and light beads in turn at the mass ratio that sends nothing back."""
     return figures.space_time(gc.run(gc.load_case("dimer-chain")))
@@ -101,6 +112,8 @@ FIGURES: tuple[Callable[[], Any], ...] = (
     bead_velocities,
     hysteresis,
     energy,
+    losses,
+    comparison,
     dimer,
     vertical_chain,
     impact_loops,
