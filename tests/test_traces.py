@@ -446,7 +446,9 @@ def test_a_folder_that_knows_its_experiment_keeps_what_it_says():
         (b'kind = "real"', r'kind: got "real", allowed "measured", "digitised" or "synthetic"'),
         (b"", r"kind: got nothing"),
         (b"[[[", "got text that is not TOML"),
-        (b"\xff", "got text that is not TOML"),
+        (b"\xff", "got bytes that are not UTF-8"),
+        (b"a" * 2**21, "got 2097152 bytes, allowed 1048576"),
+        (b"a = " + b"[" * 5000, "nested without end"),
         (b'kind = "measured"\n[[table]]\nfile = "../x.csv"', r"file: got \"../x.csv\""),
     ],
 )

@@ -5,16 +5,15 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from granchain.case import put, toml_value
+from granchain.case import parsed, put, toml_value
 from granchain.case_schema import Problems, shown
-from granchain.errors import FileError, TraceError
+from granchain.errors import CaseError, FileError, TraceError
 from granchain.output import write_whole
 from granchain.traces.about import AboutTable, about_of, says_computed, written
 from granchain.traces.columns import Asked, samples_of
@@ -24,6 +23,7 @@ from granchain.traces.trace import Trace
 ABOUT, CURVES = "about.toml", "trace.csv"
 # Above this a file is no trace of a pulse: a million samples of ten sensors as text.
 LARGEST = 256 * 1024**2
+LARGEST_ABOUT = 1024**2
 
 
 def content_of(path: str | os.PathLike[str]) -> bytes:
@@ -54,12 +54,15 @@ def read_about(folder: str | os.PathLike[str]) -> AboutTable:
     path = Path(folder) / ABOUT
     if not Path(folder).is_dir():
         raise FileError(f"{folder}: is no folder; name the folder that holds {ABOUT} and {CURVES}, made by: granchain traces import FILE")
+    content = content_of(path)
+    if len(content) > LARGEST_ABOUT:
+        raise TraceError(f"{path}: got {len(content)} bytes, allowed {LARGEST_ABOUT}; keep tables in CSV files beside it")
     try:
-        document = tomllib.loads(content_of(path).decode("utf-8-sig"))
-    except RecursionError:
-        raise TraceError(f"{path}: got brackets nested without end, allowed TOML 1.0; take them out") from None
-    except ValueError as error:
-        raise TraceError(f"{path}: got text that is not TOML ({shown(str(error), 200)[1:-1]}), allowed TOML 1.0; mend it there") from None
+        document = parsed(content.decode("utf-8-sig"), path.name)
+    except UnicodeDecodeError:
+        raise TraceError(f"{path}: got bytes that are not UTF-8, allowed TOML in UTF-8; save the file as UTF-8") from None
+    except CaseError as error:
+        raise TraceError(f"{Path(folder)}: {error}") from None
     return about_of(document, str(path))
 
 
