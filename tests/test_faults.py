@@ -10,6 +10,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -268,6 +269,28 @@ def test_a_folder_that_cannot_take_the_file_is_told_before_the_run(
         assert obey(["run", "--out", str(folder / name), *more]) == 4
         assert sentence in capfd.readouterr().err
     assert left_in(folder) == []
+
+
+@pytest.mark.promise("R5")
+def test_a_folder_of_somebody_else_is_told_before_the_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    assert obey(["run", "--out", str(tmp_path / "run.h5"), "--set", "time.end=1.2e-4"]) == 0  # everything is loaded then
+    monkeypatch.setattr(simulation, "run", lambda *case, **more: os._exit(9))
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "old.h5").write_bytes(b"old")
+        folder.chmod(0o555)
+
+        def somebody() -> None:
+            if os.geteuid() == 0:  # who may write everywhere
+                os.setuid(65534)
+            codes = {obey(["run", "--out", str(folder / file), "--overwrite"]) for file in ("run.h5", "old.h5")}
+            os._exit(codes.pop() if len(codes) == 1 else 8)
+
+        child = in_a_child(somebody)
+        child.join()
+        folder.chmod(0o755)
+        assert child.exitcode == 4
+        assert left_in(folder) == ["old.h5"] and (folder / "old.h5").read_bytes() == b"old"
 
 
 # ---------------------------------------------------------------------------------------------------------------------

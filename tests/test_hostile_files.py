@@ -6,6 +6,7 @@ import json
 import math
 import os
 import random
+import re
 import struct
 import subprocess
 import sys
@@ -20,6 +21,7 @@ from example_results import a_result, everything
 from rows import inputs_for, steel_row
 
 import granchain
+from granchain.cli import obey
 from granchain.contact import laws
 from granchain.engine import layout
 from granchain.engine.state import Recording, State, contacts_of, time_step_of
@@ -496,6 +498,15 @@ def test_verify_reads_a_file_with_a_forged_hash_in_a_process_of_its_own(tmp_path
     seal(path)
     with pytest.raises(FileError, match=r"reading it does not end|HDF5 says"):
         verify(path)
+
+
+def test_info_verifies_a_file_before_it_opens_it(tmp_path, content, monkeypatch, capsys):
+    monkeypatch.setattr(hdf5, "_START", 1)
+    path = tmp_path / "a.h5"
+    path.write_bytes(hanging(content))
+    seal(path)
+    assert obey(["info", str(path), "--verify"]) == 4
+    assert re.search(r"a\.h5: .*(reading it does not end|HDF5 says)", capsys.readouterr().err)
 
 
 def test_a_reader_that_crashes_is_a_sentence(tmp_path, content, monkeypatch):

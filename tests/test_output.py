@@ -473,6 +473,7 @@ def disk(tmp_path):
         yield mount
 
 
+@pytest.mark.promise("R5")
 def test_a_full_disk_leaves_the_old_file_and_nothing_else(disk):
     folder = disk("size=128k")
     a_result(seed=1).save(folder / "a.h5")
@@ -486,6 +487,7 @@ def test_a_full_disk_leaves_the_old_file_and_nothing_else(disk):
     assert (folder / "a.h5").read_bytes() == before
 
 
+@pytest.mark.promise("R5")
 def test_a_disk_without_any_room_is_seen_before_the_run(disk):
     folder = disk("size=16k")
     with contextlib.suppress(OSError):
@@ -495,6 +497,7 @@ def test_a_disk_without_any_room_is_seen_before_the_run(disk):
     assert left_in(folder) == ["filler"]
 
 
+@pytest.mark.promise("R5")
 def test_a_read_only_folder_is_seen_before_the_run(disk):
     folder = disk("size=1m", "ro")
     with pytest.raises(FileError, match=f"a.h5: not written: the folder {folder} is on a read-only disk"), claim(folder / "a.h5"):
@@ -508,6 +511,7 @@ def in_a_child(function, *args):
     return child
 
 
+@pytest.mark.promise("R5")
 def test_a_limit_on_the_size_of_files_leaves_the_old_file_and_nothing_else(tmp_path):
     path = tmp_path / "a.h5"
     path.write_bytes(b"old")
@@ -526,7 +530,8 @@ def test_a_limit_on_the_size_of_files_leaves_the_old_file_and_nothing_else(tmp_p
     assert left_in(tmp_path) == ["a.h5"]
 
 
-def test_a_writer_killed_at_any_moment_leaves_the_old_file_or_the_new_one(tmp_path):
+@pytest.mark.promise("R4")
+def test_a_writer_killed_at_any_moment_leaves_the_old_file_or_the_new_one(tmp_path, figure):
     path = tmp_path / "a.h5"
     contents = [a_result(seed=seed, samples=2000) for seed in (0, 1)]
     contents[0].save(path)
@@ -549,6 +554,7 @@ def test_a_writer_killed_at_any_moment_leaves_the_old_file_or_the_new_one(tmp_pa
         strays += len(left_in(tmp_path)) > 1
         open_result(path)
         assert seen <= allowed
+    figure("kills of a writer after which its file was whole", trial + 1, at_least=20)
     # Both were written, and some were killed in the middle, or this test shows nothing.
     assert (seen, strays > 0) == (allowed, True)
     contents[0].save(path, overwrite=True)
@@ -559,6 +565,7 @@ def test_a_writer_killed_at_any_moment_leaves_the_old_file_or_the_new_one(tmp_pa
 # One writer at a time.
 
 
+@pytest.mark.promise("R7")
 def test_a_second_process_is_refused_and_the_first_one_unharmed(tmp_path):
     path = tmp_path / "a.h5"
 
@@ -611,6 +618,7 @@ def dead_process():
     return child.pid
 
 
+@pytest.mark.promise("R7")
 def test_the_claim_of_a_dead_process_is_taken_over_and_swept_up(tmp_path):
     dead = dead_process()
     (tmp_path / ".a.h5.lock").write_text(f"{dead} {os.uname().nodename}\n")
@@ -676,6 +684,7 @@ def test_who_opened_a_claim_that_was_given_up_since_looks_again(tmp_path, monkey
         pytest.fail("two writers")
 
 
+@pytest.mark.promise("R7")
 def test_of_many_who_find_a_dead_claim_one_takes_it(tmp_path):
     dead = dead_process()
     fork = multiprocessing.get_context("fork")
