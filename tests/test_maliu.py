@@ -159,7 +159,7 @@ def cycle_work(made: type[Elastoplastic], c: tuple, turns: list[float]) -> tuple
 
 
 @pytest.mark.promise("N6")
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     psi=st.floats(1.0, 4.0), xi=st.floats(3.0, 40.0),
     turns=st.lists(st.floats(0.0, 12.0), min_size=2, max_size=14),

@@ -51,9 +51,7 @@ def traces(name: str, index: int, gap: float, unit: int, factor: float, end: flo
     contacts = contacts_of(law, chain, example_inputs(law, **alternatives(law)[index]))
     n_steps = round(INTERVALS * unit * 10 / factor)
     limit = time_step_of(contacts, chain, "auto", end).limit
-    state = State(
-        contacts, chain, TimeStep(end / n_steps, n_steps, limit, ""), Recording(snapshot_interval=end / INTERVALS / 8, ledger=False)
-    )
+    state = State(contacts, chain, TimeStep(end / n_steps, n_steps, limit, ""), Recording(snapshot_interval=end / INTERVALS / 8))
     assert state.advance(n_steps + 1) is Status.COMPLETE
     return state.velocity
 

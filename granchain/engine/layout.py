@@ -19,9 +19,10 @@ BODY_ROWS = 8
 START, ROW, PEAK, REACH, ELASTIC, CLAMP, VISCOUS_WORK, CLAMP_WORK, LOST, LIMIT, KICKED, RECORDED, ENDWISE = range(13)
 CONTACT_ROWS = 13
 
-# Numbers: the time step, the step that the state at the block's end allows, the drives' work, displacement and speed of the driven ends.
-DT, ALLOWED_STEP, DRIVE_WORK, LEFT_LAST, RIGHT_LAST, LEFT_SPEED, RIGHT_SPEED, LEFT_FORCE, RIGHT_FORCE = range(9)
-N_NUMBERS = 9
+# Numbers: the time step, the step that the state at the block's end allows, the drives' work, displacement and speed of the driven ends,
+# and the time [s] over which the last forces' losses are not yet in the ledger.
+DT, ALLOWED_STEP, DRIVE_WORK, LEFT_LAST, RIGHT_LAST, LEFT_SPEED, RIGHT_SPEED, LEFT_FORCE, RIGHT_FORCE, PENDING = range(10)
+N_NUMBERS = 10
 
 # Counts; ACTIVE: contacts that had an event at the step before, listed in the second row of places.
 (

@@ -11,10 +11,13 @@ from collections.abc import Callable
 
 from granchain.contact.law import OPEN, ContactLaw
 from granchain.engine.layout import (
+    CLAMP,
+    CLAMP_WORK,
     DISPLACEMENT,
     DRIVE_WORK,
     DT,
     DT_OVER_M,
+    ELASTIC,
     ENERGY,
     FORCE,
     FRONT,
@@ -40,6 +43,7 @@ from granchain.engine.layout import (
     STEADY,
     STEP,
     STRIDE,
+    VISCOUS_WORK,
     A,
     U,
     V,
@@ -199,7 +203,7 @@ def _make(law: type[ContactLaw], features: Features) -> tuple[Callable, str]:
             contacts = (front + ordinary + LANES) // LANES * LANES
             contacts = contacts if contacts < start.size else start.size
             done, changed = march(
-                u, v, a, dt, dt_over_m, inverse_mass, loads, table, c, h, places, counts, contacts, ordinary, step == whole_at
+                u, v, a, dt, dt_over_m, inverse_mass, loads, table, c, h, places, numbers, counts, contacts, ordinary, step == whole_at
             )  # fmt: skip
             step += done
             counts[STEP] = step
@@ -228,7 +232,7 @@ def _make(law: type[ContactLaw], features: Features) -> tuple[Callable, str]:
                 account(bodies, table, c, h, half, back, numbers, power, energies[entry], contacts)
                 counts[ENERGY] = entry + 1
             if LEDGER:
-                dissipate(v, a, dt, scale, back, table, counts, contacts)
+                dissipate(v, a, dt, scale, back, row, table[ELASTIC], table[CLAMP], table[VISCOUS_WORK], table[CLAMP_WORK], contacts)
             numbers[DRIVE_WORK] += scale * dt * power
             if step == snapshot_next:
                 for i in range(counts[N_BODIES]):

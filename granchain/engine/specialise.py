@@ -20,7 +20,7 @@ from functools import cache
 from typing import Any
 
 import numba
-from numba.core import types as types_of
+from numba import types as types_of
 from numba.core.bytecode import FunctionIdentity
 from numba.extending import intrinsic, overload, register_jitable
 

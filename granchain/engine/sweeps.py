@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from types import SimpleNamespace
 
 from granchain.contact.law import OPEN, ContactLaw
@@ -32,6 +33,7 @@ from granchain.engine.layout import (
     MASS,
     N_BODIES,
     PEAK,
+    PENDING,
     PLASTIC,
     REACH,
     RECORDED,
@@ -123,6 +125,42 @@ def unclamped(count: int, lowest: int) -> Callable:
     return gather_unclamped
 
 
+@cache
+def plain_sweeps(RATE: bool, LOADED: bool, CLAMPS: bool) -> tuple[Callable, ...]:
+    """Kick, drift, peaks and losses: what a step is made of besides forces, the same for every law."""
+
+    def kick(v, a, scale, dt, dt_over_m, inverse_mass, loads, row, contacts):  # type: ignore[no-untyped-def]
+        """Half-step velocities after the forces in `row`; the step's accelerations are kept."""
+        left = 0.0
+        for k in range(contacts):
+            f = row[k]
+            net = left - f + loads[k] if LOADED else left - f
+            acceleration = inverse_mass[k] * net
+            a[k] = acceleration
+            v[k] += scale * (dt * acceleration) if RATE else scale * (dt_over_m[k] * net)
+            left = f
+
+    def drift(u, v, dt, contacts):  # type: ignore[no-untyped-def]
+        for k in range(contacts):
+            u[k] += dt * v[k]
+
+    def raise_peaks(row, peak, contacts):  # type: ignore[no-untyped-def]
+        for k in range(contacts):
+            peak[k] = row[k] if row[k] > peak[k] else peak[k]
+
+    def dissipate(v, a, dt, scale, back, row, elastic, clamp, viscous_work, clamp_work, contacts):  # type: ignore[no-untyped-def]
+        """Add the step's viscous and clamp work: force times the mean full-step rate times the step."""
+        for k in range(contacts):
+            r = v[k] - v[k + 1] - back * (a[k] - a[k + 1])
+            viscous_work[k] += scale * dt * r * (row[k] - elastic[k] - clamp[k])
+            if CLAMPS:
+                clamp_work[k] += scale * dt * r * clamp[k]
+
+    for function in (kick, drift, raise_peaks, dissipate):
+        jitable(function, rows=True)
+    return kick, drift, raise_peaks, dissipate
+
+
 def sweeps_of(law: type[ContactLaw], features: Features) -> SimpleNamespace:
     """The sweeps for a law, as plain functions that call its functions."""
     force, needs_update, update = law.force, law.needs_update, law.update
@@ -133,6 +171,7 @@ def sweeps_of(law: type[ContactLaw], features: Features) -> SimpleNamespace:
     history_at = gatherer(features.n_history)
     store_history = scatterer(features.n_history)
     unclamped_at = unclamped(features.n_coefficients, features.lowest)
+    kick, drift, raise_peaks, dissipate = plain_sweeps(RATE, LOADED, LOWEST >= 0)
 
     def detect(u, v, a, start, half_dt, c, h, contacts):  # type: ignore[no-untyped-def]
         """The number of contacts to which something has happened, and one more than the last of them."""
@@ -224,13 +263,31 @@ def sweeps_of(law: type[ContactLaw], features: Features) -> SimpleNamespace:
             u[k] += dt * v[k]
             left = f
 
-    def sweep_rate(u, v, a, start, dt, half_dt, inverse_mass, loads, c, h, row, peak, reach, contacts):  # type: ignore[no-untyped-def]
-        """The same for a force that depends on the rate, predicted to the full step with the last step's accelerations."""
-        left = 0.0
+    def sweep_rate(
+        u, v, a, start, dt, half_dt, pending, inverse_mass, loads, c, h, row, peak, reach, elastic, clamp, viscous_work, clamp_work,
+        contacts,
+    ):  # type: ignore[no-untyped-def]  # fmt: skip
+        """The same for a force that depends on the rate, predicted to the full step with the last step's accelerations.
+
+        With the ledger, it adds the losses of the step before, over `pending` [s]; how many contacts are clamped.
+        """
+        left, clamped = 0.0, 0
         for k in range(contacts):
             d = u[k] - u[k + 1] + start[k]
-            r = v[k] - v[k + 1] + half_dt * (a[k] - a[k + 1])
-            f = force(d, r, coefficients_at(c, k), history_at(h, k))
+            dv, da = v[k] - v[k + 1], a[k] - a[k + 1]
+            r = dv + half_dt * da
+            ck = coefficients_at(c, k)
+            hk = history_at(h, k)
+            f = force(d, r, ck, hk)
+            if LEDGER:
+                mean = dv - half_dt * da
+                viscous_work[k] += pending * mean * (row[k] - elastic[k] - clamp[k])
+                elastic[k] = force(d, 0.0, ck, hk)
+                if LOWEST >= 0:
+                    clamp_work[k] += pending * mean * clamp[k]
+                    raw = force(d, r, unclamped_at(c, k), hk)
+                    clamp[k] = ck[LOWEST] - raw if raw < ck[LOWEST] else 0.0
+                    clamped += clamp[k] > 0.0
             row[k] = f
             peak[k] = f if f > peak[k] else peak[k]
             reach[k] = d if d > reach[k] else reach[k]
@@ -239,78 +296,61 @@ def sweeps_of(law: type[ContactLaw], features: Features) -> SimpleNamespace:
             v[k] += dt * acceleration
             u[k] += dt * v[k]
             left = f
+        return clamped
 
-    def forces(u, v, a, start, half_dt, c, h, row, reach, elastic, clamp, contacts):  # type: ignore[no-untyped-def]
-        """Forces alone, and the ledger's parts."""
+    def forces(u, v, a, start, half_dt, pending, c, h, row, reach, elastic, clamp, viscous_work, clamp_work, contacts):  # type: ignore[no-untyped-def]
+        """Forces alone, with the ledger's parts as in a sweep."""
+        clamped = 0
         for k in range(contacts):
             d = u[k] - u[k + 1] + start[k]
-            r = v[k] - v[k + 1] + half_dt * (a[k] - a[k + 1]) if RATE else 0.0
+            dv, da = v[k] - v[k + 1], a[k] - a[k + 1]
+            r = dv + half_dt * da if RATE else 0.0
             ck = coefficients_at(c, k)
             hk = history_at(h, k)
-            row[k] = force(d, r, ck, hk)
-            reach[k] = d if d > reach[k] else reach[k]
+            f = force(d, r, ck, hk)
             if LEDGER:
+                mean = dv - half_dt * da
+                viscous_work[k] += pending * mean * (row[k] - elastic[k] - clamp[k])
                 elastic[k] = force(d, 0.0, ck, hk)
                 if LOWEST >= 0:
+                    clamp_work[k] += pending * mean * clamp[k]
                     raw = force(d, r, unclamped_at(c, k), hk)
                     clamp[k] = ck[LOWEST] - raw if raw < ck[LOWEST] else 0.0
+                    clamped += clamp[k] > 0.0
+            row[k] = f
+            reach[k] = d if d > reach[k] else reach[k]
+        return clamped
 
-    def march(u, v, a, dt, dt_over_m, inverse_mass, loads, table, c, h, places, counts, contacts, steps, whole):  # type: ignore[no-untyped-def]
+    def march(u, v, a, dt, dt_over_m, inverse_mass, loads, table, c, h, places, numbers, counts, contacts, steps, whole):  # type: ignore[no-untyped-def]
         """Steps; how many were done, and how many kicks of the next one differ from the recorded force.
 
         Of a whole step, and of one whose kick differs, only the forces are done: the rest is the caller's.
         """
-        start, row, peak, reach = table[START], table[ROW], table[PEAK], table[REACH]
+        start, row, peak, reach, elastic, clamp = table[START], table[ROW], table[PEAK], table[REACH], table[ELASTIC], table[CLAMP]
+        viscous_work, clamp_work = table[VISCOUS_WORK], table[CLAMP_WORK]
+        pending = numbers[PENDING]
         for done in range(steps):
             half_dt = 0.5 * dt if counts[STEP] + done > 0 else 0.0
             changed = renew(u, v, a, dt, half_dt, table, c, h, places, counts, contacts) if HISTORY else 0
-            if LEDGER or whole or changed > 0:
-                forces(u, v, a, start, half_dt, c, h, row, reach, table[ELASTIC], table[CLAMP], contacts)
-                if whole or changed > 0:
-                    for e in range(changed):
-                        row[places[0, e]] = table[RECORDED, e]
-                    return done, changed
-                raise_peaks(row, peak, contacts)
-                kick(v, a, 1.0, dt, dt_over_m, inverse_mass, loads, row, contacts)
-                drift(u, v, dt, contacts)
-                dissipate(v, a, dt, 1.0, 0.5 * dt, table, counts, contacts)
-            elif RATE:
-                sweep_rate(u, v, a, start, dt, half_dt, inverse_mass, loads, c, h, row, peak, reach, contacts)
+            if whole or changed > 0:
+                clamped = forces(
+                    u, v, a, start, half_dt, pending, c, h, row, reach, elastic, clamp, viscous_work, clamp_work, contacts
+                )  # fmt: skip
+                for e in range(changed):
+                    row[places[0, e]] = table[RECORDED, e]
+                counts[CLAMPED] += clamped
+                numbers[PENDING] = 0.0
+                return done, changed
+            if RATE:
+                counts[CLAMPED] += sweep_rate(
+                    u, v, a, start, dt, half_dt, pending, inverse_mass, loads, c, h, row, peak, reach,
+                    elastic, clamp, viscous_work, clamp_work, contacts,
+                )  # fmt: skip
+                pending = dt
             else:
                 sweep(u, v, start, dt, dt_over_m, loads, c, h, row, peak, reach, contacts)
+        numbers[PENDING] = pending
         return steps, 0
-
-    def kick(v, a, scale, dt, dt_over_m, inverse_mass, loads, row, contacts):  # type: ignore[no-untyped-def]
-        """Half-step velocities after the forces in `row`; the step's accelerations are kept."""
-        left = 0.0
-        for k in range(contacts):
-            f = row[k]
-            net = left - f + loads[k] if LOADED else left - f
-            acceleration = inverse_mass[k] * net
-            a[k] = acceleration
-            v[k] += scale * (dt * acceleration) if RATE else scale * (dt_over_m[k] * net)
-            left = f
-
-    def drift(u, v, dt, contacts):  # type: ignore[no-untyped-def]
-        for k in range(contacts):
-            u[k] += dt * v[k]
-
-    def raise_peaks(row, peak, contacts):  # type: ignore[no-untyped-def]
-        for k in range(contacts):
-            peak[k] = row[k] if row[k] > peak[k] else peak[k]
-
-    def dissipate(v, a, dt, scale, back, table, counts, contacts):  # type: ignore[no-untyped-def]
-        """Add the step's viscous and clamp work: force times the mean full-step rate times the step."""
-        row, elastic, clamp = table[ROW], table[ELASTIC], table[CLAMP]
-        viscous_work, clamp_work = table[VISCOUS_WORK], table[CLAMP_WORK]
-        clamped = 0
-        for k in range(contacts):
-            r = v[k] - v[k + 1] - back * (a[k] - a[k + 1])
-            viscous_work[k] += scale * dt * r * (row[k] - elastic[k] - clamp[k])
-            if LOWEST >= 0:
-                clamp_work[k] += scale * dt * r * clamp[k]
-                clamped += clamp[k] > 0.0
-        counts[CLAMPED] += clamped
 
     def account(bodies, table, c, h, half, back, numbers, drive_power, energies, contacts):  # type: ignore[no-untyped-def]
         """The ledger at this step; `half` is the part of the step's work that belongs to it, as a time."""
@@ -385,7 +425,7 @@ def sweeps_of(law: type[ContactLaw], features: Features) -> SimpleNamespace:
     # what runs once per contact and step goes where it is called; the repair of the few events does not
     for function in (force, needs_update, coefficients_at, history_at, unclamped_at):
         jitable(function, hot=True)
-    for function in (detect, sweep, sweep_rate, forces, kick, drift, raise_peaks, dissipate):
+    for function in (detect, sweep, sweep_rate, forces):
         jitable(function, rows=True)
     jitable(renew, hot=True)
     jitable(march, hot=True)
