@@ -10,7 +10,7 @@ PYTHON := $(VENV)/bin/python
 # Processes that share the tests.
 WORKERS ?= 2
 
-.PHONY: help env run test test-fast test-plain test-bounds test-long check bench laws docs lock clean
+.PHONY: help env run test test-fast test-plain test-bounds test-long check bench laws docs verification notebooks lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -42,21 +42,16 @@ test-fast: env
 	@echo "test: compiled"
 	@$(PYTHON) -m pytest -n $(WORKERS) -m "not long"
 
-# Until a test carries the marker, none selected (exit 5) is no failure.
 # One filter for warnings less: it names a class, which pytest would import before the coverage starts.
 test-plain: env
 	@echo "test: laws and loop as plain Python"
-	@status=0; $(PYTHON) -m pytest --collect-only -q -m "plain and not long" > /dev/null || status=$$?; \
-	if [ $$status -eq 5 ]; then echo "no test is marked plain"; exit 0; fi; \
-	NUMBA_DISABLE_JIT=1 $(PYTHON) -m pytest -n $(WORKERS) -m "plain and not long" -o filterwarnings=error:::granchain \
+	@NUMBA_DISABLE_JIT=1 $(PYTHON) -m pytest -n $(WORKERS) -m "plain and not long" -o filterwarnings=error:::granchain \
 	    --cov=granchain/contact --cov=granchain/engine --cov-report=term --cov-fail-under=96
 
 # Numba's cache does not know of the switch: a warm one would check nothing.
 test-bounds: env
 	@echo "test: small cases with every index checked"
-	@status=0; $(PYTHON) -m pytest --collect-only -q -m "bounds and not long" > /dev/null || status=$$?; \
-	if [ $$status -eq 5 ]; then echo "no test is marked bounds"; exit 0; fi; \
-	cache=$$(mktemp -d); trap 'rm -rf "$$cache"' EXIT; \
+	@cache=$$(mktemp -d); trap 'rm -rf "$$cache"' EXIT; \
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR="$$cache" $(PYTHON) -m pytest -n $(WORKERS) -m "bounds and not long"
 
 test-long: env ## the tests that take minutes
@@ -86,10 +81,18 @@ laws: env ## docs/laws.md anew: every contact law, measured
 	@new=$$(mktemp); trap 'rm -f "$$new"' EXIT; \
 	$(PYTHON) -m granchain laws --markdown > "$$new" && cat "$$new" > docs/laws.md
 
-docs: env ## the documentation, in docs/_build
+docs: env ## the documentation, in docs/_build/html
 	@echo "docs: sphinx"
 	@$(PYTHON) -m pip install -qq --disable-pip-version-check --no-build-isolation -e '.[docs]'
-	@$(PYTHON) -m sphinx -q -W -b html docs docs/_build
+	@$(PYTHON) -m sphinx -q -W -b html docs docs/_build/html
+
+verification: env ## docs/verification.md anew: elastic chains against exact results
+	@echo "verification: docs/verification.md"
+	@new=$$(mktemp); trap 'rm -f "$$new"' EXIT; $(PYTHON) docs/verification.py > "$$new" && cat "$$new" > docs/verification.md
+
+notebooks: env ## notebooks/*.ipynb anew, run
+	@echo "notebooks: notebooks/*.ipynb"
+	@$(PYTHON) notebooks/run.py
 
 lock: ## requirements.lock anew, newest versions that pyproject.toml allows
 	@echo "lock: pip-compile"
@@ -100,5 +103,5 @@ lock: ## requirements.lock anew, newest versions that pyproject.toml allows
 
 clean: ## caches and built files; keeps .venv and results
 	@echo "clean: caches and built files"
-	@rm -rf build dist docs/_build .coverage .coverage.* .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	@rm -rf build dist docs/_build docs/gallery docs/reference docs/notebooks docs/jupyter_execute .coverage .coverage.* .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	@find granchain tests benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} + 2> /dev/null || true
