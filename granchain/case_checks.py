@@ -39,6 +39,7 @@ from granchain.case_schema import (
     suggestion,
     tell_missing,
 )
+from granchain.chain import BEAD_STEPS
 from granchain.contact import laws
 from granchain.contact.law import ContactLaw, Elastoplastic
 from granchain.material import Material
@@ -51,8 +52,6 @@ DRIVE_BYTES = 16 * 2**20
 MEMORY = 8 * 2**30
 # Arrays of a number per body that chain, pair and engine hold at once, counted generously; the law's own come on top.
 ARRAYS = 40
-# Bead-steps of one run, ours: at .3 ns each, which vector units allow at best, 1e16 take a month.
-BEAD_STEPS = 1e16
 
 Drive = tuple[np.ndarray, np.ndarray]
 

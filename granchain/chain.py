@@ -21,6 +21,9 @@ RIGID = Material(youngs_modulus=math.inf, poissons_ratio=0.0, source="definition
 FREE, WALL = "free", "wall"
 DRIVEN_DISPLACEMENT, DRIVEN_FORCE = "displacement", "force"
 
+# Bead-steps of one run, ours: at .3 ns each, which vector units allow at best, 1e16 take a month.
+BEAD_STEPS = 1e16
+
 
 @dataclass(frozen=True)
 class End:

@@ -506,6 +506,8 @@ def losses(result: Result) -> tuple[Figure, Axes]:
     Figure, Axes
     """
     parts = ("plastic", "viscous", "clamp")
+    from matplotlib.ticker import MaxNLocator
+
     _need(result, *(f"contact_{name}" for name in parts), "contact")
     lost = {name: getattr(result, f"contact_{name}") for name in parts}
     scale, joule = _scaled(float(np.abs(sum(lost.values())).max(initial=0.0)), "J")
@@ -526,7 +528,7 @@ def losses(result: Result) -> tuple[Figure, Axes]:
         axes.text(0.5, 0.5, "no contact lost anything", transform=axes.transAxes, ha="center", va="center", fontsize=8)
         axes.set_ylim(0.0, 1.0)
     axes.set_xlim(edges[0], edges[-1])
-    axes.xaxis.get_major_locator().set_params(integer=True)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_xlabel("contact (k joins body k and k + 1)")
     axes.set_ylabel(f"energy lost ({joule})")
     _heading(axes, [result])

@@ -141,14 +141,16 @@ class Journal:
 
 def prepare(case: Case) -> tuple[Chain, Contacts, TimeStep]:
     """Chain, contacts and time step of a case."""
-    chain = chain_of(case)
-    check_loads(chain)
-    law = laws()[case.contact.law]
-    try:
-        contacts = contacts_of(law, chain, case.law_inputs())
-    except LawError as error:
-        raise CaseError(str(error)) from None
-    return chain, contacts, time_step_of(contacts, chain, case.time.step, case.time.end, case.time.force_step)
+    # what is too large for a double shows as no finite number in the end, and is told then
+    with np.errstate(all="ignore"):
+        chain = chain_of(case)
+        check_loads(chain)
+        law = laws()[case.contact.law]
+        try:
+            contacts = contacts_of(law, chain, case.law_inputs())
+        except LawError as error:
+            raise CaseError(str(error)) from None
+        return chain, contacts, time_step_of(contacts, chain, case.time.step, case.time.end, case.time.force_step)
 
 
 def chain_of(case: Case) -> Chain:

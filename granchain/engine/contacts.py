@@ -6,8 +6,9 @@ many kinds (a taper, gravity) they are compiled. The bits are the same.
 
 from __future__ import annotations
 
+import contextlib
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -55,9 +56,23 @@ def over_kinds(
     scan = make(law)
     if len(kinds) > PLAIN_KINDS:
         scan = _compiled_scan(scan)
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"), finite(law):
         scan(*tables, out)
     return np.ascontiguousarray(out[:, which.reshape(-1)])
+
+
+@contextlib.contextmanager
+def finite(law: type[ContactLaw]) -> Iterator[None]:
+    """Where a law of ours finds no number for its values, it says so; in a law of the user's own, Python says where."""
+    try:
+        yield
+    except (ArithmeticError, ValueError) as error:
+        if not law.__module__.startswith("granchain."):
+            raise
+        raise LawError(
+            f"contact.law {law.name}: got values for which it has no finite force ({error}), allowed: of the order of real bodies; check "
+            "radius, mass, modulus, yield stress and the law's inputs, and their units"
+        ) from None
 
 
 _SCANS: dict[str, Callable] = {}
@@ -100,8 +115,11 @@ def coefficients(law: type[ContactLaw], pair: Pair, inputs: SimpleNamespace, lim
         Where the pair misses something, or a coefficient is not a number.
     """
     try:
-        values = tuple(law.coefficients_of(pair, inputs))
+        with np.errstate(all="ignore"), finite(law):
+            values = tuple(law.coefficients_of(pair, inputs))
     except LawError as error:
+        if str(error).startswith("contact.law "):
+            raise
         raise LawError(f"contact.law {law.name}: {error}") from None
     elastoplastic = issubclass(law, Elastoplastic)
     own = law.coefficients[: len(law.coefficients) - (3 * GUARD_WINDOWS if elastoplastic else 0)]

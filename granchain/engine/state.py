@@ -224,7 +224,7 @@ class State:
     def _prepare_records(self) -> None:
         recording, chain, dt = self.recording, self.chain, self.time_step.value
         n_steps = self.time_step.n_steps
-        stride = max(1, round(recording.interval / dt))
+        stride = max(1, round(min(recording.interval / dt, n_steps + 1)))
         self.counts[layout.STRIDE] = stride
         first_body, first_contact = int(chain.body_labels[0]), int(chain.contact_labels[0])
         sampled = n_steps // stride + 1 if recording.sensor_beads or recording.sensor_contacts else 0
@@ -247,7 +247,7 @@ class State:
         if interval is None:
             return np.zeros(0, dtype=np.int64)
         n_steps = self.time_step.n_steps
-        every = max(1, round(interval / self.time_step.value))
+        every = max(1, round(min(interval / self.time_step.value, n_steps)))
         return np.unique(np.append(np.arange(0, n_steps + 1, every), n_steps)).astype(np.int64)
 
     @property

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from granchain.chain import Chain
+from granchain.chain import BEAD_STEPS, Chain
 from granchain.contact.law import ContactLaw
 from granchain.engine.contacts import over_kinds, settled
 from granchain.engine.specialise import gatherer
@@ -79,6 +79,11 @@ def choose(law: type[ContactLaw], chain: Chain, c: np.ndarray, overlaps: np.ndar
     """
     omega, gamma, where, overlap = stiffest(law, chain, c, overlaps, limits)
     label = int(chain.body_labels[where])
+    if not math.isfinite(omega * omega + gamma * gamma):
+        raise CaseError(
+            f"time.step: got a stiffness or damping of the contacts of body {label} that is no finite number, allowed: of the order of "
+            "real bodies; check radius, mass, modulus, yield stress and the law's inputs, and their units"
+        )
     limit = 2.0 / (gamma + math.sqrt(gamma * gamma + omega * omega)) if omega > 0.0 else math.inf
     shown = f"omega = {omega:.4g} 1/s, gamma = {gamma:.4g} 1/s at body {label}, overlap up to {overlap:.4g} m"
     if isinstance(step, str):
@@ -89,6 +94,11 @@ def choose(law: type[ContactLaw], chain: Chain, c: np.ndarray, overlaps: np.ndar
         rule = f"{AUTO_OMEGA:g} of 2/omega" if by_omega <= by_gamma else f"{AUTO_GAMMA:g}/gamma"
         if not math.isfinite(value):
             value, rule, shown = end / 1000.0, "end/1000", "nothing moves"
+        if not value * BEAD_STEPS > end * chain.n_bodies:
+            raise CaseError(
+                f'time.step: got "{step}", which is {value:.4g} s here ({rule}; {shown}), allowed {BEAD_STEPS:g} bead-steps; check '
+                "radius, mass, modulus and their units, or take an earlier time.end"
+            )
         n_steps = whole_steps(end, value)
         return TimeStep(end / n_steps, n_steps, limit, f"{step}: {f'{FAST:g} x ' if step == 'fast' else ''}{rule}; {shown}")
     if step > limit and not force_step:

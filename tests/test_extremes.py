@@ -1,0 +1,141 @@
+"""Values far from those of any body: a case that is accepted can be set up and advanced, or is refused with a sentence."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from functools import cache
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from granchain.case import Case, load_case
+from granchain.certificate import example_inputs
+from granchain.contact import laws
+from granchain.engine.state import State
+from granchain.errors import CaseError, GranchainError
+from granchain.simulation import prepare, recording_of
+from granchain.status import Status
+
+# Laws whose loops other tests compile.
+COMPILED = ("hertz", "ma-liu", "flores", "tsuji")
+FORMS: list[dict[str, Any]] = [
+    {},
+    {"chain.gap": 1e-6},
+    {"striker": None, "chain.precompression": 20.0, "ends.left": "wall", "ends.right": "rigid", "contact.impact_speed": 1.0},
+    {"chain.gravity": 9.81, "ends.right": "wall"},
+]
+
+
+def changed(**changes: Any) -> Case:
+    """Five beads under Hertz's law, with changes."""
+    return load_case("steel-chain-hertz").replace(**{"chain.beads": 5, "sensors.beads": [1], "sensors.contacts": []} | changes)
+
+
+@cache
+def documents(law: str) -> list[dict[str, Any]]:
+    """Plain tables of five beads under a law, touching, apart, loaded, hanging."""
+    steel = changed(**{"snapshots": None, "time.end": 1e-4})
+    kinds = {quantity.name: quantity for quantity in laws()[law].inputs}
+    inputs = {name: value for name, value in vars(example_inputs(laws()[law])).items() if name in kinds and value is not None}
+    found = []
+    for form in FORMS:
+        known = {key: value for key, value in form.items() if not key.startswith("contact.") or key[8:] in kinds}
+        found.append(steel.replace(contact={"law": law, **inputs}, **{"chain.material.hardness": 2.5e9}, **known).resolved())
+    return found
+
+
+def numbers(value: Any, way: tuple = ()) -> list[tuple]:
+    """Ways to every decimal number of a document."""
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [
+        found for key, inner in items for found in ([(*way, key)] if isinstance(inner, float) else numbers(inner, (*way, key)))
+    ]  # fmt: skip
+
+
+# Tenths of powers of ten: of a unit mistaken, of several, of everything that a double can hold.
+POWERS = st.one_of(st.integers(-30, 30), st.integers(-120, 120), st.integers(-1500, 1500))
+
+
+@st.composite
+def distorted(draw: st.DrawFn, names: tuple[str, ...]) -> dict[str, Any]:
+    """A case with up to four of its numbers many times as large or small."""
+    made = copy.deepcopy(draw(st.sampled_from(documents(draw(st.sampled_from(names))))))
+    for _ in range(draw(st.integers(1, 4))):
+        *way, last = draw(st.sampled_from(numbers(made)))
+        at = made
+        for key in way:
+            at = at[key]
+        at[last] *= 10.0 ** (0.1 * draw(POWERS))
+    return made
+
+
+def look(made: dict[str, Any]) -> str:
+    """How far a case comes: "refused", "prepared", or how the first steps end."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            case = Case.model_validate(made)
+            chain, contacts, step = prepare(case)
+    except GranchainError as error:
+        assert ": got " in str(error) or "needs" in str(error) or "not a number" in str(error) or "has to carry" in str(error), str(error)
+        return "refused"
+    if case.contact.law not in COMPILED:
+        return "prepared"
+    state = State(contacts, chain, step, recording_of(case))
+    return state.advance(100).label
+
+
+@pytest.mark.promise("I1")
+@pytest.mark.parametrize(
+    ("names", "examples"),
+    [(COMPILED, 40), pytest.param(tuple(laws()), 10_000, marks=[pytest.mark.long, pytest.mark.timeout(3600)])],
+    ids=["few", "many"],
+)
+def test_absurd_values_run_or_are_refused(names, examples, figure):
+    seen: list[str] = []
+
+    @settings(
+        max_examples=examples, derandomize=examples < 1000, database=None, deadline=None,
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+    )  # fmt: skip
+    @given(distorted(names))
+    def each(made: dict[str, Any]) -> None:
+        seen.append(look(made))
+
+    each()
+    figure("cases of absurd values that ran or were refused, none with a traceback", len(seen), at_least=examples)
+    # of both kinds there are many
+    assert seen.count("refused") > 0.1 * examples
+    assert len(seen) - seen.count("refused") > 0.1 * examples
+
+
+@pytest.mark.promise("I2")
+@pytest.mark.parametrize(
+    ("mass", "sentence"),
+    [
+        # 2/omega falls with the root of mass over modulus
+        (1e-40, r'time\.step: got "auto", which is .* s here \(0\.01 of 2/omega; .*allowed 1e\+16 bead-steps'),
+        (1e-300, r"time\.step: got a stiffness or damping of the contacts of body 0 that is no finite number"),
+    ],
+)
+def test_bodies_that_no_step_can_follow_are_told(mass, sentence):
+    with pytest.raises(CaseError, match=sentence):
+        prepare(changed(**{"chain.material.youngs_modulus": 1e200, "chain.mass": mass}))
+
+
+@pytest.mark.promise("I2")
+def test_a_law_without_a_number_for_its_values_says_so():
+    case = changed(**{"contact": {"law": "kogut-etsion"}, "chain.material.yield_stress": 1e-75})
+    with pytest.raises(GranchainError, match=r"contact\.law kogut-etsion: got values for which it has no finite force \(.*\), allowed"):
+        prepare(case)
+
+
+def test_an_interval_longer_than_the_run_takes_the_first_sample_only():
+    case = changed(**{"time.end": 1e-6, "sensors.interval": 1e200})
+    chain, contacts, step = prepare(case)
+    state = State(contacts, chain, step, recording_of(case))
+    assert state.advance(10**9) is Status.COMPLETE
+    assert state.sensor_force.shape == (1, 1)
