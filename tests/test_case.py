@@ -12,6 +12,7 @@ import sys
 import tempfile
 import time
 import tracemalloc
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -30,13 +31,6 @@ from granchain.contact.maliu import MaLiu
 from granchain.contact.pair import Pair
 from granchain.errors import CaseError, FileError
 from granchain.material import MATERIALS
-
-# Examples of each fuzz test: 200 in a quick run, 10,000 once before a release (GRANCHAIN_FUZZ=10000).
-FUZZ = settings(
-    max_examples=int(os.environ.get("GRANCHAIN_FUZZ", "200")),
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)
 
 STUFF = {"youngs_modulus": 1e9, "poissons_ratio": 0.3}
 BASE = {
@@ -388,17 +382,29 @@ def test_gravity_stands_on_a_wall_or_on_a_driven_one() -> None:
 
 
 @pytest.mark.promise("L1")
-@pytest.mark.parametrize("changes", [{"chain.beads": 10**15}, {"chain.beads": None, "chain.segment": [{"count": 10**9, "repeat": 10**9}]}])
-def test_absurd_sizes_are_refused_before_memory_is_taken(changes: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"chain.beads": 10**15}, f"{LIMIT} fewer beads"),
+        ({"chain.beads": None, "chain.segment": [{"count": 10**9, "repeat": 10**9}]}, f"{LIMIT} fewer beads"),
+        ({"sensors.interval": 1e-16}, LONGER),
+        ({"snapshots.interval": 1e-16}, LONGER),
+        ({"energy.interval": 1e-16}, LONGER),
+        ({"time.step": 1e-24}, "take a longer step"),
+    ],
+)
+def test_absurd_sizes_are_refused_before_memory_is_taken(changes: dict[str, Any], words: str, figure: Callable[..., None]) -> None:
     tracemalloc.start()
+    started = time.process_time()
     try:
-        (sentence,) = problems(changes | {"snapshots.interval": 1e-6, "sensors.beads": [1]})
+        (sentence,) = problems({"snapshots.interval": 1e-6, "sensors.beads": [1]} | changes)
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert f"{LIMIT} fewer beads" in sentence
+    assert words in sentence
+    figure("time until absurd sizes are refused [s]", time.process_time() - started, at_most=1.0)
     # a million bytes: one bit of a million beads would not fit
-    assert peak < 1_000_000
+    figure("memory that is taken before [B]", peak, at_most=1e6)
 
 
 def test_a_row_of_ten_million_beads_fits() -> None:
@@ -1003,10 +1009,8 @@ def refused(error: CaseError) -> None:
         assert ": got " in sentence and ", allowed " in sentence and "; " in sentence and sentence.isprintable()
 
 
-@pytest.mark.promise("I1")
-@FUZZ
-@given(mutants())
-def test_a_mutated_case_is_a_case_or_is_refused(made: Any) -> None:
+def read_document(made: Any) -> None:
+    """A mutated case is a case or is refused."""
     try:
         whole(Case.model_validate(made))
     except CaseError as error:
@@ -1022,10 +1026,8 @@ PIECES = st.one_of(
 )
 
 
-@pytest.mark.promise("I1")
-@FUZZ
-@given(st.lists(st.tuples(st.integers(0, len(STEEL)), st.integers(0, 30), PIECES), min_size=1, max_size=4))
-def test_a_mutated_file_is_a_case_or_is_refused(cuts: list[tuple[int, int, bytes]]) -> None:
+def read_file(cuts: list[tuple[int, int, bytes]]) -> None:
+    """A mutated file is a case or is refused."""
     content = STEEL.encode()
     for start, length, piece in cuts:
         content = content[:start] + piece + content[start + length :]
@@ -1036,25 +1038,16 @@ def test_a_mutated_file_is_a_case_or_is_refused(cuts: list[tuple[int, int, bytes
             refused(error)
 
 
-@pytest.mark.promise("I1")
-@FUZZ
-@given(
-    st.lists(
-        st.tuples(st.sampled_from(["contact.", "chain.", "time.", ""]), st.sampled_from(KEYS) | st.text(max_size=5), st.text(max_size=9)),
-        max_size=3,
-    )
-)
-def test_any_change_on_the_command_line_is_made_or_refused(changes: list[tuple[str, str, str]]) -> None:
+def read_changes(changes: list[tuple[str, str, str]]) -> None:
+    """Any change on the command line is made or refused."""
     try:
         whole(load_case("steel-chain", set=[f"{table}{key}={value}" for table, key, value in changes]))
     except CaseError as error:
         refused(error)
 
 
-@pytest.mark.promise("I1")
-@FUZZ
-@given(st.text(max_size=20) | st.sampled_from(WORDS))
-def test_any_name_of_a_case_is_found_or_refused(name: str) -> None:
+def read_name(name: str) -> None:
+    """Any name of a case is found or refused."""
     try:
         load_case(name)
     except CaseError as error:
@@ -1063,11 +1056,40 @@ def test_any_name_of_a_case_is_found_or_refused(name: str) -> None:
         assert ": got " in str(error) and ", allowed " in str(error) and str(error).isprintable()
 
 
-@pytest.mark.promise("I1")
-@FUZZ
-@given(st.text(alphabet="0123456789.eE+-*/^ mskgNPa\u00b5,_", max_size=14), st.sampled_from(["m", "s", "Pa", "kg/m^3", "N/m^n", "1"]))
-def test_any_text_for_a_number_is_read_as_a_finite_one_or_refused(text: str, unit: str) -> None:
+def read_number(text: str, unit: str) -> None:
+    """Any text for a number is read as a finite one or refused."""
     try:
         assert np.isfinite(in_si(text, unit))
     except ValueError as error:
         assert "write" in str(error) or "did you mean" in str(error)
+
+
+CHANGES = st.tuples(st.sampled_from(["contact.", "chain.", "time.", ""]), st.sampled_from(KEYS) | st.text(max_size=5), st.text(max_size=9))
+NUMBERS = st.text(alphabet="0123456789.eE+-*/^ mskgNPa\u00b5,_", max_size=14)
+INPUTS: dict[str, tuple[Callable[..., None], dict[str, Any]]] = {
+    "mutated cases": (read_document, {"made": mutants()}),
+    "mutated files": (
+        read_file,
+        {"cuts": st.lists(st.tuples(st.integers(0, len(STEEL)), st.integers(0, 30), PIECES), min_size=1, max_size=4)},
+    ),
+    "changes on the command line": (read_changes, {"changes": st.lists(CHANGES, max_size=3)}),
+    "names of a case": (read_name, {"name": st.text(max_size=20) | st.sampled_from(WORDS)}),
+    "texts for a number": (read_number, {"text": NUMBERS, "unit": st.sampled_from(["m", "s", "Pa", "kg/m^3", "N/m^n", "1"])}),
+}
+
+
+@pytest.mark.promise("I1")
+@pytest.mark.parametrize("what", INPUTS)
+@pytest.mark.parametrize("examples", [200, pytest.param(10_000, marks=[pytest.mark.long, pytest.mark.timeout(3600)])])
+def test_any_input_is_read_or_refused_with_a_sentence(what: str, examples: int, figure: Callable[..., None]) -> None:
+    read, drawn = INPUTS[what]
+    tried = []
+
+    @settings(max_examples=examples, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+    @given(**drawn)
+    def each(**one: Any) -> None:
+        read(**one)
+        tried.append(1)
+
+    each()
+    figure(f"{what}: read, or refused with a sentence, none with a traceback", len(tried), at_least=examples)
