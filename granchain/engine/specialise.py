@@ -20,11 +20,10 @@ from functools import cache
 from typing import Any
 
 import numba
-from numba import types as types_of
 from numba.core.bytecode import FunctionIdentity
-from numba.extending import intrinsic, overload, register_jitable
+from numba.extending import register_jitable
 
-from granchain.engine.rows import RowCompiler
+from granchain.engine.rows import RowCompiler, lower_rows
 from granchain.errors import GranchainWarning, LawError
 
 # Strict floating point (no fastmath) and division that returns inf or nan, as NumPy's, in place of an exception in the loop. No counting
@@ -140,59 +139,8 @@ def put_rows(table, k, values):  # type: ignore[no-untyped-def]
         table[i, k] = value
 
 
-def _row_pointer(context, builder, signature, table, row, k):  # type: ignore[no-untyped-def]
-    kind = signature.args[0]
-    array = context.make_array(kind)(context, builder, table)
-    width = builder.extract_value(array.shape, 1)
-    index = builder.add(builder.mul(context.get_constant(types_of.intp, row), width), k)
-    return kind, builder.gep(array.data, [index])
-
-
-@intrinsic(prefer_literal=True)
-def _rows_at(typing_context, table, k, first, count):  # type: ignore[no-untyped-def]
-    start, size = first.literal_value, count.literal_value
-
-    def lower(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        from numba.np.arrayobj import load_item
-
-        values = []
-        for row in range(start, start + size):
-            kind, pointer = _row_pointer(context, builder, signature, arguments[0], row, arguments[1])
-            values.append(load_item(context, builder, kind, pointer))
-        return context.make_tuple(builder, signature.return_type, values)
-
-    return types_of.UniTuple(table.dtype, size)(table, types_of.intp, first, count), lower
-
-
-@intrinsic
-def _put_rows(typing_context, table, k, values):  # type: ignore[no-untyped-def]
-    def lower(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        from numba.np.arrayobj import store_item
-
-        for row, kind_of_value in enumerate(signature.args[2]):
-            kind, pointer = _row_pointer(context, builder, signature, arguments[0], row, arguments[1])
-            value = context.cast(builder, builder.extract_value(arguments[2], row), kind_of_value, kind.dtype)
-            store_item(context, builder, kind, value, pointer)
-        return context.get_dummy_value()
-
-    return types_of.none(table, types_of.intp, values), lower
-
-
-@overload(rows_at, prefer_literal=True, **OPTIONS)
-def _overload_rows_at(table, k, first, count):  # type: ignore[no-untyped-def]
-    return lambda table, k, first, count: _rows_at(table, k, first, count)
-
-
-@overload(put_rows, **OPTIONS)
-def _overload_put_rows(table, k, values):  # type: ignore[no-untyped-def]
-    return lambda table, k, values: _put_rows(table, k, values)
-
-
 # Functions that have a compiled form of their own, with what it is made of.
-_LOWERED: dict[Callable, tuple[Callable, ...]] = {
-    rows_at: (_row_pointer, _rows_at._defn),
-    put_rows: (_row_pointer, _put_rows._defn),
-}
+_LOWERED: dict[Callable, tuple[Callable, ...]] = lower_rows(rows_at, put_rows, OPTIONS)
 _jitable.update(_LOWERED)
 
 
