@@ -17,6 +17,7 @@ from rows import inputs_for, standing_row, steel_row
 
 import granchain as gc
 from granchain import simulation
+from granchain.case import case_names
 from granchain.chain import Chain, End
 from granchain.cli import obey
 from granchain.contact import laws
@@ -140,6 +141,37 @@ def test_a_run_stopped_twice_ends_with_the_data_of_one_that_was_not(stopping: St
     result = open_result("run.h5")
     assert (result.status, result.provenance["data_sha256"]) == (Status.COMPLETE, unbroken())
     assert left() == ["run.h5"]
+
+
+class Stop:
+    """Stops a run when a part of it is done."""
+
+    def __init__(self, at: float):
+        self.at = at
+
+    def advance(self, fraction: float) -> None:
+        if fraction >= self.at:
+            raise KeyboardInterrupt
+
+    def resume(self, fraction: float) -> None:
+        pass
+
+
+@pytest.mark.long
+@pytest.mark.promise("R1")
+@pytest.mark.parametrize("name", case_names())
+def test_every_built_in_case_can_be_stopped_and_goes_on_to_the_same_data(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    case = gc.load_case(name)
+    expected = gc.run(case).provenance["data_sha256"]
+    monkeypatch.setattr(simulation, "BLOCK_SECONDS", 1e-4)
+    monkeypatch.setattr(simulation, "FIRST_BLOCK", 1000)
+    for i, at in enumerate((0.05, 0.5, 0.9)):
+        part = gc.run(case, checkpoint=tmp_path / "run.chk", resume=i > 0, watch=Stop(at))
+        assert part.status is Status.INTERRUPTED
+    whole_run = gc.run(case, checkpoint=tmp_path / "run.chk", resume=True)
+    assert (whole_run.status, whole_run.provenance["data_sha256"]) == (Status.COMPLETE, expected)
 
 
 def test_what_a_complete_run_is_asked_to_go_on_with_is_nothing(stopping: Stopping, capsys: pytest.CaptureFixture[str]) -> None:
