@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from example_inputs import example_chain
+from kinds import distinct_laws, every_law
+from rows import ledger_residual, run_row
 
 from granchain.analysis import energy_balance
 from granchain.case import Case, load_case
+from granchain.certificate import example_inputs
+from granchain.contact import laws
 from granchain.contact.maliu import MaLiu
 from granchain.engine.state import contacts_of
 from granchain.simulation import chain_of, run
@@ -36,6 +41,24 @@ def test_the_losses_of_the_contacts_add_up_to_the_ledgers(changes, figure) -> No
         )
     # something was lost, all the same
     assert sum(getattr(balance, name) for name in PARTS) > 1e-3 * balance.put_in
+
+
+@pytest.mark.promise("N3")
+# the force of vu-quoc-zhang solves an equation at every step: 5 s
+@pytest.mark.parametrize("law", every_law([law for law in distinct_laws() if law != "vu-quoc-zhang"]))
+def test_the_ledger_closes_under_every_law(law, figure) -> None:
+    # twelve bodies, as in the comparison with the plain loop, which compiles the same loops; long enough for contacts to open
+    chain = example_chain(12)
+    inputs = vars(example_inputs(laws()[law]))
+    coarse, fine = (ledger_residual(run_row(chain, law, 8e-5, refine=refine, **inputs)) for refine in (1.0, 10.0))
+    if laws()[law].order == 2:
+        figure("12 beads, every law: largest residual of the ledger at the automatic step", coarse, at_least=1e-6, at_most=5e-5)
+        figure("12 beads, every law: largest residual of the ledger at a tenth of it", fine, at_least=1e-8, at_most=1e-6)
+    else:
+        figure(
+            f"12 beads, {law}, whose force jumps: largest residual of the ledger at the automatic step", coarse, at_least=1e-6, at_most=2e-3
+        )
+        figure(f"12 beads, {law}, whose force jumps: largest residual at a tenth of it", fine, at_least=1e-8, at_most=1e-4)
 
 
 def test_an_elastic_chain_has_lost_nothing_anywhere() -> None:

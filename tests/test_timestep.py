@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -10,12 +11,14 @@ import pytest
 from rows import MASS, SPEED, inputs_for, run_row, standing_row, steel_row
 
 from granchain import theory
+from granchain.case import load_case
 from granchain.chain import End
 from granchain.contact import laws
 from granchain.engine import layout
 from granchain.engine.state import Recording, State, contacts_of, time_step_of
 from granchain.engine.timestep import TimeStep
-from granchain.errors import CaseError
+from granchain.errors import CaseError, RunError
+from granchain.simulation import prepare, run
 from granchain.status import Status
 
 STIFFNESS = theory.hertz_stiffness(193e9 / (2.0 * (1.0 - 0.3**2)), 1.19e-3)
@@ -116,6 +119,24 @@ def test_a_struck_chain_with_a_step_above_the_limit_is_stopped():
     held = energies.sum(axis=1)
     # stopped by the state's own limit, or, staying bounded, by a ledger that is open by far more than the bound of 1e-2
     assert status is Status.UNSTABLE or np.abs(held - held[0]).max() / held[0] > 1e-2
+
+
+@pytest.mark.promise("N9")
+def test_a_run_that_is_stopped_says_where_when_why_and_what_to_do(figure):
+    case = load_case("steel-chain-hertz").replace(**{"chain.beads": 20, "sensors.beads": [], "sensors.contacts": [], "time.end": 2e-4})
+    _, _, step = prepare(case)
+    with pytest.raises(CaseError, match=r"time\.step: got .* allowed: at most .*set force_step = true"):
+        run(case.replace(**{"time.step": 1.02 * step.limit}))
+    told = {}
+    for factor in (1.02, 3.0):
+        with pytest.raises(RunError) as raised:
+            run(case.replace(**{"time.step": factor * step.limit, "time.force_step": True}))
+        told[factor] = str(raised.value)
+    # stays bounded, as the promise says: the ledger tells
+    match = re.search(r"the energy ledger is open by (\S+) of the energy put in, allowed: 0\.01 .* take a smaller time step", told[1.02])
+    figure("struck chain at 1.02 of the limit: its open ledger", float(match[1]), at_least=0.01)
+    place = r"the run stopped at t = \S+ s \(step \d+ of \d+\) at (bead|contact) \d+: .*The step was \S+ s, the stability limit"
+    assert re.search(place, told[3.0])
 
 
 @pytest.mark.promise("N10")
