@@ -157,7 +157,6 @@ class Stop:
         pass
 
 
-@pytest.mark.long
 @pytest.mark.promise("R1")
 @pytest.mark.parametrize("name", case_names())
 def test_every_built_in_case_can_be_stopped_and_goes_on_to_the_same_data(

@@ -35,7 +35,7 @@ _FIRST_LINE = b"granchain checkpoint 1\n"
 _LARGEST_HEADER = 20_000
 _TYPES = ("<f8", "<i8")
 
-_ANEW = "or begin anew with --overwrite (in Python: without resume)"
+_ANEW = "begin anew with --overwrite (in Python: without resume)"
 # What must be the same for the same bits, with the sentence where it is not.
 _MUST_MATCH = {
     "case_sha256": "is of another case; give the case and the changes of the run that wrote it",
@@ -142,7 +142,7 @@ class Checkpoint:
             warnings.warn(f"{error}. The one before it is taken, {self.previous}", GranchainWarning, stacklevel=2)
         for name, value in _circumstances(facts).items():
             if header.get(name) != value:
-                raise FileError(f"{self.path}: {_MUST_MATCH[name]}, {_ANEW}")
+                raise FileError(f"{self.path}: {_MUST_MATCH[name]}, or {_ANEW}")
         return _saved(self.path, header, content)
 
     def remove(self) -> None:
