@@ -260,6 +260,8 @@ def ledger_of(state: State, entries: int) -> dict[str, np.ndarray]:
     energies[:, layout.PLASTIC] -= energies[0, layout.PLASTIC]
     names = ("kinetic", "recoverable", "plastic", "viscous", "clamp", "external")
     data = {f"energy_{name}": energies[:, i].copy() for i, name in enumerate(names)}
+    parts = {"gravity": layout.GRAVITY, "precompression": layout.PRECOMPRESSION, "drives": layout.DRIVES}
+    data |= {f"energy_{name}": energies[:, i].copy() for name, i in parts.items() if energies[:, i].any()}
     data["energy_time"] = state.energy_at[:entries] * state.time_step.value
     with np.errstate(invalid="ignore"):  # of a run that failed
         held = energies[:, : layout.EXTERNAL].sum(axis=1)
@@ -275,7 +277,9 @@ def losses_of(state: State) -> dict[str, np.ndarray]:
     if (table[layout.START] > 0.0).any():
         # what the static start had already lost to yield is no loss of the run
         plastic -= dented(law, c, start_histories(law, c, table[layout.START]))
-    return {"contact_plastic": plastic, "contact_viscous": table[layout.VISCOUS_WORK], "contact_clamp": table[layout.CLAMP_WORK]}
+    viscous = table[[layout.VISCOUS_TOTAL, layout.VISCOUS_REST, layout.VISCOUS_WORK]].sum(axis=0)
+    clamp = table[[layout.CLAMP_TOTAL, layout.CLAMP_REST, layout.CLAMP_WORK]].sum(axis=0)
+    return {"contact_plastic": plastic, "contact_viscous": viscous, "contact_clamp": clamp}
 
 
 def dented(law: type[ContactLaw], c: np.ndarray, h: np.ndarray) -> np.ndarray:

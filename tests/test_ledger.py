@@ -14,6 +14,7 @@ from granchain.certificate import example_inputs
 from granchain.contact import laws
 from granchain.contact.maliu import MaLiu
 from granchain.engine.state import contacts_of
+from granchain.engine.sweeps import added
 from granchain.simulation import chain_of, run
 
 SMALL = {"chain.beads": 15, "sensors.beads": [], "sensors.contacts": [], "snapshots": None, "time.end": 1.2e-4}
@@ -89,3 +90,29 @@ def test_a_run_without_ledger_keeps_no_losses() -> None:
     result = run(small(**{"energy.ledger": False}))
     with pytest.raises(AttributeError, match="keep the ledger"):
         _ = result.contact_viscous
+
+
+@pytest.mark.promise("N3")
+def test_the_work_from_outside_is_that_of_gravity_precompression_and_drives(figure) -> None:
+    # the striker falls on a loaded row that stands on a wall
+    case = small(**YIELDED, **{"chain.gravity": 9.81})
+    result = run(case)
+    chain = chain_of(case)
+    # constant forces: their work is force times displacement
+    weight = float((chain.mass * 9.81 * result.final_displacement).sum())
+    pressed = float(((chain.loads() - chain.mass * 9.81) * result.final_displacement).sum())
+    assert min(abs(weight), abs(pressed)) > 0.0
+    figure("work of gravity, relative error", abs(result.energy_gravity[-1] / weight - 1.0), at_most=1e-12)
+    figure("work of the precompression, relative error", abs(result.energy_precompression[-1] / pressed - 1.0), at_most=1e-12)
+    assert "energy_drives" not in result.variables
+    np.testing.assert_array_equal(result.energy_external, result.energy_gravity + result.energy_precompression)
+
+
+@pytest.mark.plain
+def test_many_small_losses_beside_a_large_one_are_not_rounded_away() -> None:
+    # 1 and ten thousand times 1e-16, each of which alone leaves 1 as it is
+    total, rest = 1.0, 0.0
+    for _ in range(10_000):
+        total, rest = added(total, rest, 1e-16)
+    assert total == 1.0
+    assert total + rest == pytest.approx(1.0 + 1e-12, rel=1e-16, abs=0.0)

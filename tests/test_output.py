@@ -475,7 +475,7 @@ def disk(tmp_path):
 
 @pytest.mark.promise("R5")
 def test_a_full_disk_leaves_the_old_file_and_nothing_else(disk):
-    folder = disk("size=128k")
+    folder = disk("size=192k")
     a_result(seed=1).save(folder / "a.h5")
     before = (folder / "a.h5").read_bytes()
     big = a_result(samples=3000)

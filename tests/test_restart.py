@@ -165,7 +165,7 @@ def test_every_built_in_case_can_be_stopped_and_goes_on_to_the_same_data(
 ) -> None:
     case = gc.load_case(name)
     expected = gc.run(case).provenance["data_sha256"]
-    monkeypatch.setattr(simulation, "BLOCK_SECONDS", 1e-4)
+    monkeypatch.setattr(simulation, "BLOCK_SECONDS", 1e-5)
     monkeypatch.setattr(simulation, "FIRST_BLOCK", 1000)
     for i, at in enumerate((0.05, 0.5, 0.9)):
         part = gc.run(case, checkpoint=tmp_path / "run.chk", resume=i > 0, watch=Stop(at))

@@ -11,18 +11,22 @@ from __future__ import annotations
 LANES = 8
 
 # Rows of the table of bodies.
-U, V, A, MASS, INVERSE_MASS, DT_OVER_M, LOADS, STEADY = range(8)
-BODY_ROWS = 8
+U, V, A, MASS, INVERSE_MASS, DT_OVER_M, LOADS, STEADY, WEIGHT = range(9)
+BODY_ROWS = 9
 
 # Rows of the table of contacts. START is the overlap at zero displacement: 0 touching, minus the gap, the static overlap, -inf
-# where there is no contact. LIMIT is the overlap at which the run stops.
-START, ROW, PEAK, REACH, ELASTIC, CLAMP, VISCOUS_WORK, CLAMP_WORK, LOST, LIMIT, KICKED, RECORDED, ENDWISE = range(13)
-CONTACT_ROWS = 13
+# where there is no contact. LIMIT is the overlap at which the run stops. The works are those since the last entry of the ledger, the totals
+# those up to it, each with the rest that its rounding has left out.
+(
+    START, ROW, PEAK, REACH, ELASTIC, CLAMP, VISCOUS_WORK, CLAMP_WORK, LOST, LIMIT, KICKED, RECORDED, ENDWISE,
+    VISCOUS_TOTAL, VISCOUS_REST, CLAMP_TOTAL, CLAMP_REST,
+) = range(17)  # fmt: skip
+CONTACT_ROWS = 17
 
 # Numbers: the time step, the step that the state at the block's end allows, the drives' work, displacement and speed of the driven ends,
 # and the time [s] over which the last forces' losses are not yet in the ledger.
-DT, ALLOWED_STEP, DRIVE_WORK, LEFT_LAST, RIGHT_LAST, LEFT_SPEED, RIGHT_SPEED, LEFT_FORCE, RIGHT_FORCE, PENDING = range(10)
-N_NUMBERS = 10
+DT, ALLOWED_STEP, DRIVE_WORK, LEFT_LAST, RIGHT_LAST, LEFT_SPEED, RIGHT_SPEED, LEFT_FORCE, RIGHT_FORCE, PENDING, DRIVE_REST = range(11)
+N_NUMBERS = 11
 
 # Counts; ACTIVE: contacts that had an event at the step before, listed in the second row of places.
 (
@@ -33,6 +37,6 @@ N_COUNTS = 13
 # Kinds of drive.
 NO_DRIVE, DISPLACEMENT, FORCE = range(3)
 
-# Columns of the energies.
-KINETIC, RECOVERABLE, PLASTIC, VISCOUS, CLAMPING, EXTERNAL = range(6)
-N_ENERGIES = 6
+# Columns of the energies; the last three are the parts of what came from outside.
+KINETIC, RECOVERABLE, PLASTIC, VISCOUS, CLAMPING, EXTERNAL, GRAVITY, PRECOMPRESSION, DRIVES = range(9)
+N_ENERGIES = 9

@@ -14,6 +14,7 @@ from granchain.engine.layout import (
     CLAMP,
     CLAMP_WORK,
     DISPLACEMENT,
+    DRIVE_REST,
     DRIVE_WORK,
     DT,
     DT_OVER_M,
@@ -49,7 +50,7 @@ from granchain.engine.layout import (
     V,
 )
 from granchain.engine.specialise import compiled, fingerprint, jitable
-from granchain.engine.sweeps import Features, sweeps_of
+from granchain.engine.sweeps import Features, added, sweeps_of
 from granchain.status import Status
 
 RUNNING = int(Status.RUNNING)
@@ -158,7 +159,7 @@ def _make(law: type[ContactLaw], features: Features) -> tuple[Callable, str]:
     KEY = "-".join(
         fingerprint(jitable(function))[:16]
         for function in (
-            *vars(made).values(), follow, hold, power_of_drives,
+            *vars(made).values(), added, follow, hold, power_of_drives,
             law.force, law.needs_update, law.update, law.energy, law.plastic, law.largest_overlap,
         )
     )  # fmt: skip
@@ -233,7 +234,8 @@ def _make(law: type[ContactLaw], features: Features) -> tuple[Callable, str]:
                 counts[ENERGY] = entry + 1
             if LEDGER:
                 dissipate(v, a, dt, scale, back, row, table[ELASTIC], table[CLAMP], table[VISCOUS_WORK], table[CLAMP_WORK], contacts)
-            numbers[DRIVE_WORK] += scale * dt * power
+            if DRIVEN:
+                numbers[DRIVE_WORK], numbers[DRIVE_REST] = added(numbers[DRIVE_WORK], numbers[DRIVE_REST], scale * dt * power)
             if step == snapshot_next:
                 for i in range(counts[N_BODIES]):
                     displacement[snapshot, i] = u[i + 1]

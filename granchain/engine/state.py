@@ -158,6 +158,7 @@ class State:
         bodies[layout.DT_OVER_M, inside] = dt * bodies[layout.INVERSE_MASS, inside]
         bodies[layout.STEADY, inside] = chain.loads()
         bodies[layout.LOADS] = bodies[layout.STEADY]
+        bodies[layout.WEIGHT, inside] = chain.mass * chain.gravity
         self.bodies = bodies
 
         table = np.zeros((layout.CONTACT_ROWS, width))
@@ -345,7 +346,7 @@ class State:
     def _finite(self, status: Status) -> Status:
         """The status of a block, where nothing that the loop did not look at is no number: a force that compares hides what it is given."""
         contacts = slice(self.chain.n_bodies + 1)
-        works = self.table[[layout.VISCOUS_WORK, layout.CLAMP_WORK], contacts]
+        works = self.table[[layout.VISCOUS_WORK, layout.CLAMP_WORK, layout.VISCOUS_TOTAL, layout.CLAMP_TOTAL], contacts]
         for wrong in (np.isnan(self.h[:, contacts]), ~np.isfinite(self.bodies[layout.A : layout.A + 1, contacts]), ~np.isfinite(works)):
             if wrong.any():
                 self.counts[layout.WHERE] = np.flatnonzero(wrong.any(axis=0))[0]

@@ -17,14 +17,19 @@ from granchain.engine.layout import (
     ACTIVE,
     ALLOWED_STEP,
     CLAMP,
+    CLAMP_REST,
+    CLAMP_TOTAL,
     CLAMP_WORK,
     CLAMPED,
     CLAMPING,
+    DRIVE_REST,
     DRIVE_WORK,
+    DRIVES,
     DT,
     ELASTIC,
     ENDWISE,
     EXTERNAL,
+    GRAVITY,
     INVERSE_MASS,
     KICKED,
     KINETIC,
@@ -35,6 +40,7 @@ from granchain.engine.layout import (
     PEAK,
     PENDING,
     PLASTIC,
+    PRECOMPRESSION,
     REACH,
     RECORDED,
     RECOVERABLE,
@@ -43,7 +49,10 @@ from granchain.engine.layout import (
     STEADY,
     STEP,
     VISCOUS,
+    VISCOUS_REST,
+    VISCOUS_TOTAL,
     VISCOUS_WORK,
+    WEIGHT,
     WHERE,
     A,
     U,
@@ -125,6 +134,12 @@ def unclamped(count: int, lowest: int) -> Callable:
     return gather_unclamped
 
 
+def added(total, rest, value):  # type: ignore[no-untyped-def]
+    """A running sum and the rest that its rounding leaves out, with one value more (Neumaier 1974, doi:10.1002/zamm.19740540106)."""
+    more = total + value
+    return more, rest + ((total - more) + value if abs(total) >= abs(value) else (value - more) + total)
+
+
 @cache
 def plain_sweeps(RATE: bool, LOADED: bool, CLAMPS: bool) -> tuple[Callable, ...]:
     """Kick, drift, peaks and losses: what a step is made of besides forces, the same for every law."""
@@ -166,7 +181,7 @@ def sweeps_of(law: type[ContactLaw], features: Features) -> SimpleNamespace:
     force, needs_update, update = law.force, law.needs_update, law.update
     energy, plastic, largest_overlap = law.energy, law.plastic, law.largest_overlap
     RATE, HISTORY, LEDGER, LOADED = features.rate, features.history, features.ledger, features.loaded
-    WEIGHT, LOWEST, FORGETS = features.weight, features.lowest, features.forgets
+    ONSET, LOWEST, FORGETS = features.weight, features.lowest, features.forgets
     coefficients_at = gatherer(features.n_coefficients)
     history_at = gatherer(features.n_history)
     store_history = scatterer(features.n_history)
@@ -230,16 +245,16 @@ def sweeps_of(law: type[ContactLaw], features: Features) -> SimpleNamespace:
                 store_history(h, k, renewed)
                 if FORGETS and d <= OPEN:
                     lost[k] += plastic(ck, hk)
-                if WEIGHT >= 0:
+                if ONSET >= 0:
                     kick = record = force(d, r, ck, renewed)
                     if d <= OPEN:
                         # a tensile contact has opened a part of the step ago; the sum over its last steps is that over the first ones
                         # of an onset, run backwards, less the kick that the last step has had: the weight of the other part, less one
                         if dt * half < d < 0.0 and ck[LOWEST] < 0.0:
                             mirrored = update((-d, r, r, 1.0 - d / (dt * half)), ck, renewed)
-                            kick = (mirrored[WEIGHT] - 1.0) * row[k]
+                            kick = (mirrored[ONSET] - 1.0) * row[k]
                     else:
-                        h[WEIGHT, k] = 1.0
+                        h[ONSET, k] = 1.0
                         record = force(d, r, ck, history_at(h, k))
                         store_history(h, k, renewed)
                     if kick != record:
@@ -354,28 +369,35 @@ def sweeps_of(law: type[ContactLaw], features: Features) -> SimpleNamespace:
 
     def account(bodies, table, c, h, half, back, numbers, drive_power, energies, contacts):  # type: ignore[no-untyped-def]
         """The ledger at this step; `half` is the part of the step's work that belongs to it, as a time."""
-        u, v, a, mass, steady = bodies[U], bodies[V], bodies[A], bodies[MASS], bodies[STEADY]
-        start, row, elastic, clamp = table[START], table[ROW], table[ELASTIC], table[CLAMP]
-        viscous_work, clamp_work, lost = table[VISCOUS_WORK], table[CLAMP_WORK], table[LOST]
-        kinetic = recoverable = dented = viscous = clamping = external = 0.0
+        u, v, a, mass, steady, weight = bodies[U], bodies[V], bodies[A], bodies[MASS], bodies[STEADY], bodies[WEIGHT]
+        start, row, elastic, clamp, lost = table[START], table[ROW], table[ELASTIC], table[CLAMP], table[LOST]
+        kinetic = recoverable = dented = viscous = clamping = gravity = precompression = 0.0
         for k in range(contacts):
             velocity = v[k] - back * a[k]
             kinetic += 0.5 * mass[k] * velocity * velocity
-            external += steady[k] * u[k]
+            gravity += weight[k] * u[k]
+            precompression += (steady[k] - weight[k]) * u[k]
             ck = coefficients_at(c, k)
             hk = history_at(h, k)
             recoverable += energy(u[k] - u[k + 1] + start[k], ck, hk)
             dented += plastic(ck, hk) + lost[k]
             if LEDGER:
                 r = v[k] - v[k + 1] - back * (a[k] - a[k + 1])
-                viscous += viscous_work[k] + half * r * (row[k] - elastic[k] - clamp[k])
-                clamping += clamp_work[k] + half * r * clamp[k]
+                for work, total, rest in ((VISCOUS_WORK, VISCOUS_TOTAL, VISCOUS_REST), (CLAMP_WORK, CLAMP_TOTAL, CLAMP_REST)):
+                    table[total, k], table[rest, k] = added(table[total, k], table[rest, k], table[work, k])
+                    table[work, k] = 0.0
+                viscous += table[VISCOUS_TOTAL, k] + table[VISCOUS_REST, k] + half * r * (row[k] - elastic[k] - clamp[k])
+                clamping += table[CLAMP_TOTAL, k] + table[CLAMP_REST, k] + half * r * clamp[k]
+        drives = numbers[DRIVE_WORK] + numbers[DRIVE_REST] + half * drive_power
         energies[KINETIC] = kinetic
         energies[RECOVERABLE] = recoverable
         energies[PLASTIC] = dented
         energies[VISCOUS] = viscous
         energies[CLAMPING] = clamping
-        energies[EXTERNAL] = external + numbers[DRIVE_WORK] + half * drive_power
+        energies[EXTERNAL] = gravity + precompression + drives
+        energies[GRAVITY] = gravity
+        energies[PRECOMPRESSION] = precompression
+        energies[DRIVES] = drives
 
     def inspect(bodies, table, c, h, numbers, counts, contacts):  # type: ignore[no-untyped-def]
         """Look at the state at the end of a block: finite, within the radius, within the law, stable at this step."""
