@@ -148,7 +148,7 @@ def _factor(text: str, unit: str) -> Decimal:
     try:
         registry = _registry()
         factor = registry.Quantity(1.0, registry.parse_units(text)).to(registry.parse_units(unit)).magnitude
-    except (pint.errors.PintError, TypeError, ValueError, ArithmeticError, AttributeError):
+    except (pint.errors.PintError, TypeError, ValueError, ArithmeticError, AttributeError, LookupError):
         raise ValueError(f'"{text}" is no unit of this quantity; write a number [{unit}]') from None
     return Decimal(f"{factor:.15g}")
 

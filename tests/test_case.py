@@ -612,7 +612,7 @@ def test_a_replaced_case_finds_its_drive_again(tmp_path: Path) -> None:
 BAD_LENGTHS = (
     ["2,38 mm", "9**9**9", "9**9**9 mm", "2.38 m m", "2.38 Mm", "2.38 Gm", "1e999 mm", "nan mm", "inf mm", "3", "mm", "", " "]
     + ["2.38 kg", "2.38 mm^2", "2.38 furlongz", "--2 mm", "2.38  mm", "2.38 mm ", "2.38 mm\n", "0x10 mm", "1_0 mm", "2 mm; 3 mm"]
-    + ["\uff12 mm", "2.38 mm/m*m/m*m/m", "1 m^99", "(2 mm)", "2.38 mm # x", "1/0 mm", "20 degC", "0" * 100 + "1 mm"]
+    + ["\uff12 mm", "2.38 mm/m*m/m*m/m", "1 m^99", "(2 mm)", "2.38 mm # x", "1/0 mm", "1 N^0", "20 degC", "0" * 100 + "1 mm"]
 )
 
 

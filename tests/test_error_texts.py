@@ -1,0 +1,56 @@
+"""Every error has a test that knows its words: found by reading the package's source and the tests'."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import granchain
+from granchain import errors
+
+PACKAGE, TESTS = Path(granchain.__file__).parent, Path(__file__).parent
+ERRORS = {name for name, kind in vars(errors).items() if isinstance(kind, type) and issubclass(kind, Exception)}
+# As many letters of a sentence as no other text has by chance; a sentence whose longest piece is shorter than the next passes on
+# another error's words.
+KNOWN, OWN = 14, 24
+
+
+def pieces(node: ast.expr) -> list[str]:
+    """The words of a sentence, between what is filled in."""
+    if isinstance(node, ast.Constant):
+        return [node.value] if isinstance(node.value, str) else []
+    if isinstance(node, ast.JoinedStr):
+        return [piece for value in node.values for piece in pieces(value)]
+    if isinstance(node, ast.BinOp):
+        return pieces(node.left) + pieces(node.right)
+    if isinstance(node, ast.IfExp):
+        return pieces(node.body) + pieces(node.orelse)
+    return []
+
+
+def sentences() -> Iterator[tuple[str, list[str]]]:
+    """Where an error of ours is raised, with the words of its sentence."""
+    for path in sorted(PACKAGE.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call) and isinstance(node.exc.func, ast.Name) and node.exc.args:
+                words = pieces(node.exc.args[0])
+                if node.exc.func.id in ERRORS and any(len(piece) >= OWN for piece in words):
+                    yield f"{path.relative_to(PACKAGE)}:{node.lineno}", words
+
+
+@pytest.mark.promise("I2")
+def test_the_words_of_every_error_stand_in_a_test(figure):
+    # without the backslashes of patterns, and strings in several lines in one
+    joined = re.sub(r'"\s*\n\s*[rf]*"', "", "".join(path.read_text() for path in TESTS.glob("test_*.py"))).replace("\\", "")
+    found = list(sentences())
+    windows = {
+        where: {piece[i : i + KNOWN] for piece in words for i in range(len(piece) - KNOWN + 1)} for where, words in found
+    }  # fmt: skip
+    unknown = [where for where, parts in windows.items() if not any(part in joined for part in parts)]
+    assert len(found) > 100
+    print("no test knows the words of", *unknown)
+    figure("errors with words that stand in a test, of all [%]", 100.0 * (1.0 - len(unknown) / len(found)), at_least=95.0)
