@@ -96,7 +96,9 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     before = json.loads(file.read_text()) if file.exists() else {}
     kept = merged(before, config.stash[COLLECTED], config.stash[REPORTED])
     beside = file.with_name(f"{file.name}.{os.getpid()}")
-    beside.write_text(json.dumps(kept, indent=1, sort_keys=True) + "\n")
+    # a line for each test, so that two versions can be compared
+    lines = (f"{json.dumps(name)}: {json.dumps(one, sort_keys=True)}" for name, one in sorted(kept.items()))
+    beside.write_text("{\n" + ",\n".join(lines) + "\n}\n")
     os.replace(beside, file)
 
 
