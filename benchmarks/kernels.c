@@ -1,0 +1,337 @@
+/* The chain by hand: Hertz, Ma-Liu and a hysteresis dashpot in C, each in several forms.
+ *
+ * Scheme, front and order of operations are the engine's, so that the bits are. Each form is there twice. "bare": displacements and
+ * velocities are all that is left, and all beads and contacts are alike. "keep": as the engine, masses, gaps and coefficients of each bead
+ * and contact from rows, and of every contact the force of the step, the largest force and the largest overlap.
+ *
+ * Body 0 and those behind the last are padding that stays at rest, one metre away; contact k joins bodies k and k + 1. Rows are padded to
+ * whole vectors and one more.
+ */
+#include <math.h>
+#ifdef __AVX512F__
+#include <immintrin.h>
+#endif
+
+#define OPEN 1e-60
+#define LANES 8
+#define INLINE static inline __attribute__((always_inline))
+
+enum { HERTZ, MA_LIU, DASHPOT };
+
+struct chain {
+    long n_steps, front, last_contact, width;
+    double dt, kick, inverse_mass, stiffness, damping, lowest_force; /* of all, for the bare forms; kick is dt/m */
+    double *u, *v, *a;
+    const double *start, *kicks, *inverse_masses, *stiffnesses, *dampings;
+    double *row, *peak, *reach;
+    double *limit, *residual, *unloading; /* Ma-Liu's history; its coefficients, as the law's file lists them, then four guarded windows */
+    const double *ma_liu;
+};
+
+/* ------------------------------------------------------------------------------------------------------------ Ma and Liu */
+
+static double loading(double d, const double *c)
+{
+    if (d < c[0])
+        return c[2] * (d * sqrt(d));
+    if (d < c[1])
+        return d * (c[3] + c[4] * log(d / c[0])) + c[5];
+    return c[6] + c[7] * (d - c[1]);
+}
+
+static double loading_work(double d, const double *c)
+{
+    if (d < c[0])
+        return 0.4 * c[2] * (d * d * sqrt(d));
+    if (d < c[1]) {
+        double l = log(d / c[0]);
+        return c[9] + (c[3] / 2.0 - c[4] / 4.0) * (d * d - c[0] * c[0]) + c[4] / 2.0 * (d * d) * l + c[5] * (d - c[0]);
+    }
+    return c[10] + c[6] * (d - c[1]) + c[7] / 2.0 * ((d - c[1]) * (d - c[1]));
+}
+
+static double opens_at(double d, double force, const double *c)
+{
+    double natural = 0.0;
+    if (d >= c[1])
+        natural = d - pow(force / c[8], 2.0 / 3.0);
+    else if (d >= c[0])
+        natural = d - force / (c[2] * sqrt(d));
+    natural = natural < 0.0 ? 0.0 : natural;
+    for (const double *window = c + 11; window < c + 23; window += 3)
+        if (window[0] < d && d < window[1]) {
+            double opens = d - 2.5 * (loading_work(d, c) - window[2]) / force;
+            return opens > 0.0 ? opens : 0.0;
+        }
+    return natural;
+}
+
+/* The rare event, a contact on its virgin curve: the smooth branch is made to pass through its force. */
+static __attribute__((noinline)) void renew(struct chain *s, long k, double d)
+{
+    double force = loading(d, s->ma_liu), opens = opens_at(d, force, s->ma_liu), x = d - opens;
+    s->limit[k] = d;
+    s->residual[k] = opens;
+    s->unloading[k] = force / (x * sqrt(x));
+}
+
+/* ------------------------------------------------------------------------------------------------------------- plain C */
+
+/* Rows that do not overlap, told to the compiler. */
+#define HERE                                                                                                                  \
+    double *restrict u = s->u, *restrict v = s->v, *restrict a = s->a, *restrict row = s->row + 1; /* row[-1] = 0 */           \
+    double *restrict peak = s->peak, *restrict reach = s->reach;                                                              \
+    const double *restrict start = s->start, *restrict kicks = s->kicks, *restrict inverse_masses = s->inverse_masses;        \
+    const double *restrict stiffnesses = law == MA_LIU ? s->unloading : s->stiffnesses, *restrict dampings = s->dampings;     \
+    const double *restrict limit = s->limit, *restrict residual = s->residual;                                                \
+    const double dt = s->dt, kick = s->kick, inverse_mass = s->inverse_mass, lowest = s->lowest_force;                        \
+    const double stiffness = s->stiffness, damping = s->damping;                                                              \
+    (void)a, (void)peak, (void)reach, (void)start, (void)kicks, (void)inverse_masses, (void)stiffnesses, (void)dampings;      \
+    (void)limit, (void)residual, (void)kick, (void)inverse_mass, (void)lowest, (void)stiffness, (void)damping, (void)row
+
+/* Overlap and force of contact k as the bodies stand, and what a body does about the forces at its sides. */
+#define OVERLAP(k) (u[k] - u[(k) + 1] + (keep ? start[k] : 0.0))
+#define RATE(k) (law == DASHPOT ? v[k] - v[(k) + 1] + half_dt * (a[k] - a[(k) + 1]) : 0.0)
+#define FORCE(k, d, rate)                                                                                                     \
+    force_of(law, d, rate, keep || law == MA_LIU ? stiffnesses[k] : stiffness, keep ? dampings[k] : damping,                  \
+             law == MA_LIU ? residual[k] : 0.0, lowest)
+#define MOVE(k, net, scale, drift)                                                                                            \
+    if (law == DASHPOT) {                                                                                                     \
+        a[k] = (keep ? inverse_masses[k] : inverse_mass) * (net);                                                             \
+        v[k] += (scale) * (dt * a[k]);                                                                                        \
+    } else {                                                                                                                  \
+        v[k] += (scale) * ((keep ? kicks[k] : kick) * (net));                                                                 \
+    }                                                                                                                         \
+    u[k] += (drift) * v[k]
+
+INLINE double force_of(int law, double d, double rate, double stiffness, double damping, double residual, double lowest)
+{
+    double x = law == MA_LIU ? d - residual : d;
+    x = x > OPEN ? x : 0.0;
+    double f = stiffness * (x * sqrt(x));
+    if (law == DASHPOT) {
+        f = f * (1.0 + damping * rate);
+        f = f > lowest ? f : lowest;
+    }
+    return f;
+}
+
+/* Forces in one pass, with the few events repaired after it; kick and drift in a second. */
+INLINE void two_passes(struct chain *s, int law, int keep, long contacts, long steps, double half_dt, double scale, double drift)
+{
+    HERE;
+    for (long step = 0; step < steps; step++) {
+        long events = 0;
+#pragma GCC ivdep
+        for (long k = 0; k < contacts; k++) {
+            double d = OVERLAP(k), rate = RATE(k);
+            row[k] = FORCE(k, d, rate);
+            if (keep)
+                reach[k] = d > reach[k] ? d : reach[k];
+            if (law == MA_LIU)
+                events += d > limit[k];
+        }
+        for (long k = contacts - 1; events > 0; k--) {
+            double d = OVERLAP(k);
+            if (d > s->limit[k]) {
+                renew(s, k, d);
+                row[k] = force_of(law, d, 0.0, s->unloading[k], 0.0, s->residual[k], 0.0);
+                events--;
+            }
+        }
+#pragma GCC ivdep
+        for (long k = 0; k < contacts; k++) {
+            if (keep)
+                peak[k] = row[k] > peak[k] ? row[k] : peak[k];
+            MOVE(k, row[k - 1] - row[k], scale, drift);
+        }
+    }
+}
+
+/* One pass; the force on a body's left is carried in a scalar. Hertz and dashpot: without events. */
+INLINE void carried(struct chain *s, int law, int keep, long contacts, long steps)
+{
+    HERE;
+    const double half_dt = 0.5 * dt;
+    for (long step = 0; step < steps; step++) {
+        double left = 0.0;
+        for (long k = 0; k < contacts; k++) {
+            double d = OVERLAP(k), rate = RATE(k), f = FORCE(k, d, rate);
+            if (keep) {
+                row[k] = f;
+                peak[k] = f > peak[k] ? f : peak[k];
+                reach[k] = d > reach[k] ? d : reach[k];
+            }
+            MOVE(k, left - f, 1.0, dt);
+            left = f;
+        }
+    }
+}
+
+/* ------------------------------------------------------------------------------------------------------- AVX-512 by hand */
+
+#ifdef __AVX512F__
+
+/* Square root where the mask is set, 0 elsewhere. With rsqrt14, of relative error below 2^-14: e = 1 - x y^2 is below 2^-13, y times the
+ * first four terms of (1 - e)^(-1/2) is off by (35/128) e^4, below 2^-53, and one residual step rounds s as the square root does. */
+INLINE __m512d root_of(__m512d x, __mmask8 where, int reciprocal)
+{
+    if (!reciprocal)
+        return _mm512_maskz_sqrt_pd(where, x);
+    const __m512d one = _mm512_set1_pd(1.0), half = _mm512_set1_pd(0.5);
+    __m512d y = _mm512_maskz_rsqrt14_pd(where, x);
+    __m512d e = _mm512_fnmadd_pd(_mm512_mul_pd(x, y), y, one);
+    __m512d series = _mm512_fmadd_pd(_mm512_fmadd_pd(_mm512_set1_pd(0.3125), e, _mm512_set1_pd(0.375)), e, half);
+    y = _mm512_fmadd_pd(_mm512_mul_pd(y, e), series, y);
+    __m512d s = _mm512_mul_pd(x, y);
+    return _mm512_fmadd_pd(_mm512_mul_pd(half, y), _mm512_fnmadd_pd(s, s, x), s);
+}
+
+/* Row k + 1..k + 8 from two whole vectors, and the forces on the left from two whole vectors of forces. */
+INLINE __m512d next_of(__m512d here, __m512d after)
+{
+    return _mm512_castsi512_pd(_mm512_alignr_epi64(_mm512_castpd_si512(after), _mm512_castpd_si512(here), 1));
+}
+
+INLINE __m512d left_of(__m512d before, __m512d here)
+{
+    return _mm512_castsi512_pd(_mm512_alignr_epi64(_mm512_castpd_si512(here), _mm512_castpd_si512(before), LANES - 1));
+}
+
+INLINE void vectors(struct chain *s, int law, int keep, int reciprocal, long contacts, long steps)
+{
+    double *restrict u = s->u, *restrict v = s->v, *restrict a = s->a;
+    const __m512d dt = _mm512_set1_pd(s->dt), half_dt = _mm512_set1_pd(0.5 * s->dt), open = _mm512_set1_pd(OPEN);
+    const __m512d one = _mm512_set1_pd(1.0), lowest = _mm512_set1_pd(s->lowest_force);
+    const __m512d all_stiffness = _mm512_set1_pd(s->stiffness), all_damping = _mm512_set1_pd(s->damping);
+    const __m512d all_kick = _mm512_set1_pd(s->kick), all_inverse_mass = _mm512_set1_pd(s->inverse_mass);
+    for (long step = 0; step < steps; step++) {
+        __m512d before = _mm512_setzero_pd(), here = _mm512_load_pd(u);
+        __m512d v_here = _mm512_load_pd(v), a_here = _mm512_load_pd(a);
+        for (long k = 0; k < contacts; k += LANES) {
+            __m512d after = _mm512_load_pd(u + k + LANES), v_after = v_here, a_after = a_here;
+            __m512d d = _mm512_sub_pd(here, next_of(here, after)), x;
+            __m512d stiffness = keep && law != MA_LIU ? _mm512_load_pd(s->stiffnesses + k) : all_stiffness;
+            if (keep)
+                d = _mm512_add_pd(d, _mm512_load_pd(s->start + k));
+            x = d;
+            if (law == MA_LIU) {
+                unsigned events = _mm512_cmp_pd_mask(d, _mm512_load_pd(s->limit + k), _CMP_GT_OQ);
+                if (__builtin_expect(events != 0, 0)) {
+                    double overlap[LANES] __attribute__((aligned(64)));
+                    _mm512_store_pd(overlap, d);
+                    for (; events != 0; events &= events - 1)
+                        renew(s, k + __builtin_ctz(events), overlap[__builtin_ctz(events)]);
+                }
+                x = _mm512_sub_pd(d, _mm512_load_pd(s->residual + k));
+                stiffness = _mm512_load_pd(s->unloading + k);
+            }
+            __mmask8 closed = _mm512_cmp_pd_mask(x, open, _CMP_GT_OQ);
+            x = _mm512_maskz_mov_pd(closed, x);
+            __m512d f = _mm512_mul_pd(stiffness, _mm512_mul_pd(x, root_of(x, closed, reciprocal)));
+            if (law == DASHPOT) {
+                v_after = _mm512_load_pd(v + k + LANES);
+                a_after = _mm512_load_pd(a + k + LANES);
+                __m512d da = _mm512_sub_pd(a_here, next_of(a_here, a_after));
+                __m512d rate = _mm512_add_pd(_mm512_sub_pd(v_here, next_of(v_here, v_after)), _mm512_mul_pd(half_dt, da));
+                __m512d damping = keep ? _mm512_load_pd(s->dampings + k) : all_damping;
+                f = _mm512_max_pd(_mm512_mul_pd(f, _mm512_add_pd(one, _mm512_mul_pd(damping, rate))), lowest);
+            } else {
+                v_here = _mm512_load_pd(v + k);
+            }
+            if (keep) {
+                _mm512_storeu_pd(s->row + 1 + k, f);
+                _mm512_store_pd(s->peak + k, _mm512_max_pd(f, _mm512_load_pd(s->peak + k)));
+                _mm512_store_pd(s->reach + k, _mm512_max_pd(d, _mm512_load_pd(s->reach + k)));
+            }
+            __m512d net = _mm512_sub_pd(left_of(before, f), f);
+            if (law == DASHPOT) {
+                __m512d acceleration = _mm512_mul_pd(keep ? _mm512_load_pd(s->inverse_masses + k) : all_inverse_mass, net);
+                _mm512_store_pd(a + k, acceleration);
+                v_here = _mm512_add_pd(v_here, _mm512_mul_pd(dt, acceleration));
+            } else {
+                v_here = _mm512_add_pd(v_here, _mm512_mul_pd(keep ? _mm512_load_pd(s->kicks + k) : all_kick, net));
+            }
+            _mm512_store_pd(v + k, v_here);
+            _mm512_store_pd(u + k, _mm512_add_pd(here, _mm512_mul_pd(dt, v_here)));
+            before = f;
+            here = after;
+            v_here = v_after;
+            a_here = a_after;
+        }
+    }
+}
+
+#endif
+
+/* ------------------------------------------------------------------------------------------------------------ time loop */
+
+/* Contacts of the next steps: up to the front, which moves by one a step at most, in whole vectors. */
+static long contacts_of(struct chain *s, long steps)
+{
+    while (s->front < s->last_contact && s->u[s->front] - s->u[s->front + 1] + s->start[s->front] > OPEN)
+        s->front++;
+    long contacts = (s->front + steps + LANES) / LANES * LANES;
+    return contacts < s->width ? contacts : s->width;
+}
+
+/* Half a kick at both ends. */
+#define FORM(name, law, sweep)                                                                        \
+    void name(struct chain *s)                                                                        \
+    {                                                                                                 \
+        two_passes(s, law, 1, contacts_of(s, 1), 1, 0.0, 0.5, s->dt);                                 \
+        for (long step = 1; step < s->n_steps; step += LANES) {                                       \
+            long steps = s->n_steps - step < LANES ? s->n_steps - step : LANES;                       \
+            long contacts = contacts_of(s, steps);                                                    \
+            if (contacts % LANES != 0)                                                                \
+                __builtin_unreachable();                                                              \
+            sweep;                                                                                    \
+        }                                                                                             \
+        two_passes(s, law, 1, contacts_of(s, 1), 1, 0.5 * s->dt, 0.5, 0.0);                           \
+    }
+#define PAIR(name, law, sweep_bare, sweep_keep) FORM(name##_bare, law, sweep_bare) FORM(name##_keep, law, sweep_keep)
+#define TWO_PASSES(keep, law) two_passes(s, law, keep, contacts, steps, 0.5 * s->dt, 1.0, s->dt)
+
+PAIR(hertz_two_passes, HERTZ, TWO_PASSES(0, HERTZ), TWO_PASSES(1, HERTZ))
+PAIR(ma_liu_two_passes, MA_LIU, TWO_PASSES(0, MA_LIU), TWO_PASSES(1, MA_LIU))
+PAIR(dashpot_two_passes, DASHPOT, TWO_PASSES(0, DASHPOT), TWO_PASSES(1, DASHPOT))
+PAIR(hertz_carried, HERTZ, carried(s, HERTZ, 0, contacts, steps), carried(s, HERTZ, 1, contacts, steps))
+PAIR(dashpot_carried, DASHPOT, carried(s, DASHPOT, 0, contacts, steps), carried(s, DASHPOT, 1, contacts, steps))
+
+#ifdef __AVX512F__
+#define VECTORS(name, law)                                                                                                   \
+    PAIR(name##_vectors_sqrt, law, vectors(s, law, 0, 0, contacts, steps), vectors(s, law, 1, 0, contacts, steps))           \
+    PAIR(name##_vectors_rsqrt, law, vectors(s, law, 0, 1, contacts, steps), vectors(s, law, 1, 1, contacts, steps))
+
+VECTORS(hertz, HERTZ)
+VECTORS(ma_liu, MA_LIU)
+VECTORS(dashpot, DASHPOT)
+#endif
+
+/* ---------------------------------------------------------------------------------------------------------------- floor */
+
+/* Nothing but a square root of each of n numbers; the sum keeps them from settling at 1. */
+void roots_sqrt(double *restrict x, long n, long passes)
+{
+    for (long pass = 0; pass < passes; pass++)
+        for (long i = 0; i < n; i++)
+            x[i] = sqrt(x[i] + 0.5);
+}
+
+#ifdef __AVX512F__
+void roots_rsqrt(double *restrict x, long n, long passes)
+{
+    for (long pass = 0; pass < passes; pass++)
+        for (long i = 0; i < n; i += LANES)
+            _mm512_store_pd(x + i, root_of(_mm512_add_pd(_mm512_load_pd(x + i), _mm512_set1_pd(0.5)), 0xff, 1));
+}
+
+/* Each number's root by both; the tests compare. */
+void root_by_rsqrt(const double *x, double *root, long n)
+{
+    for (long i = 0; i < n; i += LANES) {
+        __m512d d = _mm512_loadu_pd(x + i);
+        _mm512_storeu_pd(root + i, root_of(d, _mm512_cmp_pd_mask(d, _mm512_set1_pd(OPEN), _CMP_GT_OQ), 1));
+    }
+}
+#endif

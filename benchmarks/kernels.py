@@ -1,0 +1,174 @@
+"""kernels.c, compiled on the spot with the options of this machine, and called through ctypes on the engine's own arrays.
+
+Strict arithmetic (-ffp-contract=off: no fused multiply-add but in the corrected square root), so that each form gives the engine's bits.
+What the plain forms may lose to is taken from them: no errno and no traps, and vectors of both widths that an x86 may prefer.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import platform
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from racing import Answer, Contender
+from steel_chain import BARE, Run
+
+from granchain.engine import layout
+from granchain.engine.state import State
+
+SOURCE = Path(__file__).with_name("kernels.c")
+OPTIONS = ("-O3", "-march=native", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-std=gnu11", "-shared", "-fPIC")
+WIDTHS = (256, 512) if platform.machine() == "x86_64" else (0,)
+
+# Name in kernels.c of the law of a run, and of its forms; those in vectors are there where the processor has AVX-512.
+LAWS = {"hertz": "hertz", "ma-liu": "ma_liu", "flores": "dashpot"}
+FORMS = {"two passes": "two_passes", "carried": "carried", "AVX-512": "vectors_sqrt", "AVX-512 rsqrt": "vectors_rsqrt"}
+
+DOUBLES = ctypes.POINTER(ctypes.c_double)
+INTEGERS = ("n_steps", "front", "last_contact", "width")
+NUMBERS = ("dt", "kick", "inverse_mass", "stiffness", "damping", "lowest_force")
+ROWS = (
+    "u", "v", "a", "start", "kicks", "inverse_masses", "stiffnesses", "dampings", "row", "peak", "reach",
+    "limit", "residual", "unloading", "ma_liu",
+)  # fmt: skip
+
+
+class Arguments(ctypes.Structure):
+    """`struct chain` of kernels.c."""
+
+    _fields_ = [
+        *((name, ctypes.c_long) for name in INTEGERS),
+        *((name, ctypes.c_double) for name in NUMBERS),
+        *((name, DOUBLES) for name in ROWS),
+    ]  # noqa: RUF012
+
+
+def compiler() -> str | None:
+    """The C compiler: $CC, or gcc."""
+    return shutil.which(os.environ.get("CC", "gcc"))
+
+
+def compiled(folder: Path, widths: tuple[int, ...] = WIDTHS) -> dict[int, ctypes.CDLL]:
+    """A library for each preferred width of vectors [bit]; none, where there is no compiler."""
+    if compiler() is None:
+        return {}
+    found = {}
+    for width in widths:
+        library = folder / f"kernels{width}.so"
+        wide = [f"-mprefer-vector-width={width}"] if width else []
+        subprocess.run([str(compiler()), *OPTIONS, *wide, str(SOURCE), "-o", str(library), "-lm"], check=True)
+        found[width] = ctypes.CDLL(str(library))
+    return found
+
+
+def version() -> str:
+    """Of the compiler."""
+    done = subprocess.run([str(compiler()), "-dumpfullversion"], capture_output=True, text=True, check=False)
+    return done.stdout.strip()
+
+
+def row_of(values: np.ndarray, width: int, rest: float) -> np.ndarray:
+    """Values at the start of a row of `width` and a vector more, on the boundary of a cache line."""
+    memory = np.full(width + 3 * layout.LANES, rest)
+    first = -memory.ctypes.data % 64 // 8
+    row = memory[first : first + width + layout.LANES]
+    row[: values.size] = values
+    return row
+
+
+class Kernel:
+    """One form on one run: arrays as the engine's state has them at the start.
+
+    Parameters
+    ----------
+    function : callable
+        Of the library.
+    run : Run
+        Hertz, Ma-Liu or a hysteresis dashpot; beads alike.
+    all_beads : bool
+        Sweep those ahead of the front too.
+    """
+
+    def __init__(self, function: Callable[..., None], run: Run, all_beads: bool):
+        state = State(run.contacts, run.chain, run.step, BARE)
+        n, width, bodies = run.chain.n_bodies, state.table.shape[1], state.bodies
+        names = [quantity.name for quantity in run.contacts.law.coefficients]
+        stiffness = run.contacts.c[names.index("hertz_stiffness" if run.law == "ma-liu" else "stiffness")]
+        damping = run.contacts.c[names.index("damping")] if "damping" in names else np.zeros(n + 1)
+        lowest = run.contacts.c[names.index("lowest_force")] if "lowest_force" in names else np.zeros(n + 1)
+        at_rest = np.zeros(0)
+        history = state.h if run.law == "ma-liu" else [at_rest] * 3
+        rows = {
+            "u": row_of(np.r_[-1.0, np.zeros(n)], width, 1.0),
+            "v": row_of(bodies[layout.V], width, 0.0),
+            "a": row_of(at_rest, width, 0.0),
+            "start": row_of(state.table[layout.START], width, -np.inf),
+            "kicks": row_of(bodies[layout.DT_OVER_M], width, 0.0),
+            "inverse_masses": row_of(bodies[layout.INVERSE_MASS], width, 0.0),
+            "stiffnesses": row_of(stiffness, width, stiffness[-1]),
+            "dampings": row_of(damping, width, damping[-1]),
+            "row": row_of(at_rest, width, 0.0),
+            "peak": row_of(at_rest, width, 0.0),
+            "reach": row_of(at_rest, width, -np.inf),
+            "limit": row_of(history[0], width, np.inf),
+            "residual": row_of(history[1], width, 0.0),
+            "unloading": row_of(history[2], width, 0.0),
+            "ma_liu": np.ascontiguousarray(run.contacts.c[:, 1]),
+        }
+        dt, inverse_mass = run.step.value, bodies[layout.INVERSE_MASS, 1]
+        self.function, self.n, self.rows = function, n, rows
+        self.arguments = Arguments(
+            run.step.n_steps, n if all_beads else int(state.counts[layout.FRONT]), n, width,
+            dt, dt * inverse_mass, inverse_mass, stiffness[1], damping[1], lowest[1],
+            *(rows[name].ctypes.data_as(DOUBLES) for name in ROWS),
+        )  # fmt: skip
+
+    def __call__(self) -> Answer:
+        self.function(ctypes.byref(self.arguments))
+        return self.rows["u"][1 : self.n + 1], self.rows["v"][1 : self.n + 1]
+
+    def kept(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Of each contact the last force, the largest force [N] and the largest overlap [m]."""
+        return self.rows["row"][1 : self.n + 2], self.rows["peak"][: self.n + 1], self.rows["reach"][: self.n + 1]
+
+
+def forms(libraries: dict[int, ctypes.CDLL], run: Run, keep: bool, all_beads: bool) -> dict[str, Contender]:
+    """All forms of the law of a run."""
+    found = {}
+    for label, form in FORMS.items():
+        for width, library in libraries.items():
+            name = f"{LAWS[run.law]}_{form}_{'keep' if keep else 'bare'}"
+            # by hand, the width is the same whatever the compiler prefers
+            if not hasattr(library, name) or (form.startswith("vectors") and width != max(libraries)):
+                continue
+            plain = f"{label}, {width} bit" if width and not form.startswith("vectors") else label
+            found[plain] = Contender(lambda f=getattr(library, name): Kernel(f, run, all_beads), same=0.0)  # type: ignore[misc]
+    return found
+
+
+def floors(libraries: dict[int, ctypes.CDLL], run: Run) -> dict[str, Contender]:
+    """As many square roots as the run has contacts, padded to whole vectors, and steps, and nothing else."""
+    if not libraries:
+        return {}
+    library = libraries[max(libraries)]
+    n = -(-(run.chain.n_bodies + 1) // layout.LANES) * layout.LANES
+
+    def contender(function: Callable[..., None]) -> Contender:
+        def prepare() -> Callable[[], Answer]:
+            x = row_of(np.linspace(0.5, 2.0, n), n, 1.0)
+
+            def timed() -> Answer:
+                function(x.ctypes.data_as(DOUBLES), ctypes.c_long(n), ctypes.c_long(run.step.n_steps + 1))
+                return x, x
+
+            return timed
+
+        return Contender(prepare, computes=False)
+
+    names = {"square roots": "roots_sqrt", "square roots by rsqrt": "roots_rsqrt"}
+    return {label: contender(getattr(library, name)) for label, name in names.items() if hasattr(library, name)}

@@ -1,0 +1,118 @@
+"""The chain that all races are run on: 70 touching steel beads and a striker, up to the peak of the force at bead 63."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+from racing import Answer, Contender
+
+from granchain.chain import Chain
+from granchain.contact import laws
+from granchain.engine import layout
+from granchain.engine.state import Contacts, Recording, State, contacts_of, time_step_of
+from granchain.engine.timestep import TimeStep
+from granchain.material import MATERIALS
+
+# Wang, Liu & Liu 2022, table 8 and section 5.2, doi:10.1016/j.ijmecsci.2022.107214: 70 beads and the striker, and where the sensors are.
+N_BODIES = 71
+RADIUS, MASS, SPEED = 2.38e-3, 0.45e-3, 1.77
+SENSORS = (9, 16, 24, 31, 40, 50, 56, 63)
+# Its inputs; an input that is not named here has the law's default.
+INPUTS = {"psi": 2.84, "xi": 13.0, "restitution": 0.65, "impact_speed": SPEED}
+# Long enough for the pulse to pass bead 63: 0.30 m at the 734 m/s of Hertz is 0.41 ms, and every dissipative law is slower.
+END = 0.8e-3
+
+BARE = Recording(ledger=False)
+
+
+@dataclass(frozen=True)
+class Run:
+    """The chain under one law, up to a step."""
+
+    law: str
+    chain: Chain
+    contacts: Contacts
+    step: TimeStep
+
+    @property
+    def bead_steps(self) -> int:
+        """Bodies times steps."""
+        return self.chain.n_bodies * self.step.n_steps
+
+
+def steel_chain(n_bodies: int = N_BODIES) -> Chain:
+    """Touching steel beads and a striker."""
+    return Chain(
+        radius=np.full(n_bodies, RADIUS),
+        mass=np.full(n_bodies, MASS),
+        velocity=np.r_[SPEED, np.zeros(n_bodies - 1)],
+        material=(MATERIALS["steel-316"],),
+        material_index=np.zeros(n_bodies, dtype=int),
+        gap=np.zeros(n_bodies - 1),
+        has_striker=True,
+    )
+
+
+def run_of(law: str, chain: Chain, inputs: Any = None, end: float = END, step: str | float = "auto") -> Run:
+    """The law's run up to a time [s]."""
+    if inputs is None:
+        inputs = SimpleNamespace(**{quantity.name: INPUTS.get(quantity.name, quantity.default) for quantity in laws()[law].inputs})
+    contacts = contacts_of(laws()[law], chain, inputs)
+    return Run(law, chain, contacts, time_step_of(contacts, chain, step, end))
+
+
+def run_to_bead_63(law: str, inputs: Any = None) -> Run:
+    """The law's run, steps counted up to the largest force at the last sensor."""
+    run = run_of(law, steel_chain(), inputs)
+    state = State(run.contacts, run.chain, run.step, Recording((SENSORS[-1],), (), run.step.value, None, ledger=False))
+    state.advance(run.step.n_steps + 1)
+    return replace(run, step=replace(run.step, n_steps=int(np.argmax(state.sensor_force[:, 0]))))
+
+
+def granchain(run: Run, recording: Recording = BARE, all_beads: bool = False) -> Contender:
+    """The engine; with all beads, those ahead of the front are swept too."""
+    n = run.chain.n_bodies
+
+    def prepare() -> Callable[[], Answer]:
+        state = State(run.contacts, run.chain, run.step, recording)
+        if all_beads:
+            state.counts[layout.FRONT] = n
+
+        def timed() -> Answer:
+            state.advance(run.step.n_steps + 1)
+            return state.bodies[layout.U, 1 : n + 1], state.bodies[layout.V, 1 : n + 1]
+
+        return timed
+
+    return Contender(prepare, same=0.0)
+
+
+def loop_of(run: Run, module: Any, turns: int) -> Contender | None:
+    """The same chain in naive Numba, NumPy or plain Python, where the law has been written there."""
+    pair, law = run.chain.pair(), run.contacts.law
+    named = {quantity.name: float(row[1]) for quantity, row in zip(law.coefficients, run.contacts.c, strict=True)}
+    if run.law == "hertz":
+        loop, parameters = module.hertz, (named["stiffness"],)
+    elif run.law == "ma-liu":
+        names = ("yield_overlap", "plastic_overlap", "c1", "c2", "c3", "plastic_force", "plastic_stiffness")
+        sphere = (float(pair.effective_radius[1]), float(pair.effective_modulus[1]))
+        loop, parameters = module.ma_liu, (*sphere, *(named[name] for name in names))
+    elif tuple(named) == ("stiffness", "damping", "lowest_force") and not law.history:
+        loop, parameters = module.hysteresis, (named["stiffness"], named["damping"])
+    else:
+        return None
+
+    def prepare() -> Callable[[], Answer]:
+        u, v = np.zeros(run.chain.n_bodies), run.chain.velocity.copy()
+
+        def timed() -> Answer:
+            loop(run.step.n_steps, run.step.value, run.chain.mass, *parameters, u, v)
+            return u, v
+
+        return timed
+
+    return Contender(prepare, turns)
