@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
+import numba
 import numpy as np
 import pytest
-from rows import MASS, SPEED, inputs_for, ledger_residual, run_row, standing_row, steel_row, velocities
+from rows import MASS, RADIUS, SPEED, STEEL, inputs_for, ledger_residual, run_row, standing_row, steel_row, velocities
 
+from granchain import theory
 from granchain.chain import End
 from granchain.contact import laws
-from granchain.contact.law import ContactLaw, Quantity, Source
+from granchain.contact.law import GUARD_WINDOWS, ContactLaw, Quantity, Source
 from granchain.contact.pair import Pair
-from granchain.engine import layout
+from granchain.engine import layout, startup
+from granchain.engine.contacts import coefficients
 from granchain.engine.restitution import restitution_at, source_of, with_restitution
-from granchain.engine.state import Recording, contacts_of, time_step_of
-from granchain.errors import LawError
+from granchain.engine.specialise import compiled
+from granchain.engine.state import Recording, State, contacts_of, time_step_of
+from granchain.errors import GranchainWarning, LawError
+from granchain.status import Status
 
 pytestmark = pytest.mark.plain
 
@@ -50,6 +59,9 @@ def test_a_restitution_is_looked_up_at_the_speeds_of_the_contacts():
     law, values = source_of({"law": "ma-liu", "psi": 2.84, "xi": 13.0})
     # .8390 at 1.77 m/s: recomputed to the digits shown
     assert restitution_at(law, values, pair, np.array([1e-3]), np.array([1.77]))[0, 0] == pytest.approx(0.8390, abs=5e-5)
+    # one speed for all contacts: the largest at the start
+    one = with_restitution(inputs_for("tsuji", restitution={"law": "ma-liu", "psi": 2.84, "xi": 13.0}), pair, np.array([1e-3]), 1.77)
+    assert one.restitution == pytest.approx([0.8390], abs=5e-5)
     asked = {"law": "ma-liu", "psi": 2.84, "xi": 13.0}
     inputs = inputs_for("flores", restitution=asked, impact_speed="onset", impact_speed_floor=0.1)
     assert with_restitution(inputs, pair, np.array([1e-3]), SPEED).restitution.ndim == 2
@@ -58,6 +70,15 @@ def test_a_restitution_is_looked_up_at_the_speeds_of_the_contacts():
         restitution=asked, impact_speed="onset", impact_speed_floor=0.1, damping="identified",
     )  # fmt: skip
     assert state.h[3, 1] > 0.0
+    assert (state.h[0, 1], state.h[2, 1]) == (pytest.approx(SPEED, rel=1e-3), 0.0)
+    # an onset below the floor is taken to have the floor's speed, and is counted
+    floored = run_row(
+        replace(steel_row(2), gap=np.array([1e-7])), "flores", 3e-5, 2e-7,
+        restitution=asked, impact_speed="onset", impact_speed_floor=3.0, damping="identified",
+    )  # fmt: skip
+    assert floored.h[:3, 1].tolist() == [3.0, 0.0, 1.0]
+    # at a higher speed a dent takes more: a smaller restitution, a larger factor
+    assert floored.h[3, 1] > state.h[3, 1]
     still = inputs_for("tsuji", restitution=asked)
     with pytest.raises(LawError, match="nothing moves at the start"):
         with_restitution(still, pair, np.array([1e-3]), 0.0)
@@ -123,12 +144,32 @@ def test_a_law_with_the_wrong_number_of_coefficients_is_refused():
         contacts_of(Short, steel_row(2), inputs_for("hertz"))
 
 
+def test_values_that_a_law_of_ours_cannot_compute_with_are_told_once():
+    # the root at which the overlap would turn is far beyond what a number holds
+    with pytest.raises(LawError, match=r"^contact\.law vu-quoc-zhang: got values for which it has no finite force ") as caught:
+        contacts_of(laws()["vu-quoc-zhang"], steel_row(2), inputs_for("vu-quoc-zhang", C_a=1e-300))
+    assert str(caught.value).count("contact.law") == 1
+
+
+def test_a_coefficient_that_is_no_number_is_refused():
+    class Wrong(laws()["hertz"]):  # type: ignore[misc]
+        """A law that divides nothing by nothing."""
+
+        @staticmethod
+        def coefficients_of(pair, inputs):
+            return (math.nan,)
+
+    with pytest.raises(LawError, match="the coefficient stiffness is not a number; check the inputs and the material"):
+        contacts_of(Wrong, steel_row(2), inputs_for("hertz"))
+
+
 def test_sources_and_defaults_read_as_words():
     assert str(Source("Author 1900", "eq. (1)", "10.1/x")) == "Author 1900, eq. (1), doi:10.1/x"
     assert ContactLaw.variant(None) is ContactLaw  # type: ignore[arg-type]
     assert ContactLaw.coefficients_of(None, None) == ()  # type: ignore[arg-type]
     assert ContactLaw.update((), (), (1.0,)) == (1.0,)
     assert laws()["hertz"].index_of("nothing") == -1
+    assert laws()["hertz"].summary() == "Elastic spheres: F = K d^1.5."
     for name in ("force", "energy"):
         with pytest.raises(NotImplementedError):
             getattr(ContactLaw, name)(*([0.0] * (4 if name == "force" else 3)))
@@ -153,3 +194,208 @@ def test_a_still_chain_has_a_step_and_a_given_one_is_taken():
     contacts = contacts_of(laws()["hertz"], standing_row(3), inputs_for("hertz"))
     assert "nothing moves" in time_step_of(contacts, standing_row(3), "auto", 1e-3).reason
     assert time_step_of(contacts, standing_row(3), 1e-6, 1e-3).n_steps == 1000
+
+
+def test_a_blow_and_a_push_beyond_a_radius_are_followed_up_to_it():
+    # what a contact holds at an overlap of one radius, the limit: (2/5) K R^2.5 = 540 J and K R^1.5 = 5.7e5 N; here 900 J and 2e6 N come
+    push = End("force", None, np.array([0.0, 1.0]), np.array([1e6, 1e6]))
+    chain = steel_row(4, speed=2000.0, right=push)
+    contacts = contacts_of(laws()["hertz"], chain, inputs_for("hertz"))
+    stiffness = theory.hertz_stiffness(193e9 / (2.0 * (1.0 - 0.3**2)), 0.5 * RADIUS)
+    assert 0.4 * stiffness * RADIUS**2.5 < 0.5 * MASS * 2000.0**2
+    assert stiffness * RADIUS**1.5 < 2.0 * 1e6
+    step = time_step_of(contacts, chain, "auto", 1e-6)
+    # k = 1.5 K sqrt(d), two contacts of a bead: omega^2 = 4 k/m
+    assert step.limit == pytest.approx(2.0 / math.sqrt(6.0 * stiffness * math.sqrt(RADIUS) / MASS), rel=1e-6)
+    assert f"overlap up to {RADIUS:.4g} m" in step.reason
+
+
+# --- what a law says ------------------------------------------------------------------------------------------------
+
+
+def test_exponent_one_is_a_linear_spring_whose_dashpot_grows_with_the_overlap():
+    law, d = laws()["khulief-shabana"], 3e-6
+    for separation, pulls in (("clamped", False), ("tensile", True)):
+        c = law.coefficients_of(None, inputs_for("khulief-shabana", stiffness=1e7, restitution=0.5, separation=separation))
+        damping = float(law.damping_factor(0.5)) / inputs_for("khulief-shabana", stiffness=1e7).impact_speed
+        for rate in (-2.0, 0.0, 2.0):
+            assert law.force(d, rate, c, ()) == pytest.approx(1e7 * d * (1.0 + damping * rate), rel=1e-14)
+        # a rate at which the dashpot pulls harder than the spring pushes
+        assert (law.force(d, -1e3, c, ()) < 0.0) == pulls
+        assert law.energy(d, c, ()) == pytest.approx(0.5 * 1e7 * d * d, rel=1e-14)
+        assert law.force(-d, 1.0, c, ()) == law.energy(-d, c, ()) == 0.0
+
+
+def test_wang_and_lius_hysteretic_law_jumps_at_yield_and_its_energy_is_the_integral_of_its_force():
+    law, pair = laws()["wang-liu-hysteretic"], Pair(effective_radius=1.19e-3, effective_modulus=1.0604e11, yield_stress=900e6)
+    inputs = inputs_for("wang-liu-hysteretic", restitution=0.7, psi=2.84, xi=13.0)
+    c = law.coefficients_of(pair, inputs)
+    d_y = c[0]
+    # of this chain: Wang, Liu & Liu 2022, doi:10.1016/j.ijmecsci.2022.107214, recomputed to the digits shown
+    assert law.force(d_y, 0.0, c, ()) == pytest.approx(1.98, abs=5e-3)
+    assert law.force(d_y * (1.0 + 1e-12), 0.0, c, ()) == pytest.approx(8.88, abs=5e-3)
+    # above d_y the factor is Hu and Guo's, 1.5 (1 - e)/e; below it that of Flores et al., 1.6 (1 - e)/e
+    for d, factor in ((0.5 * d_y, 1.6), (2.0 * d_y, 1.5)):
+        added = law.force(d, 1.0, c, ()) / law.force(d, 0.0, c, ()) - 1.0
+        assert added == pytest.approx(factor * (1.0 - 0.7) / 0.7 / inputs.impact_speed, rel=1e-12)
+    assert law.force(-d_y, 1.0, c, ()) == law.energy(-d_y, c, ()) == 0.0
+    assert law.force(2.0 * d_y, -1e3, c, ()) == 0.0
+    # with x = sqrt(d), F dd = 2 x F dx is a polynomial on either side: four Gauss points are exact
+    nodes, weights = np.polynomial.legendre.leggauss(4)
+    work = 0.0
+    for low, high in ((0.0, d_y), (d_y, 3.0 * d_y)):
+        x = 0.5 * (math.sqrt(low) + math.sqrt(high)) + 0.5 * (math.sqrt(high) - math.sqrt(low)) * nodes
+        forces = np.array([law.force(float(y * y), 0.0, c, ()) for y in x])
+        work += float((2.0 * x * forces) @ weights) * 0.5 * (math.sqrt(high) - math.sqrt(low))
+        assert law.energy(high, c, ()) == pytest.approx(work, rel=1e-13)
+
+
+def test_beads_too_hard_to_yield_move_as_hertz_has_it():
+    # first yield at an overlap ~ s_y^2, 0.55 um at 900 MPa: at a hundred times the stress, 5.5 mm, beyond the radius of 2.38 mm
+    hard = steel_row(3, material=(replace(STEEL, yield_stress=90e9),))
+    dented, elastic = run_row(hard, "ma-liu", 2e-5, 1e-7), run_row(hard, "hertz", 2e-5, 1e-7)
+    # no loss is guarded where there is none
+    assert not dented.c[-3 * GUARD_WINDOWS :].any()
+    assert velocities(dented) == pytest.approx(velocities(elastic), rel=1e-12)
+    assert velocities(elastic)[2] > 0.1 * SPEED
+
+
+def test_a_loss_that_falls_again_and_again_cannot_be_guarded():
+    class Wavy(laws()["ma-liu"]):  # type: ignore[misc]
+        """A law whose growing loss falls 37 times in a decade of overlap: 100 ln 10/(2 pi)."""
+
+        @staticmethod
+        def loss(s, c):
+            return 100.0 + 3.0 * math.log(s) + math.sin(100.0 * math.log(s))
+
+    with pytest.raises(LawError, match=f"its loss falls on more than {GUARD_WINDOWS} windows of the largest overlap"):
+        coefficients(Wavy, steel_row(2).pair(), inputs_for("ma-liu"), np.full(3, 1e-3))
+
+
+def test_a_dashpot_that_may_pull_delivers_the_asked_restitution_to_order_two():
+    # the last step of a contact is cut where its overlap is zero: without that the error is four times as large, and halves only
+    apart = []
+    for refine in (1.0, 2.0):
+        u, v = velocities(run_row(steel_row(2), "tsuji", 4e-5, refine=refine, restitution=0.7, separation="tensile"))
+        apart.append((v - u) / SPEED - 0.7)
+    assert abs(apart[0]) < 4e-5
+    assert apart[0] / apart[1] == pytest.approx(4.0, abs=0.3)
+
+
+# --- what a run changes ---------------------------------------------------------------------------------------------
+
+
+def recorded_state(law: str) -> State:
+    """Of four beads, at the start."""
+    chain = steel_row(4)
+    contacts = contacts_of(laws()[law], chain, inputs_for(law))
+    step = time_step_of(contacts, chain, 1e-7, 1e-5)
+    return State(contacts, chain, step, Recording((1,), (0, 1), 3e-7, 5e-7, energy_interval=7e-7))
+
+
+@pytest.mark.parametrize("law", ["ma-liu", "tsuji"])
+def test_a_run_that_takes_anothers_arrays_goes_on_to_the_same_bits(law):
+    first, second, unbroken = recorded_state(law), recorded_state(law), recorded_state(law)
+    assert first.set_up == second.set_up
+    assert first.advance(43) is Status.RUNNING
+    second.take({name: array.copy() for name, array in first.arrays().items()})
+    assert second.time == pytest.approx(43e-7, rel=1e-14)
+    assert second.advance(1000) is unbroken.advance(1000) is Status.COMPLETE
+    assert unbroken.sensor_force.max() > 1.0
+    for name, array in unbroken.arrays().items():
+        assert array.tobytes() == second.arrays()[name].tobytes(), name
+
+
+TAKEN: dict[str, tuple[dict[str, Any], str]] = {
+    "an array too many": ({"more": np.zeros(1)}, "holds the arrays .*more"),
+    "counts of another type": ({"counts": np.zeros(layout.N_COUNTS)}, "counts is float64"),
+    "another shape": ({"numbers": np.zeros(2)}, r"numbers is float64 \(2,\), and must be float64"),
+    "a step beyond the end": ({"counts": np.full(layout.N_COUNTS, 10**6)}, "count 0 is 1000000, and must be"),
+    "a contact beyond the chain": ({"places": np.full((2, layout.LANES), 10**6)}, "places names a contact that is not there"),
+}
+
+
+@pytest.mark.parametrize(("changes", "words"), TAKEN.values(), ids=TAKEN)
+def test_arrays_that_no_run_has_reached_are_refused_and_the_state_is_as_it_was(changes, words):
+    state = recorded_state("ma-liu")
+    state.advance(43)
+    before = {name: array.tobytes() for name, array in state.arrays().items()}
+    with pytest.raises(ValueError, match=words):
+        state.take({**{name: array + array for name, array in state.arrays().items() if name not in ("counts", "places")},
+                    "counts": state.counts, "places": state.places, **changes})  # fmt: skip
+    assert before == {name: array.tobytes() for name, array in state.arrays().items()}
+
+
+@pytest.mark.parametrize(
+    ("law", "table", "row"),
+    # of a dent the force compares, and hides it; of a dashpot the loss is summed, and nothing else reads it
+    [("ma-liu", "h", 0), ("flores", "bodies", layout.A), ("tsuji", "table", layout.VISCOUS_WORK)],
+)
+def test_a_number_that_is_none_is_found_where_no_force_shows_it(law, table, row):
+    state = recorded_state(law)
+    assert state.advance(20) is Status.RUNNING
+    getattr(state, table)[row, 3] = math.nan
+    assert state.advance(0) is Status.NOT_FINITE
+    assert state.counts[layout.WHERE] == 3
+
+
+# --- how a loop is compiled -----------------------------------------------------------------------------------------
+
+
+def refuses_to_cache(folder: Path) -> Any:
+    # what Numba raises where it finds no folder for a function's cache
+    raise RuntimeError("cannot cache function 'loop': no locator available for file '<string>'")
+
+
+def caches_below_a_file(folder: Path) -> Any:
+    (folder / "file").write_text("")
+    return SimpleNamespace(_cache=SimpleNamespace(cache_path=str(folder / "file" / "cache")))
+
+
+def caches(folder: Path) -> Any:
+    return SimpleNamespace(_cache=SimpleNamespace(cache_path=str(folder / "new" / "cache")))
+
+
+@pytest.mark.parametrize(
+    ("keeper", "reason"), [(refuses_to_cache, "no locator available"), (caches_below_a_file, "Not a directory"), (caches, None)]
+)
+def test_a_loop_that_cannot_be_kept_on_disk_is_compiled_all_the_same_and_it_is_said(keeper, reason, tmp_path, monkeypatch):
+    monkeypatch.setattr(numba.config, "DISABLE_JIT", 0)
+    monkeypatch.setattr(numba, "njit", lambda cache=False, **_: lambda function: keeper(tmp_path) if cache else function)
+    three = 3.0
+
+    def loop(x):
+        return three * x
+
+    if reason is None:
+        assert compiled(loop, "key")._cache.cache_path == str(tmp_path / "new" / "cache")
+        assert list((tmp_path / "new" / "cache").iterdir()) == []
+        return
+    with pytest.warns(GranchainWarning, match=f"compiled loops are not kept on disk: .*{reason}.*set NUMBA_CACHE_DIR to a folder"):
+        made = compiled(loop, "key")
+    assert made(2.0) == 6.0
+
+
+def test_a_run_is_spared_scipys_blas_and_nobody_after_it(monkeypatch):
+    seen = []
+
+    def imported(name):
+        seen.append((name, startup.sys.modules[startup.BLAS]))
+        if len(seen) > 1:
+            raise ImportError(name)
+
+    modules: dict[str, Any] = {}
+    monkeypatch.setattr(startup, "sys", SimpleNamespace(modules=modules))
+    monkeypatch.setattr(startup, "import_module", imported)
+    startup.load_without_blas()
+    assert seen == [("numba.np.arraymath", None)] and modules == {}
+    with pytest.raises(ImportError):
+        startup.load_without_blas()
+    assert modules == {}
+    # too late where either is loaded: it stays
+    for name in (startup.BLAS, "numba.np.arraymath"):
+        modules.clear()
+        modules[name] = sys
+        startup.load_without_blas()
+        assert modules == {name: sys}
+    assert len(seen) == 2

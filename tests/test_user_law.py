@@ -1,0 +1,182 @@
+"""A contact law in a file of the user's own, loaded by path: what is found in it, and what is said where it fails."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from rows import standing_row
+
+from granchain.contact import law as law_module
+from granchain.contact import laws
+from granchain.contact.law import ContactLaw
+from granchain.contact.user import PREFIX, blame, file_of, load_law_module
+from granchain.engine.state import contacts_of
+from granchain.errors import FileError, LawError
+
+pytestmark = pytest.mark.plain
+
+LAW = '''
+from granchain.contact.law import OPEN, ContactLaw, Quantity, Source, positive
+
+class Spring(ContactLaw):
+    """A spring of my own."""
+    name = "own-spring"
+    source = Source("a test")
+    inputs = (positive("stiffness", "N/m", "K"),)
+    coefficients = (Quantity("stiffness", "N/m", "K"),)
+
+    @staticmethod
+    def coefficients_of(pair, inputs):
+        return (inputs.stiffness,)
+
+    @staticmethod
+    def force(overlap, rate, c, h):
+        return c[0] * (overlap if overlap > OPEN else 0.0)
+
+    @staticmethod
+    def energy(overlap, c, h):
+        d = overlap if overlap > OPEN else 0.0
+        return 0.5 * c[0] * d * d
+'''
+COEFFICIENTS_LINE = LAW.splitlines().index("        return (inputs.stiffness,)") + 1
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder of its own; laws and modules loaded in it are forgotten afterwards."""
+    monkeypatch.chdir(tmp_path)
+    laws()  # those of the package are known for good
+    monkeypatch.setattr(law_module, "_REGISTRY", law_module.registered())
+    before = set(sys.modules)
+    yield tmp_path
+    for name in set(sys.modules) - before:
+        if name.startswith(PREFIX):
+            del sys.modules[name]
+
+
+def test_a_law_of_a_file_is_known_by_its_name_and_by_its_file(here: Path) -> None:
+    (here / "my-law.py").write_text(LAW)
+    (found,) = load_law_module("my-law.py").values()
+    assert laws()["own-spring"] is found
+    assert found.force(2.0, 0.0, (3.0,), ()) == 6.0
+    assert file_of(found) == str(here / "my-law.py")
+    assert file_of(laws()["hertz"]) is None
+    # and its functions by the name of their module, as Numba's cache looks for them
+    assert sys.modules[found.force.__module__].Spring is found
+
+
+def test_a_file_that_was_mended_is_loaded_anew(here: Path) -> None:
+    file = here / "own.py"
+    file.write_text(LAW)
+    first = load_law_module(file)["own-spring"]
+    file.write_text(LAW.replace("0.5", "0.7"))
+    second = load_law_module(file)["own-spring"]
+    assert (first.energy(1.0, (1.0,), ()), second.energy(1.0, (1.0,), ())) == (0.5, 0.7)
+    assert laws()["own-spring"] is second
+
+
+def test_a_file_that_fails_the_second_time_leaves_what_was_loaded(here: Path) -> None:
+    file = here / "own.py"
+    file.write_text(LAW)
+    first = load_law_module(file)["own-spring"]
+    module = sys.modules[first.__module__]
+    file.write_text("nonsense")
+    with pytest.raises(LawError, match="line 1: NameError"):
+        load_law_module(file)
+    assert laws()["own-spring"] is first
+    assert sys.modules[first.__module__] is module
+
+
+def test_ctrl_c_while_a_file_is_loaded_is_no_fault_of_the_file(here: Path) -> None:
+    (here / "own.py").write_text("raise KeyboardInterrupt")
+    with pytest.raises(KeyboardInterrupt):
+        load_law_module("own.py")
+    assert PREFIX + "own" not in sys.modules
+
+
+def test_of_two_files_of_one_name_the_second_is_refused(here: Path) -> None:
+    (here / "other").mkdir()
+    for folder in (here, here / "other"):
+        (folder / "twin.py").write_text(LAW)
+    load_law_module("twin.py")
+    with pytest.raises(LawError, match=r"law file other/twin\.py: .*/twin\.py of the same name is loaded already; rename one of the two"):
+        load_law_module("other/twin.py")
+
+
+BAD = {
+    "syntax": ("x = 1\ndef f(:\n", "line 2: invalid syntax; mend it there"),
+    "nested without end": ("a." * 100_000 + "a", "is not Python (maximum recursion depth exceeded"),
+    "import": ("\nimport nothing_of_that_name\n", "line 2: ModuleNotFoundError: No module named 'nothing_of_that_name'; mend it there"),
+    "exit": ("raise SystemExit", "line 1: SystemExit; mend it there"),
+    "no law": ("x = 1", "no contact law in it; define a class based on granchain.ContactLaw and set its name"),
+    "malformed": (LAW.replace("    @staticmethod\n    def force", "    def force"), "force: must be a @staticmethod"),
+    "a name that is taken": (LAW.replace("own-spring", "hertz"), 'the name "hertz" is taken by granchain.contact.hertz.Hertz; choose'),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "words"), BAD.values(), ids=BAD)
+def test_a_file_without_a_law_that_can_be_used_is_refused_with_line_and_reason(text: str, words: str, here: Path) -> None:
+    (here / "bad.py").write_text(text)
+    before = laws()
+    with pytest.raises(LawError) as caught:
+        load_law_module("bad.py")
+    assert str(caught.value).startswith("law file bad.py: ") and words in str(caught.value)
+    assert laws() == before
+
+
+@pytest.mark.parametrize(
+    ("name", "error", "words"),
+    [
+        ("none.py", FileError, "there is no such file"),
+        (".", FileError, "is a folder or a device, not a file; name a Python file"),
+        ("nu\0ll.py", FileError, "cannot be read: embedded null byte; look at its name"),
+        ("x" * 300 + ".py", FileError, "cannot be read: File name too long; look at its name"),
+        ("law.txt", LawError, "is not Python; name a file that ends in .py"),
+    ],
+)
+def test_what_is_no_python_file_is_refused(name: str, error: type[Exception], words: str, here: Path) -> None:
+    (here / "law.txt").write_text(LAW)
+    with pytest.raises(error) as caught:
+        load_law_module(name)
+    assert str(caught.value).startswith(f"law file {name}: ") and words in str(caught.value)
+
+
+def test_where_a_law_fails_python_says_it_and_the_line_of_the_file_is_named(here: Path) -> None:
+    (here / "own.py").write_text(LAW.replace("(inputs.stiffness,)", "(inputs.stiffness / 0.0,)"))
+    (found,) = load_law_module("own.py").values()
+    # a law of ours would say that its inputs are beyond reason: in this one it is the code
+    with pytest.raises(ZeroDivisionError) as caught:
+        contacts_of(found, standing_row(2), SimpleNamespace(stiffness=1e6))
+    assert blame(caught.value, here / "own.py") == f"line {COEFFICIENTS_LINE}: ZeroDivisionError: float division by zero"
+    assert blame(ZeroDivisionError(), here / "own.py") == "ZeroDivisionError"
+    assert blame(LawError("restitution: got 2.0"), here / "own.py") == "restitution: got 2.0"
+
+
+def test_of_the_pages_that_numba_writes_line_and_innermost_reason_are_told() -> None:
+    # Numba 0.68 on force(d) = 2 helper(d), where line 3, in helper, is d * int.from_bytes(b"x", "big"); shortened by its middle
+    told = """Failed in nopython mode pipeline (step: nopython frontend)
+No implementation of function Function(<function helper at 0x7f5b921d18a0>) found for signature:
+
+  Rejected as the implementation raised a specific error:
+    TypingError: Failed in nopython mode pipeline (step: nopython frontend)
+  Unknown attribute 'from_bytes' of type Function(<class 'int'>)
+
+  During: typing of get attribute at /laws/mine.py (3)
+During: typing of call at /laws/mine.py (6)
+"""
+    error = type("TypingError", (Exception,), {"__module__": "numba.core.errors"})
+    expected = "Numba cannot compile it: Unknown attribute 'from_bytes' of type Function(<class 'int'>)"
+    assert blame(error(told), "/laws/mine.py") == f"line 3: {expected}"
+    assert blame(error("Internal error"), "/laws/mine.py") == "Numba cannot compile it: Internal error"
+    assert blame(error(""), "/laws/mine.py") == "Numba cannot compile it: no reason given"
+
+
+def test_a_law_whose_module_is_gone_has_no_file(here: Path) -> None:
+    (here / "own.py").write_text(LAW)
+    (found,) = load_law_module("own.py").values()
+    del sys.modules[found.__module__]
+    assert issubclass(found, ContactLaw) and file_of(found) is None
