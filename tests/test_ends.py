@@ -30,9 +30,12 @@ LOADED_ROWS = {
     ),
 }
 
+# A law of each kind at once, other dashpots in the long run: every law has a loop of its own for loads and drives.
+LOADED = ["hertz", "ma-liu", "tsuji", *(pytest.param(law, marks=pytest.mark.long) for law in ("flores", "wang-liu-viscous"))]
+
 
 @pytest.mark.parametrize("name", LOADED_ROWS)
-@pytest.mark.parametrize("law", ["hertz", "ma-liu", "flores", "tsuji", "wang-liu-viscous"])
+@pytest.mark.parametrize("law", LOADED)
 def test_a_static_start_stays_at_rest_for_100000_steps(name, law):
     chain = LOADED_ROWS[name]()
     state = run_row(chain, law, 1e-2, 1e-7)
@@ -52,6 +55,7 @@ def test_static_forces_add_up_the_weights_above():
     assert chain.static_forces() == pytest.approx(MASS * 9.81 * np.arange(31), rel=1e-12)
 
 
+@pytest.mark.plain
 def test_the_compiled_static_start_of_many_kinds_has_the_same_bits_as_the_plain_one():
     long = standing_row(PLAIN_KINDS + 40, right=WALL, gravity=9.81)
     short = standing_row(PLAIN_KINDS - 10, right=WALL, gravity=9.81)
@@ -132,7 +136,7 @@ def taper(n: int) -> Chain:
 
 
 @pytest.mark.promise("N8")
-@pytest.mark.parametrize("law", ["hertz", "ma-liu", "flores", "tsuji", "wang-liu-viscous"])
+@pytest.mark.parametrize("law", LOADED)
 @pytest.mark.parametrize("make", [dimer, taper])
 def test_a_mirrored_chain_moves_mirrored(law, make, figure):
     chain = make(12)
@@ -159,7 +163,7 @@ def test_a_dimer_between_walls_keeps_energy(law, figure):
     figure("dimer between walls: largest residual of the ledger", ledger_residual(run_row(dimer(20), law, 4e-4)), at_most=5e-5)
 
 
-@pytest.mark.parametrize("law", ["hertz", "ma-liu", "flores", "tsuji"])
+@pytest.mark.parametrize("law", LOADED)
 def test_a_struck_column_under_gravity_keeps_its_energy(law):
     # the striker falls on a column that stands on a wall
     chain = steel_row(30, right=WALL, gravity=9.81)
@@ -200,7 +204,7 @@ def _hertz() -> float:
 
 
 @pytest.mark.promise("N3")
-@pytest.mark.parametrize("law", ["hertz", "ma-liu", "flores", "tsuji"])
+@pytest.mark.parametrize("law", LOADED)
 @pytest.mark.parametrize("kind", ["displacement", "force"])
 def test_the_work_of_a_drive_closes_the_ledger(law, kind, figure):
     time = np.linspace(0.0, 4e-4, 200)
@@ -243,6 +247,7 @@ def test_a_long_chain_pushed_from_the_left_moves_beyond_its_first_beads():
     assert velocities(state)[15] > 0.0
 
 
+@pytest.mark.plain
 def test_a_static_force_inside_a_jump_of_the_law_is_refused():
     # wang-liu-hysteretic jumps from 1.98 to 8.88 N at its elastic limit: it carries 5 N at no overlap
     with pytest.raises(CaseError, match="wang-liu-hysteretic"):

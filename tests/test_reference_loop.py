@@ -192,8 +192,8 @@ def test_snapshot_is_the_end_of_a_shorter_run(law: str) -> None:
     row = CHAINS["gaps"]
     contacts, step = contacts_and_step(law, row)
     half = step.n_steps // 2
-    state = advanced(contacts, row, step, Recording((), (), 2e-7, half * step.value, ledger=False))
-    shorter = advanced(contacts, row, replace(step, n_steps=half), Recording(ledger=False))
+    state = advanced(contacts, row, step, Recording((), (), 2e-7, half * step.value))
+    shorter = advanced(contacts, row, replace(step, n_steps=half), Recording())
     assert state.snapshot_at[1] == half
     inside = slice(1, row.n_bodies + 1)
     assert np.array_equal(state.displacement[1], shorter.bodies[layout.U, inside])

@@ -46,7 +46,7 @@ N_STEPS = 600
 # Before and after the first step, while all contacts load, within the pulse, after it, before and after the last step.
 SPLITS = (0, 1, 2, 37, 143, 350, N_STEPS - 1, N_STEPS, N_STEPS + 1)
 # Without rate, with dents, with a rate, and with a rate and an onset.
-FAST = ["flores", "hertz", "ma-liu", "tsuji"]
+FAST = ["hertz", "ma-liu", "tsuji"]
 
 
 def prepared(law: str, chain: Chain) -> Callable[[], State]:
