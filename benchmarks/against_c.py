@@ -14,16 +14,16 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from kernels import LAWS, compiled, compiler, floors, forms, version
+from kernels import LAWS, WIDTHS, compiled, compiler, floors, forms, version
 from racing import ROUNDS, SMALL_ROUNDS, assert_same, machine, measured, race, save, small, taken_on
-from steel_chain import N_BODIES, SENSORS, granchain, run_to_bead_63
+from steel_chain import N_BODIES, SENSORS, granchain, racing_run
 
 KINDS = {"bare": False, "keep": True}
 
 
 def race_of_law(libraries: dict[int, ctypes.CDLL], law: str, all_beads: bool, rounds: int) -> dict[str, Any]:
-    """One law, behind the front or over all beads, and Hertz over all beads with it."""
-    run = run_to_bead_63(law)
+    """One law, behind the front or over all beads."""
+    run = racing_run(law)
     same = {"granchain": granchain(run, all_beads=all_beads)}
     for kind, keep in KINDS.items():
         same |= {f"{form}, {kind}": contender for form, contender in forms(libraries, run, keep, all_beads).items()}
@@ -58,7 +58,7 @@ if __name__ == "__main__":
         print("no C compiler here (gcc, or what $CC names): nothing is compared with C")
     else:
         with tempfile.TemporaryDirectory() as folder:
-            libraries = compiled(Path(folder))
+            libraries = compiled(Path(folder), WIDTHS[-1:] if small() else WIDTHS)
         result = {
             "machine": machine(gcc=version()), "bodies": N_BODIES, "rounds": options.rounds,
             "cases": {

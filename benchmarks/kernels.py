@@ -12,6 +12,7 @@ import platform
 import shutil
 import subprocess
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -45,7 +46,7 @@ class Arguments(ctypes.Structure):
         *((name, ctypes.c_long) for name in INTEGERS),
         *((name, ctypes.c_double) for name in NUMBERS),
         *((name, DOUBLES) for name in ROWS),
-    ]  # noqa: RUF012
+    ]
 
 
 def compiler() -> str | None:
@@ -147,7 +148,7 @@ def forms(libraries: dict[int, ctypes.CDLL], run: Run, keep: bool, all_beads: bo
             if not hasattr(library, name) or (form.startswith("vectors") and width != max(libraries)):
                 continue
             plain = f"{label}, {width} bit" if width and not form.startswith("vectors") else label
-            found[plain] = Contender(lambda f=getattr(library, name): Kernel(f, run, all_beads), same=0.0)  # type: ignore[misc]
+            found[plain] = Contender(partial(Kernel, getattr(library, name), run, all_beads), same=0.0)
     return found
 
 

@@ -29,6 +29,12 @@ SMALL_ROUNDS = 2
 # Final displacements and velocities of two contenders, over the largest: rounding of a few thousand steps.
 SAME = 1e-9
 
+# As programs write themselves.
+NAMES = {
+    "python": "Python", "numba": "Numba", "numpy": "NumPy", "scipy": "SciPy", "lammps": "LAMMPS", "liggghts": "LIGGGHTS",
+    "exudyn": "Exudyn",
+}  # fmt: skip
+
 Answer = tuple[np.ndarray, np.ndarray]
 
 
@@ -110,10 +116,11 @@ def spread(values: Iterable[float]) -> dict[str, float]:
 
 def measured(times: dict[str, list[float]], bases: Iterable[str], bead_steps: int = 1, unit: float = 1e9) -> dict[str, Any]:
     """Times per bead and step in a unit of 1/`unit` s, and ratios to each of the bases."""
+    scaled = {name: [t / bead_steps * unit for t in values] for name, values in times.items()}
     return {
-        "times": {name: {**spread(t / bead_steps * unit for t in values), "best": min(values) / bead_steps * unit} for name, values in times.items()},
+        "times": {name: {**spread(values), "best": min(values)} for name, values in scaled.items()},
         "ratios": {base: {name: spread(ratios(values, times[base])) for name, values in times.items() if name != base} for base in bases},
-    }  # fmt: skip
+    }
 
 
 def machine(**versions: str) -> dict[str, Any]:
@@ -130,8 +137,7 @@ def machine(**versions: str) -> dict[str, Any]:
 
 def taken_on(taken: dict[str, Any]) -> str:
     """The machine in a line."""
-    names = {"python": "Python", "numba": "Numba", "numpy": "NumPy", "scipy": "SciPy", "lammps": "LAMMPS", "liggghts": "LIGGGHTS", "exudyn": "Exudyn"}
-    versions = ", ".join(f"{names.get(key, key)} {value}" for key, value in taken.items() if key not in ("cpu", "cores", "date"))
+    versions = ", ".join(f"{NAMES.get(key, key)} {value}" for key, value in taken.items() if key not in ("cpu", "cores", "date"))
     return f"{taken['cpu']}, {taken['cores']} cores, {versions}, {taken['date']}."
 
 

@@ -16,7 +16,7 @@ import numpy as np
 import plain_numpy
 import plain_python
 from racing import ROUNDS, SMALL_ROUNDS, Answer, Contender, assert_same, machine, measured, race, ratios, save, small, spread, taken_on
-from steel_chain import BARE, N_BODIES, SENSORS, Run, granchain, loop_of, run_of, run_to_bead_63, steel_chain
+from steel_chain import BARE, N_BODIES, SENSORS, Run, granchain, loop_of, racing_run, run_of, steel_chain
 
 from granchain.certificate import example_inputs
 from granchain.contact import laws
@@ -71,7 +71,7 @@ def contenders(run: Run) -> dict[str, Contender]:
 
 def race_of_law(law: str, rounds: int) -> dict[str, Any]:
     """One law: times, and each contender's time over the engine's in the same round."""
-    run = run_to_bead_63(law)
+    run = racing_run(law)
     racing = contenders(run)
     return {
         "steps": run.step.n_steps,

@@ -1,0 +1,82 @@
+"""Seconds of whole processes: `granchain --help`, `granchain run` with its loop in the cache, and the first run, which compiles.
+
+In turn, in rounds, elapsed from the shell to the end. Beside them Python alone, the floor, and with the packages that a run cannot do
+without. Where everything is to run once, the first run is left out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import h5py
+import scipy
+from racing import machine, save, small, spread, taken_on
+
+ROUNDS, COLD_ROUNDS = 9, 3
+
+GRANCHAIN = [str(Path(sys.executable).with_name("granchain"))]
+PACKAGES = "import numpy, numba, h5py, pydantic, typer"
+
+
+def elapsed(command: list[str], folder: Path, **environment: str) -> float:
+    """Seconds of one process."""
+    begin = time.perf_counter()
+    subprocess.run(command, cwd=folder, env={**os.environ, **environment}, check=True, capture_output=True)
+    return time.perf_counter() - begin
+
+
+def run_into(path: str) -> list[str]:
+    """The command of a run of the built-in chain."""
+    return [*GRANCHAIN, "run", "steel-chain", "--out", path, "--overwrite"]
+
+
+def measure(rounds: int, cold_rounds: int) -> dict[str, Any]:
+    """Elapsed times by what is done."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        commands = {
+            "granchain --help": [*GRANCHAIN, "--help"],
+            "granchain run, warm": run_into("warm.h5"),
+            "Python alone": [sys.executable, "-c", "pass"],
+            "Python and packages": [sys.executable, "-c", PACKAGES],
+        }
+        if not small():
+            for command in commands.values():
+                elapsed(command, folder)
+        times: dict[str, list[float]] = {what: [] for what in commands}
+        for _ in range(rounds):
+            for what, command in commands.items():
+                times[what].append(elapsed(command, folder))
+        cold = [elapsed(run_into("cold.h5"), folder, NUMBA_CACHE_DIR=str(folder / f"cache{i}")) for i in range(cold_rounds)]
+        if cold:
+            times["granchain run, first"] = cold
+    return {what: {**spread(values * 2 if len(values) == 1 else values), "best": min(values)} for what, values in times.items()}
+
+
+def report(result: dict[str, Any]) -> None:
+    """The table for a terminal."""
+    print(f"seconds of the whole process, median of {result['rounds']} [quartiles]")
+    for what, taken in result["processes"].items():
+        print(f"  {what:24s} {taken['median']:7.3f} [{taken['low']:.3f} {taken['high']:.3f}]   best {taken['best']:.3f}")
+    print(f"\n{taken_on(result['machine'])}")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=1 if small() else ROUNDS, help="processes of each kind")
+    parser.add_argument("--save", action="store_true", help="write results/startup.json")
+    options = parser.parse_args()
+    result = {
+        "machine": machine(scipy=scipy.__version__, h5py=h5py.__version__), "rounds": options.rounds,
+        "processes": measure(options.rounds, 0 if small() else COLD_ROUNDS),
+    }  # fmt: skip
+    report(result)
+    if options.save:
+        save("startup", result)

@@ -1,0 +1,78 @@
+"""The C that the benchmarks race against computes what the engine computes, to the last bit, and keeps what it keeps."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+from granchain.certificate import example_inputs
+from granchain.contact import laws
+from granchain.engine import layout
+from granchain.engine.state import State
+from granchain.status import Status
+
+BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
+# Through 16 beads, 76 mm, a pulse of 573 m/s (Ma-Liu, the slowest) comes in 133 us, and is on its way back after 5000 steps of 4.2e-8 s.
+N_BODIES, STEPS = 17, 5000
+
+
+@pytest.fixture(scope="module")
+def kernels() -> ModuleType:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(BENCHMARKS)
+        import kernels as module
+    if module.compiler() is None:
+        pytest.skip("no C compiler here")
+    return module
+
+
+@pytest.fixture(scope="module")
+def libraries(kernels: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> dict:
+    # of the bits the optimiser changes nothing: compiled quickly
+    kernels.OPTIONS = ("-O1", *(option for option in kernels.OPTIONS if option != "-O3"))
+    return kernels.compiled(tmp_path_factory.mktemp("kernels"), kernels.WIDTHS[-1:])
+
+
+@pytest.mark.parametrize("law", ["hertz", "ma-liu", "flores"])
+def test_every_form_has_the_engines_bits(law: str, kernels: ModuleType, libraries: dict) -> None:
+    chains = sys.modules["steel_chain"]
+    # the dashpot with a restitution at which it would pull, so that the force is clamped
+    run = chains.run_of(law, chains.steel_chain(N_BODIES), example_inputs(laws()[law], **{"restitution": 0.35} if law == "flores" else {}))
+    run = replace(run, step=replace(run.step, n_steps=STEPS))
+    state = State(run.contacts, run.chain, run.step, chains.BARE)
+    assert state.advance(STEPS + 1) is Status.COMPLETE
+    u, v = (state.bodies[row, 1 : N_BODIES + 1] for row in (layout.U, layout.V))
+    kept = [state.table[row, : N_BODIES + 1] for row in (layout.ROW, layout.PEAK, layout.REACH)]
+    # the pulse has come to the last bead, and the first contacts have opened
+    assert v[-1] > 0.02 and kept[0][1] == 0.0 and (kept[1][1:N_BODIES] > 1.0).all()
+    raced = 0
+    for keep in (False, True):
+        for all_beads in (False, True):
+            for name, contender in kernels.forms(libraries, run, keep, all_beads).items():
+                kernel = contender.prepare()
+                for mine, its in zip((u, v), kernel(), strict=True):
+                    np.testing.assert_array_equal(its, mine, err_msg=f"{name}, keep {keep}, all beads {all_beads}")
+                if keep:
+                    for mine, its in zip(kept, kernel.kept(), strict=True):
+                        closed = mine > 0.0
+                        np.testing.assert_array_equal(its[closed], mine[closed], err_msg=f"{name}, all beads {all_beads}")
+                raced += 1
+    assert raced >= (4 if law == "ma-liu" else 8)
+
+
+def test_root_by_reciprocal_is_the_square_root(kernels: ModuleType, libraries: dict) -> None:
+    library = libraries[max(libraries)]
+    if not hasattr(library, "root_by_rsqrt"):
+        pytest.skip("no AVX-512 here")
+    # mantissas and exponents of any overlap; seed: any
+    draw = np.random.default_rng(5)
+    x = draw.uniform(1.0, 4.0, 200_000) * 4.0 ** draw.integers(-90, 2, 200_000)
+    x[:4] = 0.0, 4.0, 1.0, 2.25
+    root = np.empty_like(x)
+    library.root_by_rsqrt(x.ctypes.data_as(kernels.DOUBLES), root.ctypes.data_as(kernels.DOUBLES), x.size)
+    np.testing.assert_array_equal(root, np.sqrt(x))
