@@ -41,15 +41,14 @@ def libraries(kernels: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> 
 @pytest.mark.parametrize("law", ["hertz", "ma-liu", "flores"])
 def test_every_form_has_the_engines_bits(law: str, kernels: ModuleType, libraries: dict) -> None:
     chains = sys.modules["steel_chain"]
-    # the dashpot with a restitution at which it would pull, so that the force is clamped
-    run = chains.run_of(law, chains.steel_chain(N_BODIES), example_inputs(laws()[law], **{"restitution": 0.35} if law == "flores" else {}))
+    run = chains.run_of(law, chains.steel_chain(N_BODIES), example_inputs(laws()[law]))
     run = replace(run, step=replace(run.step, n_steps=STEPS))
     state = State(run.contacts, run.chain, run.step, chains.BARE)
     assert state.advance(STEPS + 1) is Status.COMPLETE
     u, v = (state.bodies[row, 1 : N_BODIES + 1] for row in (layout.U, layout.V))
     kept = [state.table[row, : N_BODIES + 1] for row in (layout.ROW, layout.PEAK, layout.REACH)]
     # the pulse has come to the last bead, and the first contacts have opened
-    assert v[-1] > 0.02 and kept[0][1] == 0.0 and (kept[1][1:N_BODIES] > 1.0).all()
+    assert v[-1] > 0.1 and kept[0][1] == 0.0 and (kept[1][1:N_BODIES] > 1.0).all()
     raced = 0
     for keep in (False, True):
         for all_beads in (False, True):
