@@ -9,7 +9,7 @@ import pytest
 from granchain.certificate import example_inputs
 from granchain.contact import laws
 
-FUNCTIONS = ("history_of", "force", "needs_update", "update", "energy", "plastic", "largest_overlap")
+FUNCTIONS = ("history_of", "force", "needs_update", "update", "energy", "plastic", "largest_overlap", "jumps", "jump")
 
 
 def functions(name: str, changes: dict[str, Any]) -> tuple[int, ...]:

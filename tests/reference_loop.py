@@ -88,6 +88,12 @@ def march(
                     # a tensile contact pulled until it opened, a part of the step ago: an onset run backwards
                     mirrored = law.update((-overlap, rate, rate, 1.0 - overlap / (dt * half)), c, h)
                     kick = (mirrored[weight] - 1.0) * kicks[k]
+            for place in law.jumps(c) if step > 0 else ():
+                # the overlap was on the other side of a jump of the force; by (theta - 1/2) of it the kick differs, theta the part of the
+                # step since then
+                if min(before[k], overlap) < place <= max(before[k], overlap):
+                    closing = 1.0 if overlap > before[k] else -1.0
+                    kick += closing * ((overlap - place) / (overlap - before[k]) - 0.5) * law.jump(place, rate, c, history[k])
             history[k], kicks[k], before[k] = h, kick, overlap
             largest = max(largest, overlap)
             recorded.append(force)

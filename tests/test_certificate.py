@@ -25,10 +25,10 @@ LAWS = laws()
 
 
 def laws_at_once_and_later() -> list[Any]:
-    """Every law; of each file the first of each order at once, the others in the long run: each costs a compilation."""
-    first: dict[tuple[str, int], str] = {}
+    """Every law; of each file the first with and without a jump at once, the others in the long run: each costs a compilation."""
+    first: dict[tuple[str, bool], str] = {}
     for name, law in LAWS.items():
-        first.setdefault((law.__module__, law.order), name)
+        first.setdefault((law.__module__, law.jumps is ContactLaw.jumps), name)
     return [pytest.param(name, marks=() if name in first.values() else pytest.mark.long) for name in LAWS]
 
 
@@ -46,8 +46,10 @@ def test_a_law_has_no_fault_and_creates_no_energy(name: str, figure) -> None:
     if issubclass(law, Elastoplastic):
         figure("fall of the loss on a fine grid of largest overlaps, of the work", max(losses(contact)), at_most=CREATION)
     assert dimension(law, values) is not law.fixed_units
-    # a force that jumps inside is what makes a law of order one
-    assert bool(jumps(contact)) is (law.order == 1)
+    # every law of the package names the overlaps at which its force jumps: that keeps the order two
+    assert law.order == 2
+    found = [overlap for overlap, _ in jumps(contact)]
+    assert sorted(found) == pytest.approx(sorted(law.jumps(contact.c)), rel=1e-6)
 
 
 @pytest.mark.promise("N4", "N6")
@@ -56,10 +58,7 @@ def test_the_certificate_of_a_law_is_clean_and_of_the_order_it_states(name: str)
     found = certificate(name)
     assert found.problems == [] and found.admissible
     assert found.order is not None
-    if LAWS[name].order == 2:
-        assert found.order == pytest.approx(2.0, abs=0.3)
-    else:
-        assert 0.5 < found.order < 1.9
+    assert found.order == pytest.approx(2.0, abs=0.3)
     assert found.dimension is not LAWS[name].fixed_units
     assert len(found.speeds) == 3 and all(0.0 < e <= 1.0 + 1e-5 for _, e in found.speeds)
     for _, clamped, tensile in found.delivered:

@@ -210,11 +210,8 @@ def test_identified_every_law_has_the_exact_factor(law):
 )
 @pytest.mark.parametrize("asked", ASKED)
 def test_identified_an_impact_delivers_what_is_asked(law, more, asked):
-    refine = 10
-    # the force of Wang, Liu and Liu jumps within the contact: its error is of first order
-    allowed = 1e-6 if laws()[law].order == 2 else 2e-4
-    found = impact(law=law, pair=PAIR, speed=SPEED, refine=refine, restitution=asked, damping="identified", **more).restitution
-    assert found == pytest.approx(asked, abs=allowed)
+    found = impact(law=law, pair=PAIR, speed=SPEED, refine=10, restitution=asked, damping="identified", **more).restitution
+    assert found == pytest.approx(asked, abs=1e-6)
 
 
 @pytest.mark.parametrize("law", ["flores", "khulief-shabana"])

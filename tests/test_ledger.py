@@ -52,14 +52,8 @@ def test_the_ledger_closes_under_every_law(law, figure) -> None:
     chain = example_chain(12)
     inputs = vars(example_inputs(laws()[law]))
     coarse, fine = (ledger_residual(run_row(chain, law, 8e-5, refine=refine, **inputs)) for refine in (1.0, 10.0))
-    if laws()[law].order == 2:
-        figure("12 beads, every law: largest residual of the ledger at the automatic step", coarse, at_least=1e-6, at_most=5e-5)
-        figure("12 beads, every law: largest residual of the ledger at a tenth of it", fine, at_least=1e-8, at_most=1e-6)
-    else:
-        figure(
-            f"12 beads, {law}, whose force jumps: largest residual of the ledger at the automatic step", coarse, at_least=1e-6, at_most=2e-3
-        )
-        figure(f"12 beads, {law}, whose force jumps: largest residual at a tenth of it", fine, at_least=1e-8, at_most=1e-4)
+    figure("12 beads, every law: largest residual of the ledger at the automatic step", coarse, at_least=1e-6, at_most=5e-5)
+    figure("12 beads, every law: largest residual of the ledger at a tenth of it", fine, at_least=1e-8, at_most=1e-6)
 
 
 def test_an_elastic_chain_has_lost_nothing_anywhere() -> None:

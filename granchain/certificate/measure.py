@@ -164,7 +164,7 @@ def faults_of_measures(law: type[ContactLaw], created: float, falls: float, seen
     if seen is not None and not low <= seen <= high:
         problems.append(
             f"{law.name} states order {law.order} in time, and an impact converges with order {seen:.2f}: where the force or its damping "
-            "jumps, state order = 1; where it does not, state 2"
+            "jumps, name the overlap in jumps and the jump in jump, or state order = 1; where it does not, state 2"
         )
     if not scales and not law.fixed_units and not problems_of_units(law):
         problems.append(

@@ -348,8 +348,8 @@ class KogutEtsion(Elastoplastic):
 
     With w = d/d_c: Hertz below 1, 1.03 F_c w^1.425 up to 6, 1.40 F_c w^1.263 up to 110; beyond it the law has no force, and a run ends.
     Unloading F_max ((w - w_r)/(w_max - w_r))^n, n = 1.5 w_max^-0.0331.
-    The force jumps by 3 % at 1 and by 1.7 % at 6: the order in time is 1. Both jumps create energy as printed (up to 3 %): the guard
-    acts from 1 to 1.25 and from 6 to 6.07.
+    The force jumps by 3 % at 1 and by 1.7 % at 6. Both jumps create energy as printed (up to 3 %): the guard acts from 1 to 1.25 and
+    from 6 to 6.07.
     The table prints d_y where the critical overlap d_c stands. Completed from the literature as generally known:
     d_c = (pi K H/(2 E))^2 R with K = 0.454 + 0.41 nu and H = 2.8 s_y, w_r = w_max (1 - w_max^-0.28)(1 - w_max^-0.69) of Etsion et al. 2005.
     """
@@ -365,7 +365,6 @@ class KogutEtsion(Elastoplastic):
         HERTZ_STIFFNESS,
     )
     varying_exponent = True
-    order = 1
     validity = "overlap up to 110 d_c; a deformable sphere and a rigid flat"
     status = VERIFIED
 
@@ -416,6 +415,10 @@ class KogutEtsion(Elastoplastic):
         return 1.5 * math.pow(w, -0.0331) if w > 1.0 else 1.5
 
     @staticmethod
+    def jumps(c: tuple) -> tuple:
+        return c[0], KE_MIDDLE * c[0]
+
+    @staticmethod
     def largest_overlap(c: tuple) -> float:
         return KE_LAST * c[0]
 
@@ -428,8 +431,7 @@ class JacksonGreen(Elastoplastic):
     """One formula fitted to finite elements, with a hardness that falls as the contact grows.
 
     With w = d/d_c: Hertz up to 1.9, then F_c (exp(-w^(5/12)/4) w^1.5 + (4 H/(C s_y)) (1 - exp(-w^(5/9)/25)) w). The force jumps by 0.5 %
-    at 1.9: the order in time is 1, which shows below a tenth of the automatic step, and the guard acts from 1.9 to 1.92, where the loss
-    falls; the law never returns more than it took.
+    at 1.9, and the guard acts from 1.9 to 1.92, where the loss falls; the law never returns more than it took.
     Residual overlap 1.02 d_max (1 - ((w_max + 5.9)/6.9)^-0.54) from w_max = 1 on: the contact loads along Hertz up to 1.9, and yet keeps
     a dent from 1 on. The exponent of unloading is 1.5.
     The table's unloading line, with the radius R cos(a/R), has no residual overlap to go with it and is not used; it prints d_y for d_c.
@@ -449,7 +451,6 @@ class JacksonGreen(Elastoplastic):
         Quantity("slenderness", "1", "d_c/R"),
         Quantity("growth", "1", "B, exponent of the contact area beyond Hertz"),
     )
-    order = 1
     validity = "a deformable sphere and a rigid flat"
     status = VERIFIED
 
@@ -473,6 +474,10 @@ class JacksonGreen(Elastoplastic):
     def loading(d: float, c: tuple) -> float:
         w = d / c[0]
         return hertz_force(d, c[2]) if w <= JG_HERTZ else c[1] * jackson_green_shape(w, c[3], c[4], c[5])
+
+    @staticmethod
+    def jumps(c: tuple) -> tuple:
+        return (JG_HERTZ * c[0],)
 
     @staticmethod
     def loading_work(d: float, c: tuple) -> float:

@@ -617,7 +617,7 @@ class WangLiuHysteretic(ContactLaw):
     """The elastoplastic dashpot of Wang, Liu and Liu: F = K_p d (1 + a rate/v0) above d_y, Flores et al. below.
 
     a = 1.5 (1 - e)/e, K_p = (F_p - F_y)/(d_p - d_y) of Ma-Liu. The switch is on the overlap, without offset: the force jumps at
-    d_y (from 1.98 to 8.88 N for the steel chain), so the law is of first order in time. The contact ends at d = 0. The delivered
+    d_y (from 1.98 to 8.88 N for the steel chain). The contact ends at d = 0. The delivered
     restitution depends on the factors alone: with the exact one on both sides of d_y (damping = "identified") it is the asked one.
     """
 
@@ -633,7 +633,6 @@ class WangLiuHysteretic(ContactLaw):
         LOWEST_FORCE,
     )
     uses_rate = True
-    order = 1
     validity = "impacts whose speed is near the one in the damping term"
     status = "verified against Wang, Liu & Liu 2022, tables 3, 4, 6, 7 (two bodies); not validated against a measured trace"
 
@@ -658,6 +657,18 @@ class WangLiuHysteretic(ContactLaw):
         above = plastic_stiffness * d * (1.0 + plastic_damping * rate)
         f = above if d > d_y else below
         return f if f > lowest_force else lowest_force
+
+    @staticmethod
+    def jumps(c: tuple) -> tuple:
+        return (c[0],)
+
+    @staticmethod
+    def jump(overlap: float, rate: float, c: tuple, h: tuple) -> float:
+        _, stiffness, damping, plastic_stiffness, plastic_damping, lowest_force = c
+        below = stiffness * (overlap * math.sqrt(overlap)) * (1.0 + damping * rate)
+        above = plastic_stiffness * overlap * (1.0 + plastic_damping * rate)
+        below = below if below > lowest_force else lowest_force
+        return (above if above > lowest_force else lowest_force) - below
 
     @staticmethod
     def energy(overlap: float, c: tuple, h: tuple) -> float:

@@ -209,7 +209,7 @@ SPEED_NODES = 33
 LOWEST_FORCE = Quantity("lowest_force", "N", "0 where the force is clamped, -inf where the contact may pull")
 
 _REGISTRY: dict[str, type[ContactLaw]] = {}
-_FUNCTIONS = ("history_of", "force", "needs_update", "update", "energy", "plastic", "largest_overlap")
+_FUNCTIONS = ("history_of", "force", "needs_update", "update", "energy", "plastic", "largest_overlap", "jumps", "jump")
 
 
 class ContactLaw:
@@ -233,7 +233,7 @@ class ContactLaw:
     forgets : bool
         Whether an opening contact loses its history, and with it what the ledger has to keep.
     order : int
-        Order in time of the scheme under this law; 1 where the force jumps.
+        Order in time of the scheme under this law; 1 where the force jumps at an overlap that `jumps` does not name.
     fixed_units : bool
         Whether constants of the source hold in its own units only, so that the force does not scale with metre, kilogram and second.
     examples : dict
@@ -305,6 +305,16 @@ class ContactLaw:
     def largest_overlap(c: tuple) -> float:
         """Overlap [m] beyond which the law has no force."""
         return math.inf
+
+    @staticmethod
+    def jumps(c: tuple) -> tuple:
+        """Overlaps [m] at which the force jumps: the step that crosses one is kicked by a force in between, and the order stays two."""
+        return ()
+
+    @staticmethod
+    def jump(overlap: float, rate: float, c: tuple, h: tuple) -> float:
+        """By how much the force of this history jumps [N] where the contact closes through one of these overlaps."""
+        return 0.0
 
     @classmethod
     def index_of(cls, coefficient: str) -> int:
@@ -435,6 +445,10 @@ def onset_weight(power: float) -> tuple[float, ...]:
 # ---------------------------------------------------------------------------------------------------------------------
 # Elastoplastic laws: a law declares its loading curve; history, force, update, energy and the energy guard follow.
 
+# How far beside a jump the force on either side of it is taken, in parts of the overlap: beyond the rounding of the overlap, and so near
+# that the force has not changed but by the jump, which is some thousandths of it at least.
+ASIDE = 1e-9
+
 # Windows of the guard that a contact has room for. The published laws need at most two (Kogut-Etsion: above the elastic
 # limit and above its second jump).
 GUARD_WINDOWS = 4
@@ -461,9 +475,9 @@ class Elastoplastic(ContactLaw):
     """Base of laws with a loading curve that leaves a dent, and one unloading curve from each largest overlap.
 
     A law declares `elastic_limit(c)`, `elastic_stiffness(c)`, `loading(d, c)`, `loading_work(d, c)`,
-    `residual(d_max, force_max, c)` and, where it is not 3/2, `exponent(d_max, c)`. Unloading and reloading follow
-    F = K (d - d_r)^n through (d_max, F_max). The energy guard keeps the loss D(d_max) = U - W from being negative or falling, so that
-    no sequence of partial cycles creates energy; `as_printed = true` switches it off.
+    `residual(d_max, force_max, c)`; where it is not 3/2, `exponent(d_max, c)`; where the loading curve jumps, `jumps(c)`.
+    Unloading and reloading follow F = K (d - d_r)^n through (d_max, F_max). The energy guard keeps the loss D(d_max) = U - W from being
+    negative or falling, so that no sequence of partial cycles creates energy; `as_printed = true` switches it off.
     """
 
     guarded: ClassVar[bool] = True
@@ -548,6 +562,10 @@ def _derived(
 ) -> tuple[Callable, ...]:  # fmt: skip
     """History, force, update and energy of a loading curve: plain closures, so that the engine can compile and hash them."""
 
+    def jump(overlap: float, rate: float, c: tuple, h: tuple) -> float:
+        # of the loading curve alone; a contact that has been further than the jump is elastic there
+        return loading(overlap * (1.0 + ASIDE), c) - loading(overlap * (1.0 - ASIDE), c) if h[0] <= overlap else 0.0
+
     def fresh_limit(c: tuple) -> float:
         # a law may yield from the first touch; an open contact has nothing to update
         limit = elastic_limit(c)
@@ -631,7 +649,7 @@ def _derived(
         def update(event: tuple, c: tuple, h: tuple) -> tuple:
             return renewed(event[0], c)
 
-    return loss, history_of, force, needs_update, update, energy, plastic
+    return loss, history_of, force, needs_update, update, energy, plastic, jump
 
 
 def columns(values: tuple[Any, ...], n_contacts: int) -> np.ndarray:

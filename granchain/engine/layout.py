@@ -19,9 +19,9 @@ BODY_ROWS = 9
 # those up to it, each with the rest that its rounding has left out.
 (
     START, ROW, PEAK, REACH, ELASTIC, CLAMP, VISCOUS_WORK, CLAMP_WORK, LOST, LIMIT, KICKED, RECORDED, ENDWISE,
-    VISCOUS_TOTAL, VISCOUS_REST, CLAMP_TOTAL, CLAMP_REST,
-) = range(17)  # fmt: skip
-CONTACT_ROWS = 17
+    VISCOUS_TOTAL, VISCOUS_REST, CLAMP_TOTAL, CLAMP_REST, RISE,
+) = range(18)  # fmt: skip
+CONTACT_ROWS = 18
 
 # Numbers: the time step, the step that the state at the block's end allows, the drives' work, displacement and speed of the driven ends,
 # and the time [s] over which the last forces' losses are not yet in the ledger.

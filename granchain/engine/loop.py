@@ -134,7 +134,7 @@ def power_of_drives(bodies, row, counts, numbers, back):  # type: ignore[no-unty
 
 def loop_of(law: type[ContactLaw], features: Features) -> Callable:
     """The compiled time loop for a law."""
-    functions = (law.force, law.needs_update, law.update, law.energy, law.plastic, law.largest_overlap)
+    functions = (law.force, law.needs_update, law.update, law.energy, law.plastic, law.largest_overlap, law.jumps, law.jump)
     return _loop_of(functions, law, features)
 
 
@@ -160,7 +160,7 @@ def _make(law: type[ContactLaw], features: Features) -> tuple[Callable, str]:
         fingerprint(jitable(function))[:16]
         for function in (
             *vars(made).values(), added, follow, hold, power_of_drives,
-            law.force, law.needs_update, law.update, law.energy, law.plastic, law.largest_overlap,
+            law.force, law.needs_update, law.update, law.energy, law.plastic, law.largest_overlap, law.jumps, law.jump,
         )
     )  # fmt: skip
 

@@ -44,6 +44,7 @@ from granchain.engine.layout import (
     REACH,
     RECORDED,
     RECOVERABLE,
+    RISE,
     ROW,
     START,
     STEADY,
@@ -86,6 +87,8 @@ class Features:
         Constant forces act on the bodies; an end is driven.
     forgets : bool
         An opening contact loses its history.
+    jumps : bool
+        The force jumps inside a contact.
     weight, lowest : int
         Position of `onset_weight` in the history and of `lowest_force` in the coefficients, or -1.
     n_coefficients, n_history : int
@@ -98,6 +101,7 @@ class Features:
     loaded: bool
     driven: bool
     forgets: bool
+    jumps: bool
     weight: int
     lowest: int
     n_coefficients: int
@@ -114,6 +118,7 @@ def features_of(law: type[ContactLaw], ledger: bool, loaded: bool, driven: bool)
         loaded=loaded or driven,
         driven=driven,
         forgets=law.forgets,
+        jumps=law.jumps is not ContactLaw.jumps,
         weight=names.index("onset_weight") if "onset_weight" in names else -1,
         lowest=law.index_of("lowest_force") if law.uses_rate else -1,
         n_coefficients=len(law.coefficients),
@@ -181,20 +186,31 @@ def sweeps_of(law: type[ContactLaw], features: Features) -> SimpleNamespace:
     force, needs_update, update = law.force, law.needs_update, law.update
     energy, plastic, largest_overlap = law.energy, law.plastic, law.largest_overlap
     RATE, HISTORY, LEDGER, LOADED = features.rate, features.history, features.ledger, features.loaded
-    ONSET, LOWEST, FORGETS = features.weight, features.lowest, features.forgets
+    ONSET, LOWEST, FORGETS, JUMPS = features.weight, features.lowest, features.forgets, features.jumps
+    jumps, jump = law.jumps, law.jump
     coefficients_at = gatherer(features.n_coefficients)
     history_at = gatherer(features.n_history)
     store_history = scatterer(features.n_history)
     unclamped_at = unclamped(features.n_coefficients, features.lowest)
     kick, drift, raise_peaks, dissipate = plain_sweeps(RATE, LOADED, LOWEST >= 0)
 
-    def detect(u, v, a, start, half_dt, c, h, contacts):  # type: ignore[no-untyped-def]
+    def crosses(d, before, ck):  # type: ignore[no-untyped-def]
+        """Whether a jump of the force lies between two overlaps."""
+        crossed = False
+        for place in jumps(ck):
+            crossed |= (before < place) != (d < place)
+        return crossed
+
+    def detect(u, v, a, start, dt, half_dt, c, h, contacts):  # type: ignore[no-untyped-def]
         """The number of contacts to which something has happened, and one more than the last of them."""
         events, after = 0, 0
         for k in range(contacts):
             d = u[k] - u[k + 1] + start[k]
             r = v[k] - v[k + 1] + half_dt * (a[k] - a[k + 1]) if RATE else 0.0
-            happened = needs_update(d, r, coefficients_at(c, k), history_at(h, k))
+            ck = coefficients_at(c, k)
+            happened = needs_update(d, r, ck, history_at(h, k))
+            if JUMPS:
+                happened |= crosses(d, d - dt * (v[k] - v[k + 1]), ck)
             events += happened
             here = k + 1 if happened else 0
             after = here if here > after else after
@@ -207,11 +223,13 @@ def sweeps_of(law: type[ContactLaw], features: Features) -> SimpleNamespace:
         of the whole row, which then finds nothing, need not be waited for.
         """
         start, row, kicked, recorded, lost = table[START], table[ROW], table[KICKED], table[RECORDED], table[LOST]
-        active = places[1]
+        active, rise = places[1], table[RISE]
         changed, first, n = 0, 0, counts[ACTIVE]
+        # the time since the step before: none has gone by at the first one
+        drifted = dt if half_dt > 0.0 else 0.0
         for turn in range(2):
             if turn == 1:
-                events, k = detect(u, v, a, start, half_dt, c, h, contacts)
+                events, k = detect(u, v, a, start, drifted, half_dt, c, h, contacts)
                 if events == 0:
                     break
                 first = n
@@ -219,7 +237,11 @@ def sweeps_of(law: type[ContactLaw], features: Features) -> SimpleNamespace:
                     k -= 1
                     d = u[k] - u[k + 1] + start[k]
                     r = v[k] - v[k + 1] + half_dt * (a[k] - a[k + 1]) if RATE else 0.0
-                    if needs_update(d, r, coefficients_at(c, k), history_at(h, k)):
+                    ck = coefficients_at(c, k)
+                    happened = needs_update(d, r, ck, history_at(h, k))
+                    if JUMPS:
+                        happened |= crosses(d, d - drifted * (v[k] - v[k + 1]), ck)
+                    if happened:
                         events -= 1
                         known = False
                         for e in range(first):
@@ -235,28 +257,44 @@ def sweeps_of(law: type[ContactLaw], features: Features) -> SimpleNamespace:
                 r = half + half_dt * (a[k] - a[k + 1]) if RATE else half
                 ck = coefficients_at(c, k)
                 hk = history_at(h, k)
-                if not needs_update(d, r if RATE else 0.0, ck, hk):
+                happened = needs_update(d, r if RATE else 0.0, ck, hk)
+                crossed = crosses(d, d - drifted * half, ck) if JUMPS else False
+                if not (happened or crossed):
                     n -= 1
                     active[e] = active[n]
                     continue
                 e += 1
-                theta = d / (dt * half) if 0.0 < d < dt * half else 1.0
-                renewed = update((d, r, r - 2.0 * theta * (r - half), theta), ck, hk)
-                store_history(h, k, renewed)
-                if FORGETS and d <= OPEN:
-                    lost[k] += plastic(ck, hk)
-                if ONSET >= 0:
+                renewed = hk
+                if happened:
+                    theta = d / (dt * half) if 0.0 < d < dt * half else 1.0
+                    renewed = update((d, r, r - 2.0 * theta * (r - half), theta), ck, hk)
+                    store_history(h, k, renewed)
+                    if FORGETS and d <= OPEN:
+                        lost[k] += plastic(ck, hk)
+                if ONSET >= 0 or JUMPS:
                     kick = record = force(d, r, ck, renewed)
-                    if d <= OPEN:
-                        # a tensile contact has opened a part of the step ago; the sum over its last steps is that over the first ones
-                        # of an onset, run backwards, less the kick that the last step has had: the weight of the other part, less one
-                        if dt * half < d < 0.0 and ck[LOWEST] < 0.0:
-                            mirrored = update((-d, r, r, 1.0 - d / (dt * half)), ck, renewed)
-                            kick = (mirrored[ONSET] - 1.0) * row[k]
-                    else:
-                        h[ONSET, k] = 1.0
-                        record = force(d, r, ck, history_at(h, k))
-                        store_history(h, k, renewed)
+                    if ONSET >= 0:
+                        if d <= OPEN:
+                            # a tensile contact has opened a part of the step ago; the sum over its last steps is that over the first
+                            # ones of an onset, run backwards, less the kick that the last step has had: the weight of the other
+                            # part, less one
+                            if dt * half < d < 0.0 and ck[LOWEST] < 0.0:
+                                mirrored = update((-d, r, r, 1.0 - d / (dt * half)), ck, renewed)
+                                kick = (mirrored[ONSET] - 1.0) * row[k]
+                        else:
+                            h[ONSET, k] = 1.0
+                            record = force(d, r, ck, history_at(h, k))
+                            store_history(h, k, renewed)
+                    rise[changed] = 0.0
+                    if JUMPS:
+                        # The sum of the kicks is the integral of the force up to order two where the step that crosses a jump is kicked
+                        # by (theta - 1/2) of the jump more, theta the part of the step that lies behind it.
+                        before = d - drifted * half
+                        for place in jumps(ck):
+                            if (before < place) != (d < place):
+                                part = ((d - place) / (d - before) - 0.5) * (1.0 if d > before else -1.0)
+                                kick += part * jump(place, r, ck, hk)
+                                rise[changed] += part * jump(place, 0.0, ck, hk)
                     if kick != record:
                         places[0, changed] = k
                         kicked[changed] = kick
@@ -346,13 +384,14 @@ def sweeps_of(law: type[ContactLaw], features: Features) -> SimpleNamespace:
         pending = numbers[PENDING]
         for done in range(steps):
             half_dt = 0.5 * dt if counts[STEP] + done > 0 else 0.0
-            changed = renew(u, v, a, dt, half_dt, table, c, h, places, counts, contacts) if HISTORY else 0
+            changed = renew(u, v, a, dt, half_dt, table, c, h, places, counts, contacts) if HISTORY or JUMPS else 0
             if whole or changed > 0:
                 clamped = forces(
                     u, v, a, start, half_dt, pending, c, h, row, reach, elastic, clamp, viscous_work, clamp_work, contacts
                 )  # fmt: skip
                 for e in range(changed):
                     row[places[0, e]] = table[RECORDED, e]
+                    elastic[places[0, e]] += table[RISE, e]
                 counts[CLAMPED] += clamped
                 numbers[PENDING] = 0.0
                 return done, changed
@@ -445,7 +484,7 @@ def sweeps_of(law: type[ContactLaw], features: Features) -> SimpleNamespace:
         return status
 
     # what runs once per contact and step goes where it is called; the repair of the few events does not
-    for function in (force, needs_update, coefficients_at, history_at, unclamped_at):
+    for function in (force, needs_update, coefficients_at, history_at, unclamped_at, crosses):
         jitable(function, hot=True)
     for function in (detect, sweep, sweep_rate, forces):
         jitable(function, rows=True)
