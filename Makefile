@@ -10,7 +10,7 @@ PYTHON := $(VENV)/bin/python
 # Processes that share the tests.
 WORKERS ?= 2
 
-.PHONY: help env run test test-fast test-plain test-bounds test-long check bench laws docs verification notebooks lock clean
+.PHONY: help env run test test-fast test-plain test-bounds test-long check bench laws docs verification notebooks reliability lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -93,6 +93,13 @@ verification: env ## docs/verification.md anew: elastic chains against exact res
 notebooks: env ## notebooks/*.ipynb anew, run
 	@echo "notebooks: notebooks/*.ipynb"
 	@$(PYTHON) notebooks/run.py
+
+reliability: env ## docs/reliability.md anew: every promise, measured; RELIABILITY_LONG=1 for the long tests too
+	@echo "reliability: docs/reliability.md"
+	@$(PYTHON) -m pytest -q -n $(WORKERS) -m "promise and not long" --figures docs/reliability.json
+	@if [ -n "$${RELIABILITY_LONG:-}" ]; then \
+	    $(PYTHON) -m pytest -q -n $(WORKERS) -m "promise and long" --timeout 3600 --figures docs/reliability.json; fi
+	@new=$$(mktemp); trap 'rm -f "$$new"' EXIT; $(PYTHON) docs/reliability.py > "$$new" && cat "$$new" > docs/reliability.md
 
 lock: ## requirements.lock anew, newest versions that pyproject.toml allows
 	@echo "lock: pip-compile"

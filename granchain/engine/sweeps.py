@@ -486,8 +486,8 @@ def sweeps_of(law: type[ContactLaw], features: Features) -> SimpleNamespace:
     # what runs once per contact and step goes where it is called; the repair of the few events does not
     for function in (force, needs_update, coefficients_at, history_at, unclamped_at, crosses):
         jitable(function, hot=True)
-    for function in (detect, sweep, sweep_rate, forces):
-        jitable(function, rows=True)
+    for rows in (detect, sweep, sweep_rate, forces):
+        jitable(rows, rows=True)
     jitable(renew, hot=True)
     jitable(march, hot=True)
     return SimpleNamespace(
