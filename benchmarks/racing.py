@@ -142,7 +142,9 @@ def taken_on(taken: dict[str, Any]) -> str:
 
 
 def save(name: str, result: dict[str, Any]) -> None:
-    """Write results/<name>.json."""
+    """Write results/<name>.json; not where everything ran once only."""
+    if small():
+        return
     RESULTS.mkdir(exist_ok=True)
     path = RESULTS / f"{name}.json"
     path.write_text(json.dumps(rounded(result), indent=1) + "\n")

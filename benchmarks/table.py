@@ -1,66 +1,154 @@
-"""The README's table of throughput, as Markdown, from results/throughput.json.
+"""The README's tables of speed, as Markdown, from results/*.json.
 
-First `python benchmarks/throughput.py --save`, then `python benchmarks/table.py`.
+`make bench` and `make bench-peers` measure, keep the results and print these; `python benchmarks/table.py peers` prints one again.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
-from pathlib import Path
+from collections.abc import Callable, Iterable
 from typing import Any
 
-RESULTS = Path(__file__).with_name("results") / "throughput.json"
-HEADINGS = (
-    "law",
-    "granchain, ns",
-    "all beads, ns",
-    "naive Numba, ns",
-    "naive Numba / granchain",
-    "NumPy / granchain",
-    "with 8 sensors",
-    "with ledger",
-)
+from racing import RESULTS, taken_on
 
 
-def row(law: str, measured: dict[str, Any]) -> str:
-    """One law: times of the two loops, ratios to the bare loop behind the front; "-" where no naive loop is written."""
-    times, ratios = measured["nanoseconds"], measured["ratios"]["granchain"]
-
-    def ns(name: str) -> str:
-        return f"{times[name]['median']:.3g}" if name in times else "-"
-
-    def ratio(name: str, digits: str = ".3g") -> str:
-        return f"{ratios[name]['median']:{digits}}" if name in ratios else "-"
-
-    cells = (
-        law,
-        ns("granchain"),
-        ns("granchain, all beads"),
-        ns("naive Numba"),
-        ratio("naive Numba", ".2g"),
-        ratio("plain NumPy", ".2g"),
-        ratio("granchain, 8 sensors"),
-        ratio("granchain, ledger"),
-    )
-    return f"| {' | '.join(cells)} |"
+def rows(heading: Iterable[str], lines: Iterable[Iterable[str]]) -> list[str]:
+    """A Markdown table."""
+    cells = [list(heading), *map(list, lines)]
+    cells.insert(1, ["---"] * len(cells[0]))
+    return [f"| {' | '.join(line)} |" for line in cells]
 
 
-def table(result: dict[str, Any]) -> str:
-    """Heading, one row a law, and what the numbers were taken on."""
-    machine = result["machine"]
-    floor = min(measured["nanoseconds"]["square roots"]["median"] for measured in result["laws"].values())
+def number(entry: dict[str, float] | None, digits: str = ".3g") -> str:
+    """A median, in full; "-" where nothing was measured."""
+    return "-" if entry is None else f"{float(format(entry['median'], digits)):g}"
+
+
+def ratio(entry: dict[str, float] | None) -> str:
+    """A median with its quartiles."""
+    if entry is None:
+        return "-"
+    wide = ".3g" if entry["median"] < 100 else ".0f"
+    return f"{entry['median']:{wide}} ({entry['low']:{wide}} to {entry['high']:{wide}})"
+
+
+def throughput(result: dict[str, Any]) -> list[str]:
+    """Ma-Liu against dashpots, and against what one would write in their place."""
+    heading = (
+        "law", "granchain, ns", "all beads, ns", "naive Numba, ns", "naive Numba / granchain", "NumPy / granchain", "Python / granchain",
+        "with 8 sensors", "with ledger",
+    )  # fmt: skip
+    times = {law: found["times"] for law, found in result["laws"].items()}
+    ratios = {law: found["ratios"]["granchain"] for law, found in result["laws"].items()}
     lines = [
-        f"| {' | '.join(HEADINGS)} |",
-        f"|{'---|' * len(HEADINGS)}",
-        *(row(law, measured) for law, measured in result["laws"].items()),
+        (
+            law, number(times[law]["granchain"]), number(times[law]["granchain, all beads"]), number(times[law].get("naive Numba")),
+            number(ratios[law].get("naive Numba"), ".2g"), number(ratios[law].get("plain NumPy"), ".2g"),
+            number(ratios[law].get("plain Python"), ".2g"),
+            number(ratios[law]["granchain, 8 sensors"]), number(ratios[law]["granchain, ledger"]),
+        )
+        for law in times
+    ]  # fmt: skip
+    floor = min(taken["square roots"]["median"] for taken in times.values())
+    return [
+        *rows(heading, lines),
         "",
-        f"Per bead and step, {result['bodies']} bodies up to the peak at bead 63; medians of {result['rounds']} rounds, all in turn.",
-        f"One square root a contact and step alone: {floor:.2g} ns.",
-        f"{machine['cpu']}, {machine['cores']} cores, Python {machine['python']}, "
-        f"Numba {machine['numba']}, NumPy {machine['numpy']}, {machine['date']}.",
+        f"Per bead and step, {result['bodies']} bodies up to the peak at bead 63; medians of {result['rounds']} rounds, all in turn; "
+        f"8 sensors at each step, the ledger every 200th part of the run. One square root a contact and step alone: {floor:.2g} ns.",
     ]
-    return "\n".join(lines)
+
+
+def against_c(result: dict[str, Any]) -> list[str]:
+    """The engine against the fastest form in C, and the floor."""
+    heading = (
+        "case",
+        "granchain, ns",
+        "C, keeping the same, ns",
+        "granchain / C",
+        "C, bare, ns",
+        "granchain / C, bare",
+        "its form",
+        "floor, ns",
+    )
+    lines = []
+    for case, found in result["cases"].items():
+        times, best = found["times"], found["best"]
+        floor = min((times[name] for name in ("square roots", "square roots by rsqrt") if name in times), key=lambda taken: taken["median"])
+        lines.append(
+            (
+                case, number(times["granchain"]), number(times[best["keep"]]), ratio(found["ratios"]["keep"]),
+                number(times[best["bare"]]), ratio(found["ratios"]["bare"]), best["bare"].rsplit(",", 1)[0], number(floor),
+            )
+        )  # fmt: skip
+    return [
+        *rows(heading, lines),
+        "",
+        f"Per bead and step, {result['bodies']} bodies up to the peak at bead 63; medians of {result['rounds']} rounds, quartiles of "
+        "ratios within a round. Same bits in all. Keeping the same: of every contact the force, the largest force and the largest overlap. "
+        "Floor: one square root a contact and step over all beads, the faster of the instruction and its reciprocal, corrected.",
+    ]
+
+
+def accuracy(result: dict[str, Any]) -> list[str]:
+    """Time to a peak that is right."""
+    ratios = result["ratios"]["granchain"]
+    lines = [(name, number(taken), ratio(ratios[name]) if name in ratios else "1") for name, taken in result["times"].items()]
+    return [
+        *rows(("code", "ms", "/ granchain"), lines),
+        "",
+        f"Peak force at bead 31 within 0.1 %, Hertz, until the wave is at bead 63; medians of {result['rounds']} rounds. "
+        f"{result['steps']} steps of {result['time_step']:.2g} s; DOP853 at a tolerance of {result['tolerance']:.1g}.",
+    ]
+
+
+def peers(result: dict[str, Any]) -> list[str]:
+    """Other programs."""
+    same, loose = result["same steps"], result["to the peak"]
+    lines = [
+        (
+            name, number(same["times"][name]), ratio(same["ratios"]["granchain"].get(name)) if name != "granchain" else "1",
+            number(loose["times"][name]), ratio(loose["ratios"]["granchain"].get(name)) if name != "granchain" else "1",
+        )
+        for name in same["times"]
+    ]  # fmt: skip
+    return [
+        *rows(("program", "ns per bead and step", "/ granchain", "ms to the peak", "/ granchain"), lines),
+        "",
+        f"Hertz, same chain, step and number of steps, and the peak at bead 31 within 0.1 % ({result['time_step']:.2g} s); medians of "
+        f"{result['rounds']} rounds. LAMMPS and LIGGGHTS carry three dimensions, rotation and neighbours, "
+        "which a row of beads does not need.",
+    ]
+
+
+def startup(result: dict[str, Any]) -> list[str]:
+    """Whole processes."""
+    lines = [(what, number(taken), number({"median": taken["best"]})) for what, taken in result["processes"].items()]
+    return [*rows(("process", "s", "best"), lines), "", f"From the shell to the end; medians of {result['rounds']}."]
+
+
+def all_laws(result: dict[str, Any]) -> list[str]:
+    """Every loop of the library."""
+    ordered = sorted(result["laws"].items(), key=lambda item: -item[1]["behind the front"]["median"])
+    lines = [(law, number(found["nanoseconds"]), ratio(found["behind the front"]), ratio(found["all beads"])) for law, found in ordered]
+    return [
+        *rows(("law", "ns", "/ Hertz over all beads", "all beads / Hertz over all beads"), lines),
+        "",
+        f"One law for each compiled loop, example inputs; medians of {result['rounds']} rounds.",
+    ]
+
+
+TABLES: dict[str, Callable[[dict[str, Any]], list[str]]] = {
+    "throughput": throughput, "against_c": against_c, "accuracy": accuracy, "peers": peers, "startup": startup, "all_laws": all_laws,
+}  # fmt: skip
 
 
 if __name__ == "__main__":
-    print(table(json.loads(RESULTS.read_text())))
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("names", nargs="*", metavar="TABLE", help=f"{', '.join(TABLES)}; default: all that were measured")
+    wanted = parser.parse_args().names or [name for name in TABLES if (RESULTS / f"{name}.json").exists()]
+    for name in wanted:
+        if name not in TABLES or not (RESULTS / f"{name}.json").exists():
+            raise SystemExit(f"table.py: got {name}, allowed: {', '.join(TABLES)}, measured before by benchmarks/{name}.py --save")
+        result = json.loads((RESULTS / f"{name}.json").read_text())
+        print("\n".join([f"{(TABLES[name].__doc__ or '').strip()}\n", *TABLES[name](result), taken_on(result["machine"]), ""]))
