@@ -9,6 +9,7 @@ Sign: positive overlap is contact, positive rate is approach, positive force is 
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -352,20 +353,13 @@ def check_law(cls: type[ContactLaw]) -> None:
         for name in sorted({name for name in names if names.count(name) > 1}):
             problems.append(f"{group}: {name} stands there twice")
     for name in _FUNCTIONS:
-        if not isinstance(_raw(cls, name), staticmethod):
+        if not isinstance(inspect.getattr_static(cls, name), staticmethod):
             problems.append(f"{name}: must be a @staticmethod, a pure function of its arguments")
     for name in ("force", "energy"):
         if getattr(cls, name) is getattr(ContactLaw, name):
             problems.append(f"{name}: missing")
     if problems:
         raise LawError("\n".join(f"contact law {cls.__qualname__}: {problem}" for problem in problems))
-
-
-def _raw(cls: type, name: str) -> Any:
-    for base in cls.__mro__:
-        if name in base.__dict__:
-            return base.__dict__[name]
-    return None
 
 
 def _register(cls: type[ContactLaw]) -> None:

@@ -169,8 +169,6 @@ def _guard_scan(law: Any) -> Callable:
                         low, high = here, s
                         while high - low > 1e-15 * high:
                             middle = 0.5 * (low + high)
-                            if middle <= low or middle >= high:
-                                break
                             if loss(middle, ck) < best:
                                 low = middle
                             else:
@@ -195,8 +193,6 @@ def _guard_scan(law: Any) -> Callable:
                         low, high = here, s
                         while high - low > 1e-15 * high:
                             middle = 0.5 * (low + high)
-                            if middle <= low or middle >= high:
-                                break
                             if loss(middle, ck) < best:
                                 high = middle
                             else:
