@@ -51,11 +51,11 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.chdir(tmp_path)
     laws()  # those of the package are known for good
     monkeypatch.setattr(law_module, "_REGISTRY", law_module.registered())
-    before = set(sys.modules)
+    for name in [name for name in sys.modules if name.startswith(PREFIX)]:
+        monkeypatch.delitem(sys.modules, name)  # of another test in this process
     yield tmp_path
-    for name in set(sys.modules) - before:
-        if name.startswith(PREFIX):
-            del sys.modules[name]
+    for name in [name for name in sys.modules if name.startswith(PREFIX)]:
+        del sys.modules[name]
 
 
 def test_a_law_of_a_file_is_known_by_its_name_and_by_its_file(here: Path) -> None:

@@ -12,6 +12,7 @@ import granchain as gc
 from granchain.analysis import peak
 from granchain.case import Case, load_case
 from granchain.cli import obey
+from granchain.contact.law import ContactLaw
 from granchain.verify import AROUND, BELOW, CONFIRMED, UNCONFIRMED, Verification, error_bar, verify
 
 # Twelve beads of the steel chain, the pulse past the eighth: eight diameters of 4.76 mm at 734 m/s, with their width.
@@ -83,9 +84,22 @@ def test_the_sampling_is_told_apart_from_the_step() -> None:
     assert coarse.arrival_error < 1e-4 * coarse.arrival
 
 
-def test_a_law_that_states_order_one_is_held_to_one() -> None:
-    case = small("ma-liu", **{"contact.law": "wang-liu-hysteretic", "contact.restitution": 0.65})
-    found = verify(case)
+JUMPING = {"contact.law": "wang-liu-hysteretic", "contact.restitution": 0.65}
+
+
+def test_a_law_whose_force_jumps_at_an_overlap_that_it_names_is_of_order_two() -> None:
+    # Over three small steps the order scatters, 1.55 to 2.5: a contact that just grazes the jump crosses it in one of them and not in another.
+    found = verify(small("ma-liu", **JUMPING, **{"time.step": "fast"}))
+    assert found.order_stated == 2 and found.confirmed
+    assert 1.8 < found.order < 2.4
+
+
+@pytest.mark.long
+def test_a_law_that_states_order_one_is_held_to_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    law = gc.laws()["wang-liu-hysteretic"]
+    monkeypatch.setattr(law, "order", 1)
+    monkeypatch.setattr(law, "jumps", ContactLaw.jumps)
+    found = verify(small("ma-liu", **JUMPING))
     assert found.order_stated == 1 and found.confirmed
     assert 0.7 < found.order < 1.9
     # far wider bars than those of order two
