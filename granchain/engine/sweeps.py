@@ -46,9 +46,11 @@ from granchain.engine.layout import (
     RECOVERABLE,
     RISE,
     ROW,
+    SAMPLE,
     START,
     STEADY,
     STEP,
+    STRIDE,
     VISCOUS,
     VISCOUS_REST,
     VISCOUS_TOTAL,
@@ -374,8 +376,29 @@ def sweeps_of(law: type[ContactLaw], features: Features) -> SimpleNamespace:
             reach[k] = d if d > reach[k] else reach[k]
         return clamped
 
-    def march(u, v, a, dt, dt_over_m, inverse_mass, loads, table, c, h, places, numbers, counts, contacts, steps, whole):  # type: ignore[no-untyped-def]
-        """Steps; how many were done, and how many kicks of the next one differ from the recorded force.
+    def march(
+        u,
+        v,
+        a,
+        dt,
+        dt_over_m,
+        inverse_mass,
+        loads,
+        table,
+        c,
+        h,
+        places,
+        numbers,
+        counts,
+        contacts,
+        steps,
+        whole,
+        sample_at,
+        sensor_left,
+        sensor_right,
+        sensor_force,
+    ):  # type: ignore[no-untyped-def]
+        """Steps, with the samples of their sensors; how many were done, and how many kicks of the next one differ from the recorded force.
 
         Of a whole step, and of one whose kick differs, only the forces are done: the rest is the caller's.
         """
@@ -403,6 +426,12 @@ def sweeps_of(law: type[ContactLaw], features: Features) -> SimpleNamespace:
                 pending = dt
             else:
                 sweep(u, v, start, dt, dt_over_m, loads, c, h, row, peak, reach, contacts)
+            if counts[STEP] + done == sample_at:
+                sample = counts[SAMPLE]
+                for s in range(sensor_left.size):
+                    sensor_force[sample, s] = 0.5 * (row[sensor_left[s]] + row[sensor_right[s]])
+                counts[SAMPLE] = sample + 1
+                sample_at = sample_at + counts[STRIDE] if sample + 1 < sensor_force.shape[0] else -1
         numbers[PENDING] = pending
         return steps, 0
 
