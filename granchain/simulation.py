@@ -25,6 +25,8 @@ from granchain.status import Status
 
 # Wall time that a block of steps may take [s]: how soon an interruption is heard.
 BLOCK_SECONDS = 0.02
+# Part of the ledger's bound above which a run warns.
+WARNED = 0.1
 # Body-steps of the first block, before the wall time of a step is known: some milliseconds at tens of nanoseconds each.
 FIRST_BLOCK = 100_000
 
@@ -245,8 +247,11 @@ def result_of(case: Case, state: State, status: Status, messages: list[str], sta
         data |= ledger_of(state, entries)
         if not status.failed:
             data |= losses_of(state)
-        if status in (Status.COMPLETE, Status.INTERRUPTED) and not relative_residual(data) <= case.energy.bound:  # NaN too
+        residual = relative_residual(data)
+        if status in (Status.COMPLETE, Status.INTERRUPTED) and not residual <= case.energy.bound:  # NaN too
             status = Status.LEDGER_OPEN
+        elif residual > WARNED * case.energy.bound:
+            messages = [*messages, f"warning: the energy ledger is open by {residual:.3g} of the energy put in; take a smaller step"]
     return Result(
         data, case=case, law=state.law.name, status=status, time_step=dt, history=history, messages=messages,
         provenance={"started": started, "wall_time": wall_time},

@@ -15,7 +15,7 @@ from granchain.contact import laws
 from granchain.contact.maliu import MaLiu
 from granchain.engine.state import contacts_of
 from granchain.engine.sweeps import added
-from granchain.simulation import chain_of, run
+from granchain.simulation import chain_of, relative_residual, run
 
 SMALL = {"chain.beads": 15, "sensors.beads": [], "sensors.contacts": [], "snapshots": None, "time.end": 1.2e-4}
 FLORES = {"contact.law": "flores", "contact.restitution": 0.65}
@@ -110,3 +110,10 @@ def test_many_small_losses_beside_a_large_one_are_not_rounded_away() -> None:
         total, rest = added(total, rest, 1e-16)
     assert total == 1.0
     assert total + rest == pytest.approx(1.0 + 1e-12, rel=1e-16, abs=0.0)
+
+
+def test_a_ledger_that_is_open_by_more_than_a_tenth_of_its_bound_is_warned_of() -> None:
+    residual = relative_residual({name: variable.data for name, variable in run(small()).variables.items()})
+    for tenths, warned in ((5.0, True), (20.0, False)):
+        messages = run(small(**{"energy.bound": tenths * residual})).messages
+        assert any(f"the energy ledger is open by {residual:.3g}" in message for message in messages) is warned
