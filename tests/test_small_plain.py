@@ -303,6 +303,14 @@ def test_a_step_that_crosses_a_jump_of_the_force_is_kicked_by_a_force_in_between
     assert ContactLaw.jump(place, 0.0, c, fresh) == 0.0
 
 
+def test_a_sensor_reads_the_same_whether_contacts_are_recorded_or_not():
+    # two ways through the loop: sensors alone are sampled on the march, contacts stop it at each sample
+    alone, beside = (run_row(steel_row(4), "hertz", 2e-5, recording=Recording((1, 3), contacts, 3e-7)) for contacts in ((), (0, 1, 2)))
+    assert alone.sensor_force.max() > 0.0
+    assert np.array_equal(alone.sensor_force, beside.sensor_force)
+    assert np.array_equal(alone.sensor_force[:, 0], 0.5 * (beside.contact_force[:, 0] + beside.contact_force[:, 1]))
+
+
 # --- what a run changes ---------------------------------------------------------------------------------------------
 
 
