@@ -129,12 +129,24 @@ RECORDS = {
 CONSTANT_COUNTS = (layout.N_STEPS, layout.N_BODIES, layout.STRIDE, layout.LEFT_DRIVE, layout.RIGHT_DRIVE)
 
 
-def aligned(rows: int, width: int) -> np.ndarray:
-    """(rows, width) Zeros; rows of whole vectors begin at a cache line, because a vector across two lines costs twice."""
-    line = 8 * layout.LANES
-    memory = np.zeros(rows * width + layout.LANES)
-    first = -memory.ctypes.data % line // 8
-    return memory[first : first + rows * width].reshape(rows, width)
+# Bytes of a page: where addresses repeat as far as the processor looks to tell a store from a load behind it.
+PAGE = 4096
+
+
+def aligned(shapes: tuple[tuple[int, int], ...]) -> list[np.ndarray]:
+    """Tables of zeros, side by side from the start of a page on.
+
+    Rows of whole vectors then begin at a cache line (a vector across two lines costs twice), and which rows share the low part of an
+    address does not change from run to run.
+    """
+    sizes = [rows * width for rows, width in shapes]
+    memory = np.zeros(sum(sizes) + PAGE // 8)
+    at = -memory.ctypes.data % PAGE // 8
+    tables = []
+    for size, shape in zip(sizes, shapes, strict=True):
+        tables.append(memory[at : at + size].reshape(shape))
+        at += size
+    return tables
 
 
 class State:
@@ -158,7 +170,12 @@ class State:
         dt = time_step.value
         self.law, self.chain, self.time_step, self.recording = contacts.law, chain, time_step, recording
 
-        bodies = aligned(layout.BODY_ROWS, width + layout.LANES)
+        bodies, table, self.c, self.h = aligned(
+            (
+                (layout.BODY_ROWS, width + layout.LANES), (layout.CONTACT_ROWS, width),
+                (contacts.c.shape[0], width), (len(self.law.history), width),
+            )
+        )  # fmt: skip
         inside = slice(1, n + 1)
         bodies[layout.V, inside] = chain.velocity
         bodies[layout.MASS, inside] = chain.mass
@@ -169,7 +186,6 @@ class State:
         bodies[layout.WEIGHT, inside] = chain.mass * chain.gravity
         self.bodies = bodies
 
-        table = aligned(layout.CONTACT_ROWS, width)
         exists = chain.contact_exists
         table[layout.START] = -np.inf
         table[layout.START, : n + 1] = np.where(exists, contacts.overlaps, -np.inf)
@@ -181,10 +197,8 @@ class State:
         table[layout.ENDWISE, [0, n]] = exists[[0, -1]]
         self.table = table
 
-        self.c = aligned(contacts.c.shape[0], width)
         self.c[:, : n + 1] = contacts.c
         self.c[:, n + 1 :] = contacts.c[:, -1:]
-        self.h = aligned(len(self.law.history), width)
         self.h[:, : n + 1] = start_histories(self.law, contacts.c, np.where(exists, contacts.overlaps, 0.0))
         self.h[:, n + 1 :] = start_histories(self.law, contacts.c[:, -1:], np.zeros(1))
 
