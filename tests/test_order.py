@@ -28,8 +28,8 @@ REFERENCE = 0.05
 # tenth of the automatic step only.
 FINE_STEPS = (0.1, 0.05, 0.025)
 FINE_REFERENCE = 0.0025
-# A bead inside a cylinder, pressed over a gap: the error at ten automatic steps is not yet that of the second order alone (fitted from there
-# 2.18, from five on 2.02).
+# A pin inside a cylinder, behind a gap: the error at ten automatic steps is not yet that of the second order alone (the fit from there on
+# gives 2.18, from five on 2.02).
 LATER = {("pereira-2015", 1)}
 LATER_STEPS, LATER_REFERENCE = (5, 2, 1, 0.5, 0.25), 0.025
 # Samples that all these steps hit: a multiple of the coarsest step.
