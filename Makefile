@@ -100,9 +100,9 @@ notebooks: env ## notebooks/*.ipynb anew, run
 
 reliability: env ## docs/reliability.md anew: every promise, measured; RELIABILITY_LONG=1 for the long tests too
 	@echo "reliability: docs/reliability.md"
-	@$(PYTHON) -m pytest -q -n $(WORKERS) -m "promise and not long" --figures docs/reliability.json
+	@$(PYTHON) -m pytest -q -n $(WORKERS) -m "promise and not long" --figures docs/reliability.json tests
 	@if [ -n "$${RELIABILITY_LONG:-}" ]; then \
-	    $(PYTHON) -m pytest -q -n $(WORKERS) -m "promise and long" --timeout 3600 --figures docs/reliability.json; fi
+	    $(PYTHON) -m pytest -q -n $(WORKERS) -m "promise and long" --timeout 3600 --figures docs/reliability.json tests; fi
 	@new=$$(mktemp); trap 'rm -f "$$new"' EXIT; $(PYTHON) docs/reliability.py > "$$new" && cat "$$new" > docs/reliability.md
 
 lock: ## requirements.lock anew, newest versions that pyproject.toml allows
