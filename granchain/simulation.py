@@ -328,8 +328,9 @@ def failure(state: State, status: Status) -> str:
     where = int(state.counts[layout.WHERE])
     first = int(state.chain.body_labels[0])
     place = f"contact {where - 1 + first}" if status in (Status.BEYOND_RADIUS, Status.OUTSIDE_LAW) else f"bead {max(where - 1, 0) + first}"
+    n_steps = state.time_step.n_steps
     return (
-        f"the run stopped at t = {state.time:.6g} s (step {state.step} of {state.time_step.n_steps}) at {place}: {status.sentence} "
+        f"the run stopped at t = {state.time:.6g} s (step {min(state.step, n_steps)} of {n_steps}) at {place}: {status.sentence} "
         f"The step was {state.time_step.value:.4g} s, the stability limit {state.time_step.limit:.4g} s before the run."
     )
 

@@ -112,7 +112,7 @@ def _compiled(content: bytes, file: Path, shown: str) -> CodeType:
         where = f"line {error.lineno}: " if error.lineno else ""
         raise LawError(f"law file {shown}: {where}{error.msg}; mend it there") from None
     except (ValueError, RecursionError, MemoryError, OverflowError) as error:
-        raise LawError(f"law file {shown}: is not Python ({error}); name a Python file") from None
+        raise LawError(f"law file {shown}: is not Python ({str(error) or type(error).__name__}); name a Python file") from None
 
 
 def _module(name: str, file: Path) -> ModuleType:
