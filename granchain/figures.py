@@ -25,6 +25,7 @@ from granchain.output import write_whole
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
 
     from granchain.comparison import Comparison
     from granchain.impact import ImpactResult
@@ -372,8 +373,6 @@ def hysteresis(*results: Result, contacts: Sequence[int] | None = None) -> tuple
     -------
     Figure, Axes
     """
-    from matplotlib.lines import Line2D
-
     if not results:
         raise GranchainError("hysteresis: got no result, allowed: one or more")
     for result in results:
@@ -400,6 +399,16 @@ def hysteresis(*results: Result, contacts: Sequence[int] | None = None) -> tuple
         if left > 0.0:
             marked = True
             axes.plot([factor * left], [0.0], "|", color=colour, markersize=11, markeredgewidth=1.6, clip_on=False, label="_residual")
+    handles = _framed_loops(axes, unit, "loading", "unloading", marked)
+    axes.legend(handles=handles, loc="upper left")
+    _heading(axes, results, *dict.fromkeys(notes))
+    return figure, axes
+
+
+def _framed_loops(axes: Axes, unit: str, there: str, back: str, marked: bool) -> list[Line2D]:
+    """Zero line, limits and labels of loops of force over overlap; what their legend has to show."""
+    from matplotlib.lines import Line2D
+
     axes.axhline(0.0, color="#b0b0b0", linewidth=0.5, zorder=0)
     axes.margins(x=0.03)
     low = min(0.0, axes.dataLim.y0)
@@ -407,12 +416,10 @@ def hysteresis(*results: Result, contacts: Sequence[int] | None = None) -> tuple
     axes.set_xlabel(f"overlap ({unit})")
     axes.set_ylabel("contact force (N)")
     handles = [line for line in axes.get_lines() if not str(line.get_label()).startswith("_")]
-    handles += [Line2D([], [], color="#555555", label="loading"), Line2D([], [], color="#555555", ls="--", lw=1.0, label="unloading")]
+    handles += [Line2D([], [], color="#555555", label=there), Line2D([], [], color="#555555", ls="--", lw=1.0, label=back)]
     if marked:
         handles.append(Line2D([], [], color="#555555", ls="", marker="|", ms=9, mew=1.6, label="residual overlap"))
-    axes.legend(handles=handles, loc="upper left")
-    _heading(axes, results, *dict.fromkeys(notes))
-    return figure, axes
+    return handles
 
 
 def _branches(overlap: np.ndarray, force: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -560,8 +567,6 @@ def impact_loops(results: Sequence[ImpactResult]) -> tuple[Figure, Axes]:
     -------
     Figure, Axes
     """
-    from matplotlib.lines import Line2D
-
     if not 0 < len(results) <= MOST_LINES:
         raise GranchainError(f"impact_loops: got {len(results)} impacts, allowed: 1 to {MOST_LINES}, which is as many as there are colours")
     laws, speeds = list(dict.fromkeys(one.law for one in results)), sorted({one.speed for one in results})
@@ -579,16 +584,7 @@ def impact_loops(results: Sequence[ImpactResult]) -> tuple[Figure, Axes]:
         if one.residual_overlap > 0.0:
             mark = [factor * one.residual_overlap], [0.0]
             axes.plot(*mark, "|", color=colour, markersize=11, markeredgewidth=1.6, clip_on=False, label="_residual")
-    axes.axhline(0.0, color="#b0b0b0", linewidth=0.5, zorder=0)
-    axes.margins(x=0.03)
-    low = min(0.0, axes.dataLim.y0)
-    axes.set_ylim(low - 0.03 * (axes.dataLim.y1 - low), None)
-    axes.set_xlabel(f"overlap ({unit})")
-    axes.set_ylabel("contact force (N)")
-    handles = [line for line in axes.get_lines() if not str(line.get_label()).startswith("_")]
-    handles += [Line2D([], [], color="#555555", label="approach"), Line2D([], [], color="#555555", ls="--", lw=1.0, label="recovery")]
-    if any(one.residual_overlap > 0.0 for one in results):
-        handles.append(Line2D([], [], color="#555555", ls="", marker="|", ms=9, mew=1.6, label="residual overlap"))
+    handles = _framed_loops(axes, unit, "approach", "recovery", any(one.residual_overlap > 0.0 for one in results))
     # A few names find room between the loops.
     place: dict[str, Any] = {"loc": "best"} if len(results) <= 3 else {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0)}
     axes.legend(handles=handles, **place)

@@ -85,6 +85,7 @@ def test_the_motion_converges_with_the_order_that_the_law_states(name, index, ga
     if (name, index) in LATER:
         order = observed(name, index, gap, LATER_STEPS, LATER_REFERENCE)
         figure("order over 5, 2, 1, 1/2, 1/4 automatic steps, laws that come to it later", order, at_least=1.85, at_most=2.15)
+        figure("order of these over 10 to 1/2", observed(name, index, gap), at_least=1.85, at_most=2.2)
     else:
         figure("order over 10, 5, 2, 1, 1/2 automatic steps, whole traces", observed(name, index, gap), at_least=1.85, at_most=2.15)
 

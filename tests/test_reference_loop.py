@@ -24,6 +24,8 @@ N_BODIES = 12
 # Through the row for a pulse of 734 m/s (Hertz; 12 diameters of 4.76 mm take 78 us) and half-way back; a law that needs a small step is
 # followed for the largest number of steps.
 DURATION, MOST_STEPS = 120e-6, 800
+# Under these, damping that takes its speed from slow onsets makes the step so small that the pulse passes five contacts in more of them.
+DAMPED, SLOW = {("gharib-hurmuzlu", "onset"), ("zhao", "onset")}, 4
 
 CHAINS: dict[str, Chain] = {
     "touching": example_chain(N_BODIES),
@@ -39,7 +41,8 @@ CHAINS: dict[str, Chain] = {
 def contacts_and_step(law: str, chain: Chain, **changes: Any) -> tuple[Contacts, TimeStep]:
     contacts = contacts_of(LAWS[law], chain, example_inputs(LAWS[law], **changes))
     step = time_step_of(contacts, chain, "fast", DURATION)
-    return contacts, replace(step, n_steps=min(step.n_steps, MOST_STEPS))
+    most = MOST_STEPS * SLOW if (law, changes.get("impact_speed")) in DAMPED else MOST_STEPS
+    return contacts, replace(step, n_steps=min(step.n_steps, most))
 
 
 def advanced(contacts: Contacts, chain: Chain, step: TimeStep, recording: Recording, block: int = 10**9, front: int | None = None) -> State:
@@ -109,8 +112,7 @@ def test_engine_equals_reference(law: str, chain: str, changes: dict[str, Any]) 
     course = reference(contacts, row, step)
 
     forces, history = np.array(course.forces), np.array(course.history).T
-    # under the strongest damping the pulse crosses three contacts in the steps that plain Python has time for
-    assert (forces.max(axis=0) > 0.0).sum() >= 3, "the pulse has not gone far enough to compare anything"
+    assert (forces.max(axis=0) > 0.0).sum() >= 5, "the pulse has not gone far enough to compare anything"
     scale = course.largest_overlap
     assert abs(state.table[layout.REACH].max() - scale) <= STATE_TOLERANCE * scale
     u, v = state.bodies[layout.U, 1 : n + 1], state.bodies[layout.V, 1 : n + 1]
