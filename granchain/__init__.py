@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from granchain.traces import Trace, read_trace
     from granchain.verify import Verification, verify
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "Case",
