@@ -20,7 +20,10 @@ FIGURES = Path(__file__).with_suffix(".json")
 PROMISES = {
     "R1": ("Restart gives the same bits as no restart", "50 combinations and more of law, ends and split point: 0 ulp, history included"),
     "R2": ("Block size and recording change no bit of the motion", "blocks of 1, 7, 1000 and of random sizes, sensors, snapshots, ledger"),
-    "R3": ("Threads, batch position, warm or cold cache change no bit", "hash of the data equal"),
+    "R3": (
+        "Threads, batch position, warm or cold cache change no bit; an edited law never runs its old loop",
+        "hash of the data equal; 60 kinds of edit, in one process and across",
+    ),
     "R4": ("kill -9 at any moment leaves the last complete file readable", "20 kills, 0 unreadable; 100 in the long run"),
     "R5": ("Full disk, read-only or missing folder: exit code 4, the old file whole, no temporary left", "a small tmpfs, real"),
     "R6": ("Ctrl-C and TERM stop within 0.5 s, the file valid, exit code 130 or 143", "20 of 20"),

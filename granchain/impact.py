@@ -174,7 +174,7 @@ def collide(contacts: Contacts, chain: Chain, speed: float, refine: float) -> Im
         outgoing = state.bodies[layout.V, 2] - state.bodies[layout.V, 1]
         if outgoing > 0.0 and force[-1] == 0.0:
             return measured(law, speed, mass, dt, overlap, force, float(outgoing), state)
-        left = 0.5 * mass * outgoing * outgoing + law.energy(float(overlap[-1]), tuple(state.c[:, 1]), tuple(state.h[:, 1]))
+        left = 0.5 * mass * outgoing * outgoing + state.functions.energy(float(overlap[-1]), tuple(state.c[:, 1]), tuple(state.h[:, 1]))
         if left < STUCK * 0.5 * mass * speed * speed:
             break
         n_steps *= 2
@@ -206,7 +206,7 @@ def measured(
     k = int(np.argmax(overlap))
     approach_work = float(np.sum(0.5 * (force[1 : k + 1] + force[:k]) * np.diff(overlap[: k + 1])))
     c, h = tuple(state.c[:, 1]), tuple(state.h[:, 1])
-    lost = float(approach_work - law.energy(float(overlap[k]), c, h))
+    lost = float(approach_work - state.functions.energy(float(overlap[k]), c, h))
     return ImpactResult(
         law=law.name, speed=speed, restitution=outgoing / speed, max_overlap=max_overlap, max_force=max_force, duration=opened,
         approach_time=at, recovery_time=opened - at, residual_overlap=max(residual, 0.0), dissipated=total, dissipated_approach=lost,

@@ -278,20 +278,20 @@ def losses_of(state: State) -> dict[str, np.ndarray]:
     """Where in the chain the energy went: what each contact has lost, over the run [J]."""
     exists = np.flatnonzero(state.chain.contact_exists)
     law, c, table = state.law, state.c[:, exists], state.table[:, exists]
-    plastic = dented(law, c, state.h[:, exists]) + table[layout.LOST]
+    plastic = dented(state, c, state.h[:, exists]) + table[layout.LOST]
     if (table[layout.START] > 0.0).any():
         # what the static start had already lost to yield is no loss of the run
-        plastic -= dented(law, c, start_histories(law, c, table[layout.START]))
+        plastic -= dented(state, c, start_histories(law, c, table[layout.START]))
     viscous = table[[layout.VISCOUS_TOTAL, layout.VISCOUS_REST, layout.VISCOUS_WORK]].sum(axis=0)
     clamp = table[[layout.CLAMP_TOTAL, layout.CLAMP_REST, layout.CLAMP_WORK]].sum(axis=0)
     return {"contact_plastic": plastic, "contact_viscous": viscous, "contact_clamp": clamp}
 
 
-def dented(law: type[ContactLaw], c: np.ndarray, h: np.ndarray) -> np.ndarray:
+def dented(state: State, c: np.ndarray, h: np.ndarray) -> np.ndarray:
     """What each contact's history has lost for good [J]."""
-    if law.plastic is ContactLaw.plastic:
+    if state.law.plastic is ContactLaw.plastic:
         return np.zeros(c.shape[1])
-    return np.array([law.plastic(ck, hk) for ck, hk in zip(map(tuple, c.T.tolist()), map(tuple, h.T.tolist()), strict=True)])
+    return np.array([state.functions.plastic(ck, hk) for ck, hk in zip(map(tuple, c.T.tolist()), map(tuple, h.T.tolist()), strict=True)])
 
 
 def relative_residual(data: dict[str, np.ndarray]) -> float:

@@ -378,15 +378,15 @@ def refuses_to_cache(folder: Path) -> Any:
 
 def caches_below_a_file(folder: Path) -> Any:
     (folder / "file").write_text("")
-    return SimpleNamespace(_cache=SimpleNamespace(cache_path=str(folder / "file" / "cache")))
+    return SimpleNamespace(cache_path=str(folder / "file" / "cache"))
 
 
 def caches_where_nobody_writes(folder: Path) -> Any:
-    return SimpleNamespace(_cache=SimpleNamespace(cache_path="/proc"))
+    return SimpleNamespace(cache_path="/proc")
 
 
 def caches(folder: Path) -> Any:
-    return SimpleNamespace(_cache=SimpleNamespace(cache_path=str(folder / "new" / "cache")))
+    return SimpleNamespace(cache_path=str(folder / "new" / "cache"))
 
 
 @pytest.mark.parametrize(
@@ -400,18 +400,19 @@ def caches(folder: Path) -> Any:
 )
 def test_a_loop_that_cannot_be_kept_on_disk_is_compiled_all_the_same_and_it_is_said(keeper, reason, tmp_path, monkeypatch):
     monkeypatch.setattr(numba.config, "DISABLE_JIT", 0)
-    monkeypatch.setattr(numba, "njit", lambda cache=False, **_: lambda function: keeper(tmp_path) if cache else function)
+    monkeypatch.setattr("granchain.engine.specialise.LoopCache", lambda function: keeper(tmp_path))
+    monkeypatch.setattr(numba, "njit", lambda **_: lambda function: function)  # on which a cache is set
     three = 3.0
 
     def loop(x):
         return three * x
 
     if reason is None:
-        assert compiled(loop, "key")._cache.cache_path == str(tmp_path / "new" / "cache")
+        assert compiled(loop)._cache.cache_path == str(tmp_path / "new" / "cache")
         assert list((tmp_path / "new" / "cache").iterdir()) == []
         return
     with pytest.warns(GranchainWarning, match=f"compiled loops are not kept on disk: .*{reason}.*set NUMBA_CACHE_DIR to a folder"):
-        made = compiled(loop, "key")
+        made = compiled(loop)
     assert made(2.0) == 6.0
 
 

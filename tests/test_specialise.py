@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from processes import answer, python
 
-from granchain.engine.specialise import fingerprint, gatherer, scatterer, walk
+from granchain.engine.specialise import fingerprint, gatherer, scatterer
 from granchain.errors import LawError
 
 # A law in a file of its own, with a helper in another file and a constant: F = CONSTANT * helper(d).
@@ -71,16 +71,13 @@ FORCE = """
     print(f"{{force(1e-6):.6f}}", sum(force.stats.cache_hits.values()))
 """
 MADE = """
-    from granchain.engine.specialise import compiled, fingerprint
+    from granchain.engine.specialise import compiled
 
     def made(force):
-        key = fingerprint(force)
-
         def at(overlap):
-            key
             return force(overlap, 0.0, (1.0e6,), ())
 
-        return compiled(at, key)
+        return compiled(at)
 """
 
 
@@ -146,11 +143,13 @@ def test_laws_with_the_same_functions_share_one_loop():
     code = """
         import sys; sys.path.insert(0, "tests")
         from granchain.contact import laws
+        from granchain.contact.law import Functions
         from granchain.engine.loop import loop_of
+        from granchain.engine.specialise import frozen
         from granchain.engine.sweeps import features_of
         known = laws()
         names = ("flores", "hunt-crossley", "lankarani-nikravesh")
-        loops = {id(loop_of(known[n], features_of(known[n], True, False, False))) for n in names}
+        loops = {id(loop_of(Functions(*frozen(*known[n].functions())), features_of(known[n], True, False, False))) for n in names}
         print(len(loops))
     """
     assert answer(textwrap.dedent(code)) == "1"
@@ -173,7 +172,7 @@ def test_any_number_of_quantities_is_gathered_and_scattered_without_loss():
 @pytest.mark.plain
 def test_a_law_that_reaches_something_else_than_a_plain_function_is_refused():
     with pytest.raises(LawError, match="no plain Python function"):
-        walk(max)  # type: ignore[arg-type]
+        fingerprint(max)
 
 
 def test_the_fingerprint_sees_code_constants_and_helpers_and_nothing_else():

@@ -60,9 +60,9 @@ def laws(
 
 def measured(chosen: list[type[ContactLaw]], law_module: str | None) -> list[Certificate]:
     """Certificates, in the order of the laws; many laws are shared out to the processors, those with one compiled loop to one of them."""
-    groups: dict[tuple[int, ...], list[str]] = {}
+    groups: dict[tuple[Any, ...], list[str]] = {}
     for law in chosen:
-        groups.setdefault((id(law.force), id(law.update), id(law.largest_overlap)), []).append(law.name)
+        groups.setdefault(law.functions(), []).append(law.name)
     workers = min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1, len(groups))
     if workers < 2:
         return certificates_of([law.name for law in chosen])

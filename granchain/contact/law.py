@@ -14,7 +14,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, NamedTuple, cast
 
 import numpy as np
 
@@ -210,7 +210,20 @@ SPEED_NODES = 33
 LOWEST_FORCE = Quantity("lowest_force", "N", "0 where the force is clamped, -inf where the contact may pull")
 
 _REGISTRY: dict[str, type[ContactLaw]] = {}
-_FUNCTIONS = ("history_of", "force", "needs_update", "update", "energy", "plastic", "largest_overlap", "jumps", "jump")
+
+
+class Functions(NamedTuple):
+    """The functions of a law that the engine calls: pure, of scalars and plain tuples."""
+
+    history_of: Callable[[tuple], tuple]
+    force: Callable[[float, float, tuple, tuple], float]
+    needs_update: Callable[[float, float, tuple, tuple], bool]
+    update: Callable[[tuple, tuple, tuple], tuple]
+    energy: Callable[[float, tuple, tuple], float]
+    plastic: Callable[[tuple, tuple], float]
+    largest_overlap: Callable[[tuple], float]
+    jumps: Callable[[tuple], tuple]
+    jump: Callable[[float, float, tuple, tuple], float]
 
 
 class ContactLaw:
@@ -318,6 +331,11 @@ class ContactLaw:
         return 0.0
 
     @classmethod
+    def functions(cls) -> Functions:
+        """What the engine calls, as it stands now."""
+        return Functions(*(getattr(cls, name) for name in Functions._fields))
+
+    @classmethod
     def index_of(cls, coefficient: str) -> int:
         """Position of a coefficient; -1 where the law has none of that name."""
         names = [quantity.name for quantity in cls.coefficients]
@@ -352,7 +370,7 @@ def check_law(cls: type[ContactLaw]) -> None:
         names = [q.name for q in quantities]
         for name in sorted({name for name in names if names.count(name) > 1}):
             problems.append(f"{group}: {name} stands there twice")
-    for name in _FUNCTIONS:
+    for name in Functions._fields:
         if not isinstance(inspect.getattr_static(cls, name), staticmethod):
             problems.append(f"{name}: must be a @staticmethod, a pure function of its arguments")
     for name in ("force", "energy"):
@@ -374,6 +392,12 @@ def _register(cls: type[ContactLaw]) -> None:
 def registered() -> dict[str, type[ContactLaw]]:
     """All laws known now, by name."""
     return dict(_REGISTRY)
+
+
+def reinstate(known: dict[str, type[ContactLaw]]) -> None:
+    """Know these laws and no others, as before a file that failed."""
+    _REGISTRY.clear()
+    _REGISTRY.update(known)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -476,7 +500,8 @@ class Elastoplastic(ContactLaw):
 
     guarded: ClassVar[bool] = True
     varying_exponent: ClassVar[bool] = False
-    _variants: ClassVar[dict[tuple[bool, bool], type[ContactLaw]]]
+    _variants: ClassVar[dict[tuple[bool, bool], type[Elastoplastic]]]
+    _declared: ClassVar[tuple]
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         if "name" in cls.__dict__:
@@ -530,8 +555,9 @@ class Elastoplastic(ContactLaw):
             made = cast(
                 type[Elastoplastic], type(cls.__name__ + suffix, (cls,), {"__doc__": cls.__doc__, "guarded": guarded, "forgets": forget})
             )
-            _derive(made, guarded, forget)
             cls._variants[(guarded, forget)] = made
+        # of what the law declares now: a notebook may have put another function in the place of one
+        _derive(cls._variants[(guarded, forget)], guarded, forget)
         return cls._variants[(guarded, forget)]
 
 
@@ -546,8 +572,10 @@ def _derive(cls: type[Elastoplastic], guarded: bool, forget: bool) -> None:
     )  # fmt: skip
     if declared not in _DERIVED:
         _DERIVED[declared] = _derived(*declared)
-    for function in _DERIVED[declared]:
-        setattr(cls, function.__name__, staticmethod(function))
+    if cls.__dict__.get("_declared") != declared:
+        cls._declared = declared
+        for function in _DERIVED[declared]:
+            setattr(cls, function.__name__, staticmethod(function))
 
 
 def _derived(

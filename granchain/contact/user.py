@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import stat
 import sys
+import sysconfig
 import traceback
+from importlib.machinery import ModuleSpec
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import CodeType, ModuleType
 
 from granchain.contact import laws
-from granchain.contact.law import ContactLaw, registered
+from granchain.contact.law import ContactLaw, registered, reinstate
 from granchain.errors import FileError, LawError
 
-# What a user's module is called; the stem of its file follows. Numba's cache finds a function of it by this name.
+# What a user's module is called; the stem of its file follows.
 PREFIX = "granchain_law_"
+# Where the files lie that nobody edits while a law is worked on: Python's own, the installed packages' and this package's.
+INSTALLED = (*(sysconfig.get_path(kind) for kind in ("stdlib", "platstdlib", "purelib", "platlib")), str(Path(__file__).parents[1]))
+# What a module that a law file imports was loaded from: Python's note of the loading, and the hash of the file then.
+_READ: dict[str, tuple[ModuleSpec, str]] = {}
 
 
 def load_law_module(path: str | os.PathLike[str]) -> dict[str, type[ContactLaw]]:
@@ -39,7 +46,8 @@ def load_law_module(path: str | os.PathLike[str]) -> dict[str, type[ContactLaw]]
     FileError
         Where the file cannot be read.
     LawError
-        Where its code fails, or defines no law, or one that is not well formed or has the name of another.
+        Where its code fails, or defines no law, or one that is not well formed or has the name of another; where a module that it imports
+        was edited after Python had read it.
     """
     file = Path(os.path.abspath(path))
     shown = os.fspath(path)
@@ -52,7 +60,9 @@ def load_law_module(path: str | os.PathLike[str]) -> dict[str, type[ContactLaw]]
     sys.modules[name] = module
     try:
         exec(code, module.__dict__)
+        check_imports(module, file)
     except BaseException as error:
+        reinstate(before)
         sys.modules.pop(name)
         if held is not None:
             sys.modules[name] = held
@@ -63,6 +73,47 @@ def load_law_module(path: str | os.PathLike[str]) -> dict[str, type[ContactLaw]]
     if not found:
         raise LawError(f"law file {shown}: no contact law in it; define a class based on granchain.ContactLaw and set its name")
     return found
+
+
+def check_imports(module: ModuleType, file: Path) -> None:
+    """Refuse a law file that imports a module whose file was edited since: Python reads a module once, and goes on with what it read.
+
+    Raises
+    ------
+    LawError
+        With the module and what to do.
+    """
+    for name, spec in imports_of(module).items():
+        now = hashlib.sha256(Path(str(spec.origin)).read_bytes()).hexdigest()
+        read, then = _READ.setdefault(name, (spec, now))
+        if read is not spec:  # imported or reloaded since
+            _READ[name] = (spec, now)
+        elif now != then:
+            raise LawError(
+                f"{spec.origin}, which {file.name} imports, was edited after Python had read it, and Python goes on with what it read: "
+                f"importlib.reload(sys.modules[{name!r}]) and load the law file again, or start a new process"
+            )
+
+
+def imports_of(module: ModuleType) -> dict[str, ModuleSpec]:
+    """The modules beside a user's module that it imports something of, with those that they import."""
+    found: dict[str, ModuleSpec] = {}
+    stack = [module]
+    while stack:
+        for value in list(vars(stack.pop()).values()):
+            name = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None)
+            beside = sys.modules.get(name) if isinstance(name, str) else None
+            spec = getattr(beside, "__spec__", None)
+            if beside is None or spec is None or beside is module or name in found or not _is_edited(spec.origin):
+                continue
+            found[spec.name] = spec
+            stack.append(beside)
+    return found
+
+
+def _is_edited(origin: str | None) -> bool:
+    """Whether a module's file is one that its user works on."""
+    return origin is not None and origin.endswith(".py") and os.path.isfile(origin) and not origin.startswith(INSTALLED)
 
 
 def blame(error: BaseException, file: str | os.PathLike[str]) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Callable, Iterator
+from functools import cache
 from types import SimpleNamespace
 from typing import Any
 
@@ -17,7 +18,7 @@ import numpy as np
 from granchain.chain import Chain
 from granchain.contact.law import GUARD_WINDOWS, OPEN, ContactLaw, Elastoplastic, columns
 from granchain.contact.pair import Pair
-from granchain.engine.specialise import compiled, fingerprint, gatherer, jitable, scatterer
+from granchain.engine.specialise import compiled, frozen, gatherer, jitable, scatterer
 from granchain.errors import CaseError, LawError
 
 # Above this many kinds of contact a scan is compiled: below it, compiling takes longer than the scan.
@@ -53,7 +54,7 @@ def over_kinds(
     kinds, first, which = np.unique(stacked, axis=0, return_index=True, return_inverse=True)
     tables = tuple(np.ascontiguousarray(table[:, first]) for table in inputs)
     out = np.zeros((n_out, len(kinds)))
-    scan = make(law)
+    (scan,) = frozen(make(law))
     if len(kinds) > PLAIN_KINDS:
         scan = _compiled_scan(scan)
     with np.errstate(all="ignore"), finite(law):
@@ -75,20 +76,15 @@ def finite(law: type[ContactLaw]) -> Iterator[None]:
         ) from None
 
 
-_SCANS: dict[str, Callable] = {}
-
-
+@cache
 def _compiled_scan(scan: Callable) -> Callable:
-    key = fingerprint(scan)
-    if key not in _SCANS:
-        jitable(scan)
+    """A scan, which is `frozen`, compiled."""
+    jitable(scan)
 
-        def scan_all(*tables):  # type: ignore[no-untyped-def]
-            key  # noqa: B018
-            scan(*tables)
+    def scan_all(*tables):  # type: ignore[no-untyped-def]
+        scan(*tables)
 
-        _SCANS[key] = compiled(scan_all, key)
-    return _SCANS[key]
+    return compiled(scan_all)
 
 
 def coefficients(law: type[ContactLaw], pair: Pair, inputs: SimpleNamespace, limits: np.ndarray) -> np.ndarray:

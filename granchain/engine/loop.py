@@ -8,8 +8,9 @@ open, so nothing changes, bit for bit.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 
-from granchain.contact.law import OPEN, ContactLaw
+from granchain.contact.law import OPEN, Functions
 from granchain.engine.layout import (
     CLAMP,
     CLAMP_WORK,
@@ -49,7 +50,7 @@ from granchain.engine.layout import (
     U,
     V,
 )
-from granchain.engine.specialise import compiled, fingerprint, jitable
+from granchain.engine.specialise import compiled, jitable
 from granchain.engine.sweeps import Features, added, sweeps_of
 from granchain.status import Status
 
@@ -132,37 +133,19 @@ def power_of_drives(bodies, row, counts, numbers, back):  # type: ignore[no-unty
     return power
 
 
-def loop_of(law: type[ContactLaw], features: Features) -> Callable:
-    """The compiled time loop for a law."""
-    functions = (law.force, law.needs_update, law.update, law.energy, law.plastic, law.largest_overlap, law.jumps, law.jump)
-    return _loop_of(functions, law, features)
+@cache
+def loop_of(law: Functions, features: Features) -> Callable:
+    """The compiled time loop for the functions of a law, which are `frozen`: laws whose functions do the same share one."""
+    return compiled(_make(law, features))
 
 
-_LOOPS: dict[tuple, Callable] = {}
-
-
-def _loop_of(functions: tuple[Callable, ...], law: type[ContactLaw], features: Features) -> Callable:
-    """Loops are kept by the functions they are made of: laws that share them share one kernel."""
-    key = (functions, features)
-    if key not in _LOOPS:
-        loop, parts = _make(law, features)
-        _LOOPS[key] = compiled(loop, f"{parts} {features}")
-    return _LOOPS[key]
-
-
-def _make(law: type[ContactLaw], features: Features) -> tuple[Callable, str]:
+def _make(law: Functions, features: Features) -> Callable:
     LEDGER, DRIVEN = features.ledger, features.driven
     made = sweeps_of(law, features)
     march, raise_peaks = made.march, made.raise_peaks
     kick, drift, dissipate, account, inspect = made.kick, made.drift, made.dissipate, made.account, made.inspect
-    # Everything that the loop reaches, so that an edited law, sweep or constant compiles anew.
-    KEY = "-".join(
-        fingerprint(jitable(function))[:16]
-        for function in (
-            *vars(made).values(), added, follow, hold, power_of_drives,
-            law.force, law.needs_update, law.update, law.energy, law.plastic, law.largest_overlap, law.jumps, law.jump,
-        )
-    )  # fmt: skip
+    for function in (*vars(made).values(), added, follow, hold, power_of_drives):
+        jitable(function)
 
     def loop(  # type: ignore[no-untyped-def]
         stop, bodies, table, c, h, places, counts, numbers, left_knots, left_spline, right_knots, right_spline,
@@ -170,7 +153,6 @@ def _make(law: type[ContactLaw], features: Features) -> tuple[Callable, str]:
         snapshot_at, displacement, velocity, energy_at, energies,
     ):  # fmt: skip
         """Advance to step `stop` and look at the state; the status."""
-        KEY  # noqa: B018
         u, v, a = bodies[U], bodies[V], bodies[A]
         inverse_mass, dt_over_m, loads = bodies[INVERSE_MASS], bodies[DT_OVER_M], bodies[LOADS]
         start, row, peak, kicked = table[START], table[ROW], table[PEAK], table[KICKED]
@@ -253,4 +235,4 @@ def _make(law: type[ContactLaw], features: Features) -> tuple[Callable, str]:
         status = inspect(bodies, table, c, h, numbers, counts, counts[N_BODIES] + 1)
         return COMPLETE if status == RUNNING and counts[STEP] > n_steps else status
 
-    return loop, KEY
+    return loop

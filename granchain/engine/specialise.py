@@ -1,9 +1,8 @@
-"""A contact law becomes a compiled function: walk what it reaches, hash it, close over it.
+"""A contact law becomes a compiled function: copied with all that it reaches, under the hash of it.
 
-Numba keys its disk cache on the bytecode and the closure of the compiled function, not on the functions that it calls. So every plain
-function that the law's functions reach is found here, its bytecode and its scalar constants are hashed, and the hash goes into
-the closure: an edited law, helper or constant compiles anew, and an unchanged one loads from the cache in a second process. Laws
-whose functions are the same objects share one kernel.
+Numba keys its caches, on disk and in memory, on function objects and their bytecode, not on what they read and call. So all that the law's
+functions reach is found and hashed (granchain.engine.reach): an edited law, helper, table or constant compiles anew, and an unchanged
+one loads from the disk in a second process. Laws whose functions do the same share one kernel.
 """
 
 from __future__ import annotations
@@ -15,20 +14,27 @@ import secrets
 import tempfile
 import types
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
 import numba
+import numpy as np
 from numba.core.bytecode import FunctionIdentity
+from numba.core.caching import FunctionCache
 from numba.extending import register_jitable
+from numba.np.ufunc.dufunc import DUFunc
 
+from granchain.engine.reach import LOWERED, Reach
 from granchain.engine.rows import RowCompiler, lower_rows
-from granchain.errors import GranchainWarning, LawError
+from granchain.errors import GranchainWarning
 
 # Strict floating point (no fastmath) and division that returns inf or nan, as NumPy's, in place of an exception in the loop. No counting
 # of references (nrt): a loop makes no array, and each slice of a table would cost two atomic additions.
 OPTIONS: dict[str, Any] = {"error_model": "numpy", "nogil": True, "_nrt": False}
+
+# Switches of Numba's that change what is compiled.
+_SWITCHES = ("OPT", "BOUNDSCHECK", "LOOP_VECTORIZE", "SLP_VECTORIZE", "DEBUGINFO_DEFAULT")
 
 
 # Numba tells the functions inside its compiled loops apart by a number that each process counts from 1, and the disk cache keeps those
@@ -41,68 +47,45 @@ def _number_from_anywhere() -> None:
 _number_from_anywhere()
 os.register_at_fork(after_in_child=_number_from_anywhere)
 
-_SCALARS = (bool, int, float, str, type(None))
 _jitable: set[Callable] = set()
 
 
-def reached(function: Callable) -> Iterator[tuple[str, Any]]:
-    """All names a plain function reads from outside itself, with what they stand for, without descending.
+def fingerprint(*functions: Callable) -> str:
+    """Hash of functions, of all that they reach, and of how they are compiled.
 
-    Parameters
-    ----------
-    function : callable
-        A plain Python function.
+    Raises
+    ------
+    LawError
+        Where they reach something that cannot be hashed (granchain.engine.reach).
     """
-    code = function.__code__
-    if function.__closure__:
-        for name, cell in zip(code.co_freevars, function.__closure__, strict=True):
-            yield name, cell.cell_contents
-    stack = [code]
-    while stack:
-        block = stack.pop()
-        for name in block.co_names:
-            if name in function.__globals__:
-                value = function.__globals__[name]
-                yield name, value
-                if isinstance(value, types.ModuleType):
-                    for attribute in block.co_names:
-                        if hasattr(value, attribute):
-                            yield f"{name}.{attribute}", getattr(value, attribute)
-        stack.extend(constant for constant in block.co_consts if isinstance(constant, types.CodeType))
+    return _with_circumstances(Reach(*functions).fingerprint)
 
 
-def walk(function: Callable, seen: dict[Callable, None] | None = None) -> dict[Callable, None]:
-    """A plain function and every plain function that it reaches, each once, in the order met."""
-    seen = {} if seen is None else seen
-    if function in seen:
-        return seen
-    if not isinstance(function, types.FunctionType):
-        raise LawError(f"{function!r} is no plain Python function: a contact law is made of plain functions only")
-    seen[function] = None
-    for _, value in reached(function):
-        if isinstance(value, types.FunctionType):
-            walk(value, seen)
-    return seen
+def _with_circumstances(fingerprint: str) -> str:
+    # Numba's own version, the processor and the Python are in the key of its cache; these are not.
+    switches = {name: getattr(numba.config, name, None) for name in _SWITCHES}
+    return hashlib.sha256(f"{fingerprint} {OPTIONS} {switches} NumPy {np.__version__}".encode()).hexdigest()
 
 
-def fingerprint(function: Callable) -> str:
-    """Hash of the bytecode and the scalar constants of a function and of all it reaches."""
-    digest = hashlib.sha256(repr(OPTIONS).encode())
-    for member in walk(function):
-        stack = [member.__code__, *(part.__code__ for part in _LOWERED.get(member, ()))]
-        while stack:
-            code = stack.pop()
-            digest.update(code.co_code)
-            digest.update(repr((code.co_names, code.co_varnames, code.co_freevars)).encode())
-            for constant in code.co_consts:
-                if isinstance(constant, types.CodeType):
-                    stack.append(constant)
-                else:
-                    digest.update(repr(constant).encode())
-        for name, value in reached(member):
-            if isinstance(value, _SCALARS) or (isinstance(value, tuple) and all(isinstance(v, _SCALARS) for v in value)):
-                digest.update(f"{name}={value!r};".encode())
-    return digest.hexdigest()
+_FROZEN: dict[str, tuple[Callable, ...]] = {}
+
+
+def frozen(*functions: Callable) -> tuple[Callable, ...]:
+    """Copies of functions and of all that they reach, the same ones for functions that do the same.
+
+    Numba compiles a function object once, with the values that it then reads. A copy is read by nobody else: no assignment, reload or
+    edit in a notebook comes under a loop, or leaves it with half of what was there before.
+    """
+    reach = Reach(*functions)
+    if reach.fingerprint not in _FROZEN:
+        copies = reach.copies()
+        for compiled_function, function, signatures in copies.signed:
+            jitable(function)
+            for signature in signatures:
+                compiled_function.add(signature) if isinstance(compiled_function, DUFunc) else compiled_function.compile(signature)
+            compiled_function.disable_compile()
+        _FROZEN[reach.fingerprint] = copies.functions
+    return _FROZEN[reach.fingerprint]
 
 
 def jitable(function: Callable, *, hot: bool = False, rows: bool = False) -> Callable:
@@ -118,7 +101,7 @@ def jitable(function: Callable, *, hot: bool = False, rows: bool = False) -> Cal
         Its arrays are rows that do not overlap, padded to whole vectors (granchain.engine.rows).
     """
     options = {**OPTIONS, "forceinline": True} if hot else OPTIONS
-    for member in walk(function):
+    for member in Reach(function).members:
         if member not in _jitable:
             _jitable.add(member)
             own = {**options, "pipeline_class": RowCompiler} if rows and member is function else options
@@ -139,9 +122,8 @@ def put_rows(table, k, values):  # type: ignore[no-untyped-def]
         table[i, k] = value
 
 
-# Functions that have a compiled form of their own, with what it is made of.
-_LOWERED: dict[Callable, tuple[Callable, ...]] = lower_rows(rows_at, put_rows, OPTIONS)
-_jitable.update(_LOWERED)
+LOWERED.update(lower_rows(rows_at, put_rows, OPTIONS))
+_jitable.update(LOWERED)
 
 
 @cache
@@ -170,27 +152,29 @@ def _ignore(table, k, values):  # type: ignore[no-untyped-def]
     return None
 
 
-def compiled(function: Callable, key: str) -> Callable:
+def compiled(function: Callable) -> Callable:
     """Compile with the disk cache; without it, and saying so, where no cache folder can be written.
 
     Parameters
     ----------
     function : callable
-        A closure over plain functions, scalars and the key.
-    key : str
-        Hash of all that the function is made of (`fingerprint`).
+        A closure over plain functions, and over scalars.
     """
+    key = fingerprint(function)
     # Numba numbers the loops of one function in one index: two processes that compile two laws at once can leave one law's loop under
     # the other's number. Each key in the function's name, each loop has a file of its own.
-    name = hashlib.sha256(key.encode()).hexdigest()[:16]
-    function.__qualname__ = f"{function.__name__}_{name}"
+    function.__qualname__ = f"{function.__name__}_{key[:32]}"
     for value in (cell.cell_contents for cell in function.__closure__ or ()):
         if isinstance(value, types.FunctionType):
             jitable(value, hot=True)
+    dispatcher = numba.njit(**OPTIONS)(function)
+    if numba.config.DISABLE_JIT:
+        return dispatcher
     try:
-        dispatcher = numba.njit(cache=True, **OPTIONS)(function)
-        if not numba.config.DISABLE_JIT:
-            _probe(dispatcher._cache.cache_path)
+        cache = LoopCache(function)
+        cache.key = key
+        _probe(cache.cache_path)
+        dispatcher._cache = cache
     except (RuntimeError, OSError) as problem:
         warnings.warn(
             f"compiled loops are not kept on disk: {problem}. Each process compiles again; "
@@ -198,8 +182,20 @@ def compiled(function: Callable, key: str) -> Callable:
             GranchainWarning,
             stacklevel=2,
         )
-        dispatcher = numba.njit(**OPTIONS)(function)
     return dispatcher
+
+
+class LoopCache(FunctionCache):
+    """Numba's cache of one loop, under the hash of all that the loop reaches.
+
+    Numba's own key is the bytecode and the pickled closure. A pickled function stands for what is found under its name, and a compiled
+    one for a number that each process draws anew.
+    """
+
+    key: str
+
+    def _index_key(self, sig: Any, codegen: Any) -> tuple[Any, ...]:
+        return sig, codegen.magic_tuple(), self.key
 
 
 def _probe(path: str) -> None:

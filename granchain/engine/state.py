@@ -10,13 +10,13 @@ from types import SimpleNamespace
 import numpy as np
 
 from granchain.chain import DRIVEN_DISPLACEMENT, DRIVEN_FORCE, Chain, End
-from granchain.contact.law import ContactLaw
+from granchain.contact.law import ContactLaw, Functions
 from granchain.contact.pair import Pair
 from granchain.engine import layout
 from granchain.engine.contacts import coefficients, contact_limits, start_histories, static_overlaps
 from granchain.engine.loop import loop_of
 from granchain.engine.restitution import with_restitution
-from granchain.engine.specialise import fingerprint
+from granchain.engine.specialise import fingerprint, frozen
 from granchain.engine.sweeps import features_of
 from granchain.engine.timestep import TimeStep, choose
 from granchain.status import Status
@@ -215,8 +215,9 @@ class State:
             self._drive(chain.right, layout.RIGHT_DRIVE),
         )
         self._prepare_records()
-        features = features_of(self.law, recording.ledger, bool(bodies[layout.STEADY].any()), bool(self._driven()))
-        self._loop: Callable = loop_of(self.law, features)
+        self._features = features_of(self.law, recording.ledger, bool(bodies[layout.STEADY].any()), bool(self._driven()))
+        self.functions = Functions(*frozen(*self.law.functions()))
+        self._loop: Callable = loop_of(self.functions, self._features)
 
     def _driven(self) -> bool:
         return bool(self.counts[layout.LEFT_DRIVE] or self.counts[layout.RIGHT_DRIVE])
@@ -285,11 +286,19 @@ class State:
 
     @property
     def set_up(self) -> str:
-        """SHA-256 of what the run is set up from: the law's functions, coefficients, step, drives, and what is recorded."""
-        digest = hashlib.sha256(f"{self.time_step.value!r} {self.time_step.n_steps} {self.recording} {self.law.name}".encode())
+        """SHA-256 of what the run is set up from: the law, its functions and coefficients, step, drives, and what is recorded."""
         law = self.law
-        for function in (law.force, law.needs_update, law.update, law.energy, law.plastic, law.largest_overlap):
-            digest.update(fingerprint(function).encode())
+        named = [[(q.name, q.unit, q.output) for q in group] for group in (law.coefficients, law.history)]
+        facts = (
+            self.time_step.value,
+            self.time_step.n_steps,
+            self.recording,
+            law.name,
+            named,
+            self._features,
+            fingerprint(*self.functions),
+        )
+        digest = hashlib.sha256(repr(facts).encode())
         for name in FIXED:
             array = np.ascontiguousarray(getattr(self, name))
             digest.update(f"{name} {array.dtype.str} {array.shape}".encode() + array.tobytes())

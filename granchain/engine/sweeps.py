@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from types import SimpleNamespace
 
-from granchain.contact.law import OPEN, ContactLaw
+from granchain.contact.law import OPEN, ContactLaw, Functions
 from granchain.engine.layout import (
     ACTIVE,
     ALLOWED_STEP,
@@ -183,7 +183,7 @@ def plain_sweeps(RATE: bool, LOADED: bool, CLAMPS: bool) -> tuple[Callable, ...]
     return kick, drift, raise_peaks, dissipate
 
 
-def sweeps_of(law: type[ContactLaw], features: Features) -> SimpleNamespace:
+def sweeps_of(law: Functions, features: Features) -> SimpleNamespace:
     """The sweeps for a law, as plain functions that call its functions."""
     force, needs_update, update = law.force, law.needs_update, law.update
     energy, plastic, largest_overlap = law.energy, law.plastic, law.largest_overlap

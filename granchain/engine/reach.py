@@ -1,0 +1,402 @@
+"""What some plain functions reach: found in their bytecode, refused where it cannot be hashed, hashed, and copied.
+
+A compiled loop is right for as long as nothing under it changes. So a law may reach plain functions, numbers, text, tuples and arrays of
+them, and compiled functions whose Python is known; the hash covers all of it, and what is compiled is a copy made together with the hash:
+no later edit, reload or assignment gets under a compiled loop, and what was compiled is what was hashed.
+"""
+
+from __future__ import annotations
+
+import dis
+import enum
+import functools
+import hashlib
+import struct
+import sys
+import types
+from collections.abc import Callable
+from functools import cache
+from typing import Any, NamedTuple
+
+import numba
+import numpy as np
+from numba.core.dispatcher import Dispatcher
+from numba.np.ufunc.dufunc import DUFunc
+
+from granchain.errors import LawError
+
+# What Numba brings a compiled form of by itself: a function or a type of theirs is hashed by its name.
+LIBRARIES = ("builtins", "math", "cmath", "operator", "_operator", "numpy", "numba")
+
+# Functions that have a compiled form of their own, with the functions that it is made of: they are hashed, and not copied.
+LOWERED: dict[Callable, tuple[Callable, ...]] = {}
+
+ALLOWED = "plain functions, numbers, text, tuples and NumPy arrays of them, attributes of modules, @njit and @vectorize functions"
+# Where a name stands for nothing.
+MISSING: Any = object()
+
+
+class Chain(NamedTuple):
+    """One thing that code reads from outside itself: a name, and attribute after attribute of it."""
+
+    names: tuple[str, ...]
+    free: bool  # of an enclosing function, not of the module
+    line: int
+
+
+@cache
+def chains(code: types.CodeType) -> tuple[Chain, ...]:
+    """Every chain of names that a function's code, and the code within it, reads from outside; each once, in the order met."""
+    found: dict[tuple[tuple[str, ...], bool], Chain] = {}
+    stack = [code]
+    while stack:
+        block = stack.pop()
+        reads: list[tuple[list[str], bool, int]] = []
+        attribute_follows = False
+        for instruction in dis.get_instructions(block):
+            name, value = instruction.opname, instruction.argval
+            if name == "EXTENDED_ARG":
+                continue
+            if attribute_follows and name in ("LOAD_ATTR", "LOAD_METHOD"):
+                reads[-1][0].append(value)
+                continue
+            free = name == "LOAD_DEREF" and value in block.co_freevars
+            attribute_follows = free or name == "LOAD_GLOBAL"
+            if attribute_follows:
+                line = instruction.positions.lineno if instruction.positions else None
+                reads.append(([value], free, line or block.co_firstlineno))
+        for names, free, line in reads:
+            found.setdefault((tuple(names), free), Chain(tuple(names), free, line))
+        stack.extend(constant for constant in block.co_consts if isinstance(constant, types.CodeType))
+    return tuple(found.values())
+
+
+@cache
+def _hash_of_code(code: types.CodeType) -> bytes:
+    """Of what a code object does; not of its lines, its file and its comments."""
+    shape = (code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags)
+    names = (code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)
+    digest = hashlib.sha256(repr((shape, names)).encode())
+    for piece in (code.co_code, code.co_exceptiontable, *map(_constant, code.co_consts)):
+        digest.update(_framed(piece))
+    return digest.digest()
+
+
+def _constant(value: Any) -> bytes:
+    if isinstance(value, types.CodeType):
+        return b"c" + _hash_of_code(value)
+    if isinstance(value, tuple):
+        return b"t" + b"".join(_framed(_constant(part)) for part in value)
+    if isinstance(value, frozenset):
+        return b"s" + b"".join(sorted(_framed(_constant(part)) for part in value))
+    return b"e" if value is Ellipsis else _number_or_text(value)
+
+
+def _number_or_text(value: Any) -> bytes:
+    """Bit by bit: -0.0 is not 0.0, True is not 1, and one NaN is not another."""
+    kind = type(value)
+    if kind is float:
+        return b"d" + struct.pack("<d", value)
+    if kind is complex:
+        return b"z" + struct.pack("<dd", value.real, value.imag)
+    if kind is str:
+        return b"u" + value.encode("utf-8", "surrogatepass")
+    return kind.__name__.encode() + b":" + (value if kind is bytes else repr(value).encode())
+
+
+def _framed(piece: bytes) -> bytes:
+    return struct.pack("<q", len(piece)) + piece
+
+
+_PLAIN = (bool, int, float, complex, str, bytes, type(None))
+
+
+# Kinds of NumPy scalars whose bytes are the number and nothing else (a long double has bytes that mean nothing), with the longest of each.
+_SCALARS = {"b": 1, "i": 8, "u": 8, "f": 8, "c": 16}
+_LIBRARY_KINDS = (type, types.FunctionType, types.BuiltinFunctionType, type(np.sum), np.ufunc)
+
+
+def library_name(value: Any) -> str | None:
+    """Module and name of a function or a type that Numba knows by itself; None for anything else."""
+    if not isinstance(value, _LIBRARY_KINDS):
+        return None
+    module = "numpy" if isinstance(value, np.ufunc) else str(getattr(value, "__module__", None))
+    name = str(getattr(value, "__name__", None))
+    return f"{module}.{name}" if _is_library(module) and getattr(sys.modules.get(module), name, None) is value else None
+
+
+def _is_library(module: str) -> bool:
+    return module.partition(".")[0] in LIBRARIES
+
+
+class Read(NamedTuple):
+    """What a chain of names stands for now.
+
+    Parameters
+    ----------
+    chain : Chain
+    place : tuple of str
+        The first names of it, up to `held`.
+    held : object
+        What a copy finds there: a library's module, or the value.
+    value : object
+        What the code gets: where the chain leaves the modules.
+    """
+
+    chain: Chain
+    place: tuple[str, ...]
+    held: Any
+    value: Any
+
+
+def reads(function: Callable) -> list[Read]:
+    """All that a plain function reads from outside itself, without descending."""
+    code = function.__code__
+    cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
+    builtins = sys.modules["builtins"].__dict__
+    found = []
+    for chain in chains(code):
+        first, *rest = chain.names
+        if not chain.free:
+            value = function.__globals__.get(first, builtins.get(first, MISSING))
+        elif first in cells:
+            value = _content(cells[first])
+        else:
+            continue  # of the function itself, read by one within it
+        place, held = [first], MISSING
+        for name in rest:
+            if not isinstance(value, types.ModuleType):
+                break
+            if held is MISSING and _is_library(value.__name__):
+                held = value
+            value = getattr(value, name, MISSING)
+            if held is MISSING:
+                place.append(name)
+        found.append(Read(chain, tuple(place), value if held is MISSING else held, value))
+    return found
+
+
+def _content(cell: types.CellType) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return MISSING
+
+
+class Compiled(NamedTuple):
+    """A function that the user's own file compiles: its Python, and how it is compiled."""
+
+    function: types.FunctionType
+    decorator: Callable
+    signatures: tuple[Any, ...]
+    options: dict[str, Any]
+
+
+def compiled_by_user(value: Any) -> Compiled | None:
+    """What an @njit or @vectorize function is made of; None for anything else."""
+    own: Any = value
+    if isinstance(value, DUFunc):
+        decorator, maker, fixed, more = numba.vectorize, own._dispatcher, own._frozen, {"identity": own.identity}
+    elif isinstance(value, Dispatcher):
+        decorator, maker, fixed, more = numba.jit, own, not own._can_compile, {"locals": dict(own.locals)}
+    else:
+        return None
+    # those that it was given; without, it takes any types, and which it has met so far is no part of it
+    signatures = tuple(made.signature for made in maker.overloads.values()) if fixed else ()
+    return Compiled(maker.py_func, decorator, signatures, {**maker.targetoptions, **more})
+
+
+class Copies(NamedTuple):
+    """Functions copied with all that they reach.
+
+    Parameters
+    ----------
+    functions : tuple of callable
+        As they were given.
+    signed : list of (compiled function, its Python, signatures)
+        Copies of compiled functions that take some types only: still to be compiled for these.
+    """
+
+    functions: tuple[Callable, ...]
+    signed: list[tuple[Any, Callable, tuple[Any, ...]]]
+
+
+class Reach:
+    """Everything that some plain functions reach.
+
+    Parameters
+    ----------
+    *functions : callable
+        Plain functions.
+
+    Attributes
+    ----------
+    fingerprint : str
+        SHA-256 of their code and of all that it reads: the same in every process, and for functions that do the same.
+    members : list of callable
+        Every plain function among it, in the order met.
+
+    Raises
+    ------
+    LawError
+        Where one reads something that cannot be hashed: with file, line, what it is, and what to write instead.
+    """
+
+    def __init__(self, *functions: Callable):
+        self.members: list[Any] = []
+        self._given = functions
+        self._number: dict[Callable, int] = {}
+        self._reads: dict[Callable, list[Read]] = {}
+        digest = hashlib.sha256()
+        for function in functions:
+            if not isinstance(function, types.FunctionType):
+                raise LawError(f"{function!r} is no plain Python function: a contact law is made of plain functions only")
+            digest.update(self._met(function))
+        for function in self.members:  # which grows as functions are met
+            digest.update(_framed(self._described(function)))
+        self.fingerprint = digest.hexdigest()
+
+    def _met(self, function: Callable) -> bytes:
+        """A function by its number; one that is met for the first time is to be described."""
+        if function not in self._number:
+            self._number[function] = len(self.members)
+            self.members.append(function)
+        return b"f%d;" % self._number[function]
+
+    def _described(self, function: Any) -> bytes:
+        """Code of a function and the values of all that it reads; the functions among them by their numbers."""
+        if function in LOWERED:
+            return b"".join(_hash_of_code(part.__code__) for part in (function, *LOWERED[function]))
+        pieces = [_hash_of_code(function.__code__)]
+        for name, value in (*enumerate(function.__defaults__ or ()), *sorted((function.__kwdefaults__ or {}).items())):
+            chain = Chain((f"default {name}",), False, function.__code__.co_firstlineno)
+            pieces += [str(name).encode(), self._encoded(value, function, chain)]
+        self._reads[function] = reads(function)
+        for read in self._reads[function]:
+            pieces += [repr(read.chain[:2]).encode(), self._encoded(read.value, function, read.chain)]
+        return b"".join(map(_framed, pieces))
+
+    def _encoded(self, value: Any, function: Callable, chain: Chain) -> bytes:
+        """Bytes that stand for this value and no other."""
+        if type(value) in _PLAIN:
+            return _number_or_text(value)
+        if value is MISSING:
+            return b"missing"
+        name = library_name(value)
+        if name is not None:
+            return b"library " + name.encode()
+        if isinstance(value, types.FunctionType):
+            return self._met(value)
+        if isinstance(value, np.generic) and value.dtype.itemsize <= _SCALARS.get(value.dtype.kind, 0):
+            return b"n" + _framed(value.dtype.str.encode()) + value.tobytes()
+        if type(value) is tuple or (isinstance(value, tuple) and hasattr(value, "_fields")):
+            fields = repr(getattr(value, "_fields", ())).encode()
+            return b"t" + _framed(fields) + b"".join(_framed(self._encoded(part, function, chain)) for part in value)
+        if type(value) is np.ndarray and not value.dtype.hasobject:
+            order = (value.flags.c_contiguous, value.flags.f_contiguous)
+            facts = repr((np.lib.format.dtype_to_descr(value.dtype), value.shape, order))
+            return b"a" + _framed(facts.encode()) + value.tobytes()
+        own = compiled_by_user(value)
+        if own is not None:
+            options = sorted((name, _option(option, function, chain)) for name, option in own.options.items())
+            how = f"{own.decorator.__name__} {[str(signature) for signature in own.signatures]} {options}"
+            return b"j" + _framed(how.encode()) + self._met(own.function)
+        raise refusal(value, function, chain)
+
+    def copies(self) -> Copies:
+        """The functions given, copied with all that they reach: nothing that a copy reads changes any more."""
+        made: dict[int, Any] = {}
+        signed: list[tuple[Any, Callable, tuple[Any, ...]]] = []
+
+        def copied(value: Any) -> Any:
+            if id(value) in made:
+                return made[id(value)]
+            own = compiled_by_user(value)
+            if own is not None:
+                made[id(value)] = copy = own.decorator(**own.options)(made[id(own.function)])
+                if own.signatures:
+                    signed.append((copy, made[id(own.function)], own.signatures))
+                return copy
+            if isinstance(value, tuple):
+                parts = tuple(map(copied, value))
+                return parts if type(value) is tuple else type(value)(*parts)
+            if type(value) is np.ndarray:
+                made[id(value)] = copy = np.array(value, order="K")
+                copy.flags.writeable = False
+                return copy
+            return value
+
+        for function in self.members:
+            made[id(function)] = function if function in LOWERED else _empty_copy(function)
+        for function in self._reads:
+            copy = made[id(function)]
+            copy.__defaults__ = copied(function.__defaults__)
+            copy.__kwdefaults__ = function.__kwdefaults__ and {name: copied(value) for name, value in function.__kwdefaults__.items()}
+        for function, found in self._reads.items():  # a compiled copy takes its defaults with it: they are there by now
+            copy = made[id(function)]
+            enclosed: dict[str, Any] = {}
+            for read in found:
+                if read.held is not MISSING:
+                    _put(enclosed if read.chain.free else copy.__globals__, read.place, copied(read.held))
+            for name, cell in zip(copy.__code__.co_freevars, copy.__closure__ or (), strict=True):
+                if name in enclosed:
+                    cell.cell_contents = enclosed[name]
+        return Copies(tuple(made[id(function)] for function in self._given), signed)
+
+
+def _option(option: Any, function: Callable, chain: Chain) -> str:
+    """An option of a decorator as text."""
+    if isinstance(option, set | frozenset):
+        return repr(sorted(option))
+    if isinstance(option, dict):
+        return repr(sorted((name, _option(value, function, chain)) for name, value in option.items()))
+    if type(option) in _PLAIN or isinstance(option, numba.types.Type):
+        return str(option)
+    raise refusal(option, function, chain)
+
+
+def _empty_copy(function: Any) -> Any:
+    """A function with the same code, and nothing yet of what it reads. Numba's cache finds the module of a function by name: this one."""
+    cells = tuple(types.CellType() for _ in function.__code__.co_freevars)
+    copy = types.FunctionType(function.__code__, {"__name__": __name__}, function.__name__, None, cells)
+    copy.__qualname__ = function.__qualname__
+    return copy
+
+
+def _put(space: dict[str, Any], place: tuple[str, ...], value: Any) -> None:
+    """Put a value where a chain of names finds it, in modules made for this where there is more than one name."""
+    for name in place[:-1]:
+        space = space.setdefault(name, types.ModuleType(name)).__dict__
+    space[place[-1]] = value
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What is refused, and what to write instead.
+
+_INSTEAD: tuple[tuple[tuple[type, ...], str], ...] = (
+    ((types.ModuleType,), "name the attribute that is meant where it is used: module.name"),
+    ((enum.Enum, np.generic), "take its value, a plain number"),
+    ((dict,), "give each value a name of its own, or put the numbers into a tuple or a NumPy array"),
+    ((list, set, frozenset, range), "put the numbers into a tuple or a NumPy array"),
+    ((np.ndarray,), "make it an array of numbers: numpy.array(...)"),
+    ((type,), "put its functions and numbers at the top level of the file"),
+    ((types.MethodType,), "make it a plain function, and its object's numbers constants of the file"),
+    ((functools.partial,), "write a function that makes the call"),
+)  # fmt: skip
+
+
+def refusal(value: Any, function: Callable, chain: Chain) -> LawError:
+    """The error on something that cannot be hashed."""
+    if isinstance(value, types.ModuleType):
+        what = "a module as a whole"
+    elif isinstance(value, type):
+        what = "a class"
+    else:
+        what = f"an object of type {type(value).__module__}.{type(value).__qualname__}".replace("builtins.", "")
+    otherwise = "write a plain function in its place" if callable(value) else "put its numbers into constants, a tuple or a NumPy array"
+    instead = next((advice for kinds, advice in _INSTEAD if isinstance(value, kinds)), otherwise)
+    code = function.__code__
+    return LawError(
+        f"{code.co_filename}, line {chain.line}: {function.__qualname__} reads {'.'.join(chain.names)}, {what}, which can change without "
+        f"the compiled loop noticing; allowed: {ALLOWED}; {instead}"
+    )

@@ -1,0 +1,412 @@
+"""An edited law never runs its old loop: every kind of edit, in one process and across processes, in place and in two folders."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+
+import numba
+import pytest
+from law_edits import IN_FILES, IN_PROCESS, OVERLAP, PLAIN_ONLY, STIFFNESS, Files, compiled, copied, importable, load, plain
+from processes import answer
+from rows import steel_row
+
+from granchain.contact import law as law_module
+from granchain.contact import laws
+from granchain.contact.law import ContactLaw, Elastoplastic, Functions, Quantity, Source
+from granchain.contact.user import PREFIX, load_law_module
+from granchain.engine import reach, specialise
+from granchain.engine.specialise import fingerprint, frozen
+from granchain.engine.state import Recording, State, contacts_of, time_step_of
+from granchain.errors import LawError
+
+
+@pytest.fixture(autouse=True)
+def registry(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Laws and modules of a test are forgotten after it."""
+    laws()
+    monkeypatch.setattr(law_module, "_REGISTRY", law_module.registered())
+    before = set(sys.modules)
+    yield
+    for name in set(sys.modules) - before:
+        if name.startswith(PREFIX) or name.partition(".")[0] in ("law", "near", "pkg"):
+            del sys.modules[name]
+
+
+@pytest.fixture
+def jit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """@njit compiles, in a run without it too."""
+    monkeypatch.setattr(numba.config, "DISABLE_JIT", 0)
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize("kind", IN_FILES | PLAIN_ONLY)
+def test_hash_and_copy_follow_an_edit_of_a_file(kind: str, tmp_path: Path, jit: None) -> None:
+    found = []
+    for files in (IN_FILES | PLAIN_ONLY)[kind]:
+        files.write(tmp_path)
+        law = load(tmp_path).Mine
+        assert copied(law) == plain(law)
+        # of the copies, and of the same file read again
+        assert fingerprint(*law.functions()) == fingerprint(*frozen(*law.functions())) == fingerprint(*load(tmp_path).Mine.functions())
+        found.append((plain(law), fingerprint(*law.functions())))
+    (before, hash_before), (after, hash_after) = found
+    assert before != after
+    assert hash_before != hash_after
+
+
+@pytest.mark.plain
+def test_laws_of_one_hash_have_one_force(tmp_path: Path) -> None:
+    found: dict[str, set[float]] = {}
+    for kind, pair in (IN_FILES | PLAIN_ONLY).items():
+        if "@" not in kind:  # nothing to compile
+            for files in pair:
+                files.write(tmp_path)
+                law = load(tmp_path).Mine
+                found.setdefault(fingerprint(*law.functions()), set()).add(plain(law))
+    assert all(len(forces) == 1 for forces in found.values())
+    assert len(found) > 100
+
+
+def in_process(kind: str, folder: Path, value) -> tuple[float, float]:  # type: ignore[no-untyped-def]
+    """A value of the law before and after what was done to it while it was loaded."""
+    files, action = IN_PROCESS[kind]
+    files.write(folder)
+    module = load(folder)
+    before = value(module.Mine)
+    with importable(folder):
+        exec(action, module.__dict__)
+    return before, value(module.Mine)
+
+
+TWO_THREE = (pytest.approx(2.0 * STIFFNESS * OVERLAP, rel=1e-15), pytest.approx(3.0 * STIFFNESS * OVERLAP, rel=1e-15))
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize("kind", IN_PROCESS)
+def test_hash_and_copy_follow_an_edit_in_memory(kind: str, tmp_path: Path, jit: None) -> None:
+    assert in_process(kind, tmp_path, copied) == TWO_THREE
+    before, after = in_process(kind, tmp_path, lambda law: fingerprint(*law.functions()))
+    assert before != after
+
+
+@pytest.mark.parametrize("kind", ["code put into a function", "an array written to", "a constant of an @njit function assigned"])
+def test_a_compiled_loop_follows_an_edit_in_memory(kind: str, tmp_path: Path) -> None:
+    assert in_process(kind, tmp_path, compiled) == TWO_THREE
+
+
+def written(kinds: list[str], which: int, folder: Path) -> list[str]:
+    """Folders, one a kind, with the files before (0) or after (1) the edit."""
+    for number, kind in enumerate(kinds):
+        IN_FILES[kind][which].write(folder / f"{number}")
+    return [str(folder / f"{number}") for number in range(len(kinds))]
+
+
+def in_a_process(folders: list[str], cache: Path) -> list[tuple[float, float, int]]:
+    """Plain and compiled force of each folder's law in a new process, and how often it came from the disk."""
+    code = f"""
+        import json, sys; sys.path.insert(0, "tests")
+        import law_edits
+        print(json.dumps(law_edits.forces({folders!r})))
+    """
+    return json.loads(answer(textwrap.dedent(code), cache))
+
+
+def stale(found: list[tuple[float, float, int]], kinds: list[str]) -> list[str]:
+    """Kinds whose compiled force is not the one of the law as it stands."""
+    return [kind for kind, (now, computed, _) in zip(kinds, found, strict=True) if computed != pytest.approx(now, rel=1e-14)]
+
+
+def test_two_folders_with_one_file_name_do_not_share_a_loop_and_an_unchanged_law_is_not_compiled_again(tmp_path: Path) -> None:
+    kinds = ["array", "default argument", "constant of an @njit function", "number two levels down"]
+    one, other = written(kinds, 0, tmp_path / "one"), written(kinds, 1, tmp_path / "other")
+    first = in_a_process(one + other, tmp_path / "cache")
+    assert stale(first, kinds + kinds) == []
+    assert [hits for _, _, hits in first] == [0] * 8
+    second = in_a_process(other + one, tmp_path / "cache")
+    assert stale(second, kinds + kinds) == []
+    assert [hits for _, _, hits in second] == [1] * 8
+
+
+@pytest.mark.long
+@pytest.mark.promise("R3")
+def test_no_kind_of_edit_leaves_a_stale_loop(tmp_path: Path, figure) -> None:  # type: ignore[no-untyped-def]
+    kinds, cache = list(IN_FILES), tmp_path / "cache"
+    old: list[str] = []
+    for which in (0, 1):  # in place, across processes
+        old += stale(in_a_process(written(kinds, which, tmp_path / "place"), cache), kinds)
+    for which in (1, 0):  # in two folders, across processes
+        old += stale(in_a_process(written(kinds, which, tmp_path / f"folder {which}"), cache), kinds)
+    for first in range(0, len(kinds), 20):  # in two folders, in one process
+        some = kinds[first : first + 20]
+        both = written(some, 0, tmp_path / "one") + written(some, 1, tmp_path / "two")
+        old += stale(in_a_process(both, tmp_path / "another cache"), some + some)
+    for kind in kinds:  # in place, in one process
+        for which in (0, 1):
+            (folder,) = written([kind], which, tmp_path / "here")
+            law = load(Path(folder)).Mine
+            old += [kind] if compiled(law) != pytest.approx(plain(law), rel=1e-14) else []
+    for kind in IN_PROCESS:
+        old += [kind] if in_process(kind, tmp_path / "memory", compiled) != TWO_THREE else []
+    assert old == []
+    figure("kinds of edit of a law and of what it reaches", len(IN_FILES) + len(IN_PROCESS), at_least=60)
+    figure("stale loops, in one process and across, in place and in two folders", len(old), at_most=0)
+
+
+# What a law may not reach: the lines above it, the expression of its force, and what is said of it.
+REFUSED = {
+    "dict": ("K = {'a': 2.0}", "K['a']", "K, an object of type dict", "give each value a name of its own"),
+    "list": ("K = [2.0]", "K[0]", "K, an object of type list", "into a tuple or a NumPy array"),
+    "range": ("K = range(2)", "K[0]", "K, an object of type range", "into a tuple or a NumPy array"),
+    "list in a tuple": ("K = (1.0, [2.0])", "K[1][0]", "K, an object of type list", "into a tuple or a NumPy array"),
+    "class": ("class K:\n    B = 2.0", "K.B", "K.B, a class", "at the top level of the file"),
+    "object": ("class K:\n    B = 2.0\nK = K()", "K.B", "K.B, an object of type law.K", "put its numbers into constants"),
+    "method": ("class K:\n    def of(self, x):\n        return x\nK = K().of", "K(d)", "K, an object of type method", "a plain function"),
+    "partial": ("import functools\nK = functools.partial(max, 2.0)", "K(d)", "K, an object of type functools.partial", "makes the call"),
+    "cached": ("import functools\n@functools.cache\ndef K(x):\n    return x", "K(d)", "K, an object of type functools", "plain function"),
+    "random": ("import random", "random.random()", "random.random, an object of type builtin_function", "a plain function"),
+    "word": ("import enum\nclass E(enum.IntEnum):\n    B = 2\nK = E.B", "K", "K, an object of type law.E", "take its value"),
+    "long double": ("K = np.longdouble(2.0)", "K", "K, an object of type numpy.longdouble", "take its value, a plain number"),
+    "array of objects": ("K = np.array([2.0, None])", "K[0]", "K, an object of type numpy.ndarray", "an array of numbers"),
+    "masked array": ("K = np.ma.array([2.0])", "K[0]", "K, an object of type numpy.ma.MaskedArray", "an array of numbers"),
+    "module": ("import near", "near and 2.0", "near, a module as a whole", "module.name"),
+    "module enclosed": (
+        "import near\ndef maker(m):\n    return lambda x: m and 2.0\nshape = maker(near)",
+        "shape(d)", "m, a module as a whole", "module.name",
+    ),
+    "default": ("def shape(x, k=[2.0]):\n    return k[0]", "shape(d)", "default 0, an object of type list", "a tuple or a NumPy"),
+    "option of @njit": (
+        "from numba import njit\n@njit(inline=lambda *a: True)\ndef shape(x):\n    return x",
+        "shape(d)", "shape, an object of type function", "a plain function",
+    ),
+}  # fmt: skip
+# The line that is named, where it is not the force's.
+ELSEWHERE = {"default": ("shape", "def shape(x, k="), "module enclosed": ("maker.<locals>.<lambda>", "return lambda")}
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize("kind", REFUSED)
+def test_what_cannot_be_hashed_is_refused_by_name_with_line_and_advice(kind: str, tmp_path: Path, jit: None) -> None:
+    top, expression, what, advice = REFUSED[kind]
+    Files(top, expression, "B = 2.0").write(tmp_path)
+    with pytest.raises(LawError) as caught:
+        fingerprint(*load(tmp_path).Mine.functions())
+    said, file = str(caught.value), tmp_path / "law.py"
+    reader, sought = ELSEWHERE.get(kind, ("Mine.force", f"c[0] * d * ({expression})"))
+    line = next(n for n, text in enumerate(file.read_text().splitlines(), start=1) if sought in text)
+    assert said.startswith(f"{file}, line {line}: {reader} reads {what}")
+    assert f"allowed: {reach.ALLOWED}; " in said and advice in said.rpartition(";")[2]
+
+
+@pytest.mark.plain
+def test_a_name_that_stands_for_nothing_is_left_to_python(tmp_path: Path) -> None:
+    Files("import near", "near.missing + nothing if rate < 0.0 else 2.0").write(tmp_path)
+    module = load(tmp_path)
+    before = fingerprint(*module.Mine.functions())
+    assert copied(module.Mine) == plain(module.Mine)
+    module.nothing = 3.0
+    assert fingerprint(*module.Mine.functions()) != before
+
+    def maker():  # type: ignore[no-untyped-def]
+        def shape(x):  # type: ignore[no-untyped-def]
+            return k * x
+
+        if x_is_given:
+            k = 2.0
+        return shape
+
+    x_is_given = False
+    assert fingerprint(maker()) == fingerprint(*frozen(maker()))
+    x_is_given = True
+    assert frozen(maker())[0](2.0) == 4.0
+
+
+@pytest.mark.plain
+def test_how_a_function_is_compiled_is_part_of_the_hash(tmp_path: Path, jit: None) -> None:
+    found = []
+    for options in ("", "fastmath=True", "fastmath={'nnan'}", "fastmath={'nnan', 'ninf'}", "error_model='numpy'", "inline='always'"):
+        Files(f"from numba import njit\n@njit({options})\ndef shape(x):\n    return x", "shape(d)").write(tmp_path)
+        found.append(fingerprint(*load(tmp_path).Mine.functions()))
+    assert len(set(found)) == len(found)
+
+
+@pytest.mark.plain
+def test_a_switch_of_numbas_that_changes_the_code_is_part_of_the_hash(monkeypatch: pytest.MonkeyPatch) -> None:
+    force = laws()["hertz"].force
+    before = fingerprint(force)
+    monkeypatch.setattr(numba.config, "BOUNDSCHECK", 1 if not numba.config.BOUNDSCHECK else 0)
+    assert fingerprint(force) != before
+
+
+@pytest.mark.plain
+def test_an_unchanged_function_comes_from_the_disk(tmp_path: Path, jit: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+    made = []
+    for factor in (2.0, 2.0, 3.0):
+
+        def scaled(x, factor=factor):  # type: ignore[no-untyped-def]
+            return factor * x
+
+        def at(x):  # type: ignore[no-untyped-def]
+            return scaled(x)
+
+        made.append(specialise.compiled(at))
+        assert made[-1](4.0) == 4.0 * factor
+    assert [sum(one.stats.cache_hits.values()) for one in made] == [0, 1, 0]
+
+
+# A law that declares all that a law can.
+WHOLE = """
+from granchain.contact.law import OPEN, ContactLaw, Quantity, Source
+import numpy as np
+TABLE = np.array([1.0, 2.0])
+
+class Whole(ContactLaw):
+    '''A law with everything.'''
+    name = "whole"
+    source = Source("a test")
+    coefficients = (Quantity("stiffness", "N/m", "K"),)
+    history = (Quantity("closed", "1", "1 while it is closed"),)
+    uses_rate = False
+    forgets = False
+
+    @staticmethod
+    def coefficients_of(pair, inputs):
+        return (1e6,)
+
+    @staticmethod
+    def history_of(c):
+        return (0.0,)
+
+    @staticmethod
+    def force(overlap, rate, c, h):
+        return TABLE[0] * c[0] * (overlap if overlap > OPEN else 0.0)
+
+    @staticmethod
+    def needs_update(overlap, rate, c, h):
+        return (overlap > OPEN) != (h[0] > 0.5)
+
+    @staticmethod
+    def update(event, c, h):
+        return (1.0 - h[0],)
+
+    @staticmethod
+    def energy(overlap, c, h):
+        return 0.5 * c[0] * (overlap if overlap > OPEN else 0.0) ** 2
+
+    @staticmethod
+    def plastic(c, h):
+        return 0.0 * h[0]
+
+    @staticmethod
+    def largest_overlap(c):
+        return 1e-3
+
+    @staticmethod
+    def jumps(c):
+        return (1e-4,)
+
+    @staticmethod
+    def jump(overlap, rate, c, h):
+        return 0.0
+"""
+LAW_EDITS = {
+    "coefficients_of": ("(1e6,)", "(1.0000001e6,)"),
+    "history_of": ("return (0.0,)", "return (-0.0,)"),
+    "force": ("return TABLE[0]", "return TABLE[1]"),
+    "array": ("[1.0, 2.0]", "[1.0000001, 2.0]"),
+    "needs_update": ("> 0.5", ">= 0.5"),
+    "update": ("(1.0 - h[0],)", "(1.0 - 1.0 * h[0],)"),
+    "energy": ("return 0.5 * c", "return 0.6 * c"),
+    "plastic": ("0.0 * h", "1.0 * h"),
+    "largest_overlap": ("1e-3", "2e-3"),
+    "jumps": ("(1e-4,)", "(2e-4,)"),
+    "jump": ("return 0.0\n", "return 1.0\n"),
+    "uses_rate": ("uses_rate = False", "uses_rate = True"),
+    "forgets": ("forgets = False", "forgets = True"),
+    "name of a history quantity": ('Quantity("closed"', 'Quantity("shut"'),
+    "what of it is written": ("it is closed", 'it is closed", output=True, default="'),
+    "unit of a coefficient": ('"N/m"', '"N/m^1.0"'),
+}
+
+
+def set_up_of(folder: Path, text: str) -> str:
+    """What a checkpoint of a run under this law says that it was set up from; the file is loaded again, as a notebook does."""
+    file = folder / "whole.py"
+    file.write_text(text)
+    law, chain = load_law_module(file)["whole"], steel_row(2)
+    contacts = contacts_of(law, chain, SimpleNamespace())
+    return State(contacts, chain, time_step_of(contacts, chain, 1e-7, 1e-6), Recording()).set_up
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize("what", LAW_EDITS)
+def test_a_checkpoint_is_of_the_law_that_wrote_it(what: str, tmp_path: Path) -> None:
+    one = set_up_of(tmp_path, WHOLE)
+    assert set_up_of(tmp_path, WHOLE) == one
+    assert set_up_of(tmp_path, WHOLE.replace("return (1e6,)", "return (1e6,)  # as before")) == one
+    old, new = LAW_EDITS[what]
+    assert WHOLE.count(old) >= 1
+    assert set_up_of(tmp_path, WHOLE.replace(old, new)) != one
+
+
+@pytest.mark.plain
+def test_every_function_of_a_law_is_in_the_checkpoint_and_among_the_edits() -> None:
+    assert set(Functions._fields) < set(LAW_EDITS)
+    static = {name for name, value in vars(ContactLaw).items() if isinstance(value, staticmethod)}
+    assert set(Functions._fields) == static - {"coefficients_of"}
+
+
+def test_a_law_file_loaded_again_in_one_process_runs_its_new_table(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    for factor in (2.0, 3.0):
+        Files(f"K = np.array([{factor}])", "K[0]").write(tmp_path)
+        file.write_text((tmp_path / "law.py").read_text())
+        assert compiled(load_law_module(file)["mine"]) == pytest.approx(factor * STIFFNESS * OVERLAP, rel=1e-15)
+
+
+@pytest.mark.plain
+def test_a_law_file_whose_import_was_edited_is_refused_until_that_is_read_again(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    Files("from near import shape", "shape(d)", "import pkg\ndef shape(x):\n    return pkg.sub.K", "K = 2.0").write(tmp_path)
+    file.write_text((tmp_path / "law.py").read_text())
+    with importable(tmp_path):
+        first = load_law_module(file)["mine"]
+        assert load_law_module(file)["mine"] is not first  # again, as it is
+        known = laws()
+        (tmp_path / "pkg" / "sub.py").write_text("K = 3.0\n")
+        with pytest.raises(LawError) as caught:
+            load_law_module(file)
+        said = f"{tmp_path / 'pkg' / 'sub.py'}, which mine.py imports, was edited after Python had read it"
+        assert str(caught.value).startswith(f"law file {file}: {said}")
+        assert "importlib.reload(sys.modules['pkg.sub']) and load the law file again, or start a new process" in str(caught.value)
+        assert laws() == known
+        importlib.reload(sys.modules["pkg.sub"])
+        assert plain(load_law_module(file)["mine"]) == 3.0 * STIFFNESS * OVERLAP
+
+
+@pytest.mark.plain
+def test_a_function_put_in_the_place_of_one_that_an_elastoplastic_law_declares_counts(tmp_path: Path) -> None:
+    class Line(Elastoplastic):
+        """A straight line."""
+
+        name = "line"
+        source = Source("a test")
+        coefficients = (Quantity("stiffness", "N/m", "K"),)
+        elastic_limit = staticmethod(lambda c: 0.0)
+        elastic_stiffness = staticmethod(lambda c: c[0])
+        loading = staticmethod(lambda d, c: 2.0 * c[0] * d)
+        loading_work = staticmethod(lambda d, c: c[0] * d * d)
+        residual = staticmethod(lambda d_max, force_max, c: 0.5 * d_max)
+
+    for factor in (2.0, 3.0):
+        Line.loading = staticmethod(lambda d, c, factor=factor: factor * c[0] * d)  # type: ignore[method-assign]
+        law = Line.variant(SimpleNamespace())
+        c = (1e6, *12 * (0.0,))
+        h = law.update((1e-6, 0.0, 0.0, 1.0), c, law.history_of(c))
+        assert law.force(1e-6, 0.0, c, h) == pytest.approx(factor, rel=1e-12)
