@@ -61,8 +61,8 @@ NEVER = 2**62
 
 
 def drive_at(knots, spline, t):  # type: ignore[no-untyped-def]
-    """Value and slope of a drive at time t; held constant outside its table."""
-    if t <= knots[0]:
+    """Value and slope of a drive at time t; held constant outside its table. At its first knot it has begun, at its last it has ended."""
+    if t < knots[0]:
         return spline[3, 0], 0.0
     if t >= knots[-1]:
         x = knots[-1] - knots[-2]
@@ -79,31 +79,49 @@ def drive_at(knots, spline, t):  # type: ignore[no-untyped-def]
     return value, (3.0 * spline[0, low] * x + 2.0 * spline[1, low]) * x + spline[2, low]
 
 
+def jump_of_speed(knots, spline, before, t):  # type: ignore[no-untyped-def]
+    """Where a drive's table begins or ends in a step (before, t], its speed jumps: whether it begins, the part of the step that lies behind
+    the jump, less one half, and the speed in front of it. Zeros where there is none.
+    """
+    # a run that begins inside the table, or with it, begins with its speed
+    if 0.0 <= before < knots[0] <= t:
+        return True, (t - knots[0]) / (t - before) - 0.5, 0.0
+    if 0.0 <= before < knots[-1] <= t:
+        x = knots[-1] - knots[-2]
+        return False, (t - knots[-1]) / (t - before) - 0.5, (3.0 * spline[0, -1] * x + 2.0 * spline[1, -1]) * x + spline[2, -1]
+    return False, 0.0, 0.0
+
+
 def follow(bodies, counts, numbers, left_knots, left_spline, right_knots, right_spline):  # type: ignore[no-untyped-def]
-    """Put the driven ends where they are at this step; positive is into the chain, for both."""
+    """Put the driven ends where they are at this step; positive is into the chain, for both. Their jumps of speed, left and right."""
     dt = numbers[DT]
-    t = counts[STEP] * dt
+    t, before = counts[STEP] * dt, (counts[STEP] - 1) * dt
     last = counts[N_BODIES]
+    left_jump = right_jump = (False, 0.0, 0.0)
     if counts[LEFT_DRIVE] == DISPLACEMENT:
+        left_jump = jump_of_speed(left_knots, left_spline, before, t)
         x, w = drive_at(left_knots, left_spline, t)
-        place(bodies, 0, x, w, numbers[LEFT_LAST], dt, counts[STEP])
+        place(bodies, 0, x, w, numbers[LEFT_LAST], dt, counts[STEP] == 0 or left_jump[0])
         numbers[LEFT_LAST], numbers[LEFT_SPEED] = x, w
     elif counts[LEFT_DRIVE] == FORCE:
         numbers[LEFT_FORCE], _ = drive_at(left_knots, left_spline, t)
         bodies[LOADS, 1] = bodies[STEADY, 1] + numbers[LEFT_FORCE]
     if counts[RIGHT_DRIVE] == DISPLACEMENT:
+        right_jump = jump_of_speed(right_knots, right_spline, before, t)
         x, w = drive_at(right_knots, right_spline, t)
-        place(bodies, last + 1, -x, -w, numbers[RIGHT_LAST], dt, counts[STEP])
+        place(bodies, last + 1, -x, -w, numbers[RIGHT_LAST], dt, counts[STEP] == 0 or right_jump[0])
         numbers[RIGHT_LAST], numbers[RIGHT_SPEED] = -x, -w
     elif counts[RIGHT_DRIVE] == FORCE:
         numbers[RIGHT_FORCE], _ = drive_at(right_knots, right_spline, t)
         bodies[LOADS, last] = bodies[STEADY, last] - numbers[RIGHT_FORCE]
+    return left_jump, right_jump
 
 
-def place(bodies, i, x, w, x_before, dt, step):  # type: ignore[no-untyped-def]
+def place(bodies, i, x, w, x_before, dt, begins):  # type: ignore[no-untyped-def]
     """Displacement, half-step velocity and the acceleration that predicts the speed w, of a driven end."""
     bodies[U, i] = x
-    bodies[V, i] = (x - x_before) / dt if step > 0 else w
+    # where it begins to move in a step, the onset of its contact is where its speed says
+    bodies[V, i] = w if begins else (x - x_before) / dt
     bodies[A, i] = 2.0 * (w - bodies[V, i]) / dt
 
 
@@ -143,7 +161,7 @@ def _make(law: Functions, features: Features) -> Callable:
     LEDGER, DRIVEN = features.ledger, features.driven
     made = sweeps_of(law, features)
     march, raise_peaks = made.march, made.raise_peaks
-    kick, drift, dissipate, account, inspect = made.kick, made.drift, made.dissipate, made.account, made.inspect
+    kick, drift, dissipate, account, inspect, jolt = made.kick, made.drift, made.dissipate, made.account, made.inspect, made.jolt
     for function in (*vars(made).values(), added, follow, hold, power_of_drives):
         jitable(function)
 
@@ -171,7 +189,7 @@ def _make(law: Functions, features: Features) -> Callable:
             if DRIVEN or step == 0:
                 whole_at = step
             if DRIVEN:
-                follow(bodies, counts, numbers, left_knots, left_spline, right_knots, right_spline)
+                left_jump, right_jump = follow(bodies, counts, numbers, left_knots, left_spline, right_knots, right_spline)
             while front < last_contact and u[front] - u[front + 1] + start[front] > OPEN:
                 front += 1
             if step == sample_at:
@@ -210,6 +228,13 @@ def _make(law: Functions, features: Features) -> Callable:
                 row[places[0, e]] = kicked[e]
             scale = 0.5 if step == 0 or step == n_steps else 1.0
             back = 0.5 * dt if step < n_steps else 0.0
+            if DRIVEN:
+                _, part, w = left_jump
+                if part != 0.0:
+                    jolt(bodies, table, c, h, numbers, 0, 1, 1.0, part, numbers[LEFT_SPEED], w)
+                _, part, w = right_jump
+                if part != 0.0:
+                    jolt(bodies, table, c, h, numbers, last_contact, last_contact, -1.0, part, numbers[RIGHT_SPEED], -w)
             kick(v, a, scale, dt, dt_over_m, inverse_mass, loads, row, contacts)
             power = 0.0
             if DRIVEN:

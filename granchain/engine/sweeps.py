@@ -435,6 +435,35 @@ def sweeps_of(law: Functions, features: Features) -> SimpleNamespace:
         numbers[PENDING] = pending
         return steps, 0
 
+    def jolt(bodies, table, c, h, numbers, k, body, inwards, part, speed, before):  # type: ignore[no-untyped-def]
+        """Kick, work and losses of a step in which a driven end's speed jumps: by `part` of their jumps more.
+
+        The sums of the steps are the integrals up to order two where a step that crosses a jump counts (theta - 1/2) of it more, theta the
+        part of the step that lies behind it. Where the contact closes in this step, its onset weight does that.
+        """
+        if ONSET >= 0 and h[ONSET, k] != 1.0:
+            return
+        u, v, a = bodies[U], bodies[V], bodies[A]
+        dt = numbers[DT]
+        d = u[k] - u[k + 1] + table[START, k]
+        r = v[k] - v[k + 1] + 0.5 * dt * (a[k] - a[k + 1])
+        r_before = r - inwards * (speed - before)
+        ck = coefficients_at(c, k)
+        hk = history_at(h, k)
+        f = force(d, r if RATE else 0.0, ck, hk)
+        f_before = force(d, r_before if RATE else 0.0, ck, hk)
+        v[body] += part * inwards * dt * bodies[INVERSE_MASS, body] * (f - f_before)
+        work = part * inwards * dt * (f * speed - f_before * before)
+        numbers[DRIVE_WORK], numbers[DRIVE_REST] = added(numbers[DRIVE_WORK], numbers[DRIVE_REST], work)
+        if LEDGER:
+            elastic = force(d, 0.0, ck, hk)
+            clamp = clamp_before = 0.0
+            if LOWEST >= 0:
+                free = unclamped_at(c, k)
+                clamp, clamp_before = f - force(d, r, free, hk), f_before - force(d, r_before, free, hk)
+                table[CLAMP_WORK, k] += part * dt * (r * clamp - r_before * clamp_before)
+            table[VISCOUS_WORK, k] += part * dt * (r * (f - elastic - clamp) - r_before * (f_before - elastic - clamp_before))
+
     def account(bodies, table, c, h, half, back, numbers, drive_power, energies, contacts):  # type: ignore[no-untyped-def]
         """The ledger at this step; `half` is the part of the step's work that belongs to it, as a time."""
         u, v, a, mass, steady, weight = bodies[U], bodies[V], bodies[A], bodies[MASS], bodies[STEADY], bodies[WEIGHT]
@@ -521,5 +550,5 @@ def sweeps_of(law: Functions, features: Features) -> SimpleNamespace:
     jitable(march, hot=True)
     return SimpleNamespace(
         march=march, kick=kick, drift=drift, raise_peaks=raise_peaks,
-        dissipate=dissipate, account=account, inspect=inspect,
+        dissipate=dissipate, account=account, inspect=inspect, jolt=jolt,
     )  # fmt: skip
