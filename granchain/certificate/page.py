@@ -13,7 +13,7 @@ from inspect import cleandoc
 from typing import Any
 
 from granchain.certificate.examples import EXAMPLE_PAIR, example_pair
-from granchain.certificate.measure import ASKED, CREATION, SPEEDS, Certificate
+from granchain.certificate.measure import ASKED, CREATION, QUADRATURE, SPEEDS, Certificate
 from granchain.contact.law import GUARD, ContactLaw, Quantity
 
 
@@ -162,10 +162,15 @@ def against_speed(one: Certificate) -> str:
 
 
 def energy(one: Certificate) -> str:
-    """Whether cycles create energy."""
-    if one.admissible:
-        return "no cycle creates any"
-    return f"{creation(one.created)}; the loss falls by up to {100.0 * one.falls:.2g} % of the work"
+    """Whether cycles create energy, what was measured, and its error."""
+    error = f"to {max(one.created_error, QUADRATURE):.1e} of the work put in"
+    if not one.admissible:
+        return f"{creation(one.created)}, measured {error}; the loss falls by up to {100.0 * one.falls:.2g} % of the work"
+    # what is below the error is none
+    found = f"{one.created:.1e}, {error}" if one.created > max(one.created_error, QUADRATURE) else f"none, {error}"
+    if one.law.history:
+        return f"no cycle creates any (measured: {found})"
+    return f"no cycle creates any: without history the force at rest follows from the overlap alone (measured: {found})"
 
 
 def creation(created: float) -> str:
