@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
@@ -127,3 +128,13 @@ def test_the_error_bars_cover_the_errors_of_many_random_cases_of_every_law(sampl
     report([one for one in seen if not one.jumps], f"laws without jumps, {sampled}", figure, 0.95)
     for kind in sorted({one.kind for one in seen}):
         report([one for one in seen if one.kind == kind], f"{kind} laws, {sampled}", figure, 0.9, medians=False)
+
+
+@pytest.mark.promise("N11")
+@pytest.mark.long
+@pytest.mark.parametrize("values", [20_000, 100])
+def test_the_error_bars_cover_the_errors_where_not_every_step_can_be_saved(values, figure, monkeypatch):
+    # some samples between the case's own, and none
+    monkeypatch.setattr(sys.modules[verify.__module__], "VALUES", values)
+    seen = seen_in(random_cases(20, 11, FEW, beads=(8, 12), bare=True))
+    report(seen, f"20 random cases of five laws, {values} samples saved at most", figure, 0.95)
