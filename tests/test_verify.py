@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 
@@ -13,7 +14,19 @@ from granchain.analysis import peak
 from granchain.case import Case, load_case
 from granchain.cli import obey
 from granchain.contact.law import ContactLaw
-from granchain.verify import AROUND, BELOW, CONFIRMED, UNCONFIRMED, Verification, error_bar, verify
+from granchain.verify import (
+    AROUND,
+    BELOW,
+    CONFIRMED,
+    UNCONFIRMED,
+    VALUES,
+    Verification,
+    confirms,
+    error_bar,
+    sampling_error,
+    saved_every,
+    verify,
+)
 
 # Twelve beads of the steel chain, the pulse past the eighth: eight diameters of 4.76 mm at 734 m/s, with their width.
 SMALL = {"chain.beads": 12, "sensors.beads": [1, 8], "sensors.contacts": [], "snapshots": None, "time.end": 8e-5}
@@ -29,7 +42,7 @@ def small(law: str, **more: object) -> Case:
 
 
 def true_errors(case: Case, found: Verification) -> list[tuple[float, float]]:
-    """Errors of peak and arrival at each sensor by a run at a sixteenth of the step."""
+    """Errors of peak and arrival at each sensor by the step alone: a run at a sixteenth of it, with the same samples."""
     fine = gc.run(case.replace(**{"time.step": found.time_step / 16.0, "sensors.interval": found.interval}))
     tops = [peak(fine.time, column) for column in fine.sensor_force.T]
     return [(abs(top.force - one.peak), abs(top.time - one.arrival)) for top, one in zip(tops, found.sensors, strict=True)]
@@ -84,6 +97,67 @@ def test_the_sampling_is_told_apart_from_the_step() -> None:
     assert coarse.arrival_error < 1e-4 * coarse.arrival
 
 
+def test_the_peaks_are_those_of_a_run_of_the_case() -> None:
+    # 7 steps between the samples, in which no sample of the coarsest step falls
+    case = small("hertz", **{"sensors.interval": 3e-7})
+    found, result = verify(case), gc.run(case)
+    assert found.interval == pytest.approx(result.time[1], rel=1e-12) and round(found.interval / found.time_step) == 7
+    tops = [peak(result.time, column) for column in result.sensor_force.T]
+    assert [(one.peak, one.arrival) for one in found.sensors] == [(top.force, top.time) for top in tops]
+
+
+def pulse(time: np.ndarray) -> np.ndarray:
+    """A pulse with a steeper front, the solution of no equation: its largest value is 4/27 at 1/3, by its derivative."""
+    return np.where((time > 0.0) & (time < 1.0), time * (1.0 - time) ** 2, 0.0)
+
+
+@pytest.mark.parametrize("interval", [0.2, 0.1, 0.05, 0.025])
+def test_the_error_bar_of_the_samples_holds_at_every_place_of_the_samples(interval: float) -> None:
+    over_errors = []
+    for place in np.linspace(0.0, interval, 37):
+        time = np.arange(place - 1.0, 2.0, interval / 16.0)
+        # a peak from the case's own samples; from four times closer ones; and those that show what the latter still miss
+        sampled, close, closest = (peak(time[::every], pulse(time[::every])) for every in (16, 4, 1))
+        placed = [peak(time[phase::4], pulse(time[phase::4])) for phase in range(4)]
+        for i, exact in ((0, 4.0 / 27.0), (1, 1.0 / 3.0)):
+            bar = sampling_error(sampled[i], close[i], [top[i] for top in placed], closest[i])
+            assert bar > abs(sampled[i] - exact)
+            over_errors.append((bar, abs(sampled[i] - exact)))
+    bars, errors = np.median(np.array(over_errors).reshape(-1, 2, 2), axis=0).T
+    assert (bars < 2.0 * errors).all()
+
+
+def test_every_step_is_sampled_unless_there_are_too_many() -> None:
+    assert saved_every(12, 1000) == saved_every(12, VALUES) == 1
+    # a divisor of the case's own stride, so that its samples are among them
+    assert [saved_every(12, n * VALUES) for n in (2, 3, 4, 5, 6, 11, 12, 13, 1000)] == [2, 3, 4, 6, 6, 12, 12, 12, 12]
+    assert saved_every(13, 2 * VALUES) == 13 and saved_every(1, 10 * VALUES) == 1
+
+
+def test_an_order_that_is_not_the_laws_is_not_confirmed() -> None:
+    assert [confirms(order, 2) for order in (1.69, 1.71, 2.0, 2.39, 2.41, 3.06, math.nan)] == [False, True, True, True, False, False, True]
+    assert [confirms(order, 1) for order in (0.69, 0.71, 1.5, 2.39, 2.41)] == [False, True, True, True, False]
+
+
+def test_where_three_steps_do_not_confirm_the_order_a_fourth_is_taken() -> None:
+    # at 3 m/s each contact of the beads yields anew, and each step crosses the kink at first yield at a place of its own
+    yielding = small("ma-liu", **{"striker.speed": 3.0})
+    found = verify(yielding.replace(**{"time.end": 2e-4, "time.step": "fast"}))
+    assert found.steps == tuple(factor * found.time_step for factor in (*AROUND, 0.25))
+    assert found.confirmed and found.doubt == ""
+    found = verify(yielding.replace(**{"time.end": 4e-4}))
+    assert len(found.steps) == 4 and found.order < 1.7 and not found.confirmed
+    assert "The order is not reached" in found.doubt and found.as_dict()["doubt"] == found.doubt
+    assert found.order_used == found.order
+
+
+def test_an_order_that_is_too_high_says_why_it_is_not_confirmed() -> None:
+    found = dataclasses.replace(verify(small("hertz")), order=3.06, confirmed=False)
+    assert "An order above 2.4 is not the scheme's" in found.doubt and not found.kept
+    # the bars are made with the law's own
+    assert found.order_used == 2.0
+
+
 JUMPING = {"contact.law": "wang-liu-hysteretic", "contact.restitution": 0.65}
 
 
@@ -128,6 +202,9 @@ def test_the_error_bar_is_richardsons_with_roaches_safety() -> None:
     assert error_bar(values, AROUND, 2.0, UNCONFIRMED) == pytest.approx(3.0 * 0.3, rel=1e-12)
     # at h = 1, 1/2, 1/4 the own step is the coarsest
     assert error_bar([1.0 + 0.3 * h * h for h in BELOW], BELOW, 2.0, 1.0) == pytest.approx(0.3, rel=1e-12)
+    # a fourth step agrees with the three
+    four = (*AROUND, 0.25)
+    assert error_bar([1.0 + 0.3 * h * h for h in four], four, 2.0, 1.0) == pytest.approx(0.3, rel=1e-12)
     # order one; and a peak that by chance is the same at the two finer steps is not without error
     assert error_bar([1.0 - 0.3 * h for h in AROUND], AROUND, 1.0, 1.0) == pytest.approx(0.3, rel=1e-12)
     assert error_bar([1.3, 1.0, 1.0], AROUND, 2.0, 1.0) == pytest.approx(0.1, rel=1e-12)
@@ -160,6 +237,14 @@ def test_the_command_prints_one_object_and_says_what_it_found(capsys) -> None:
     assert facts["order"] == pytest.approx(2.0, abs=0.15)
     assert [sensor["bead"] for sensor in facts["sensors"]] == [1, 8]
     assert np.ptp(np.array(facts["steps"]) / np.array([2.0, 1.0, 0.5])) < 1e-20
+
+
+def test_the_command_says_why_an_order_is_not_confirmed(capsys) -> None:
+    yielding = ["--set", "contact.law=ma-liu", "--set", "striker.speed=3.0", "--set", "time.end=4e-4"]
+    assert obey(["verify", "steel-chain", *SETTINGS, *yielding, "--tolerance", "1e-2"]) == 5
+    told = capsys.readouterr()
+    assert "ma-liu states 2. The order is not reached: the step is too long for the case" in " ".join(told.out.split())
+    assert "was seen, ma-liu states 2; take a smaller step" in told.err
 
 
 def test_a_stated_tolerance_that_is_missed_is_exit_code_5(capsys) -> None:

@@ -1,4 +1,4 @@
-"""`granchain verify`: a case at three steps, its observed order, and the error bars of its peaks and arrivals."""
+"""`granchain verify`: a case at three or four steps, its observed order, and the error bars of its peaks and arrivals."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def verify(
     law_module: LawModuleOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Run a case at three time steps: observed order, error bars of peaks and arrivals, and the step that gives 0.1 %.
+    """Run a case at three or four time steps: observed order, error bars of peaks and arrivals, and the step that gives 0.1 %.
 
-    With --tolerance, exit code 5 where an error bar is larger or the order of the law is not reached.
+    With --tolerance, exit code 5 where an error bar is larger or the order is not the law's.
     """
     load_laws(law_module)
     allowed = TOLERANCE if tolerance is None else tolerance_of(tolerance)
@@ -91,14 +91,11 @@ def residual(value: float) -> str:
 def about_order(found: Verification) -> str:
     """The observed order against the law's own."""
     if math.isnan(found.order):
-        return f"The motion is the same at all three steps, to rounding ({found.law})."
+        return f"The motion is the same at all steps, to rounding ({found.law})."
     told = f"Observed order of the motion, from the velocities of all bodies over the whole run: {found.order:.2f}; "
     told += f"{found.law} states {found.order_stated}."
     if not found.confirmed:
-        told += (
-            " The order is not reached: the step is too long for the case, or something in it jumps that the law does not speak of. The "
-            "error bars are made with the observed order and three times as large as the extrapolation says."
-        )
+        told += f" {found.doubt} The error bars of the step are made with order {found.order_used:.2g} and three times the extrapolation's."
     return told
 
 
@@ -112,9 +109,9 @@ def about_step(found: Verification) -> str:
     )
     if step >= found.largest_known_step:
         told += " or better; no larger one is recommended, for the order is not known there"
-    sampled = max((one.peak_sampling / abs(one.peak) for one in found.sensors), default=0.0)
+    sampled = max((one.relative_of_samples for one in found.sensors), default=0.0)
     if sampled > found.tolerance:
-        told += f". The samples alone cost a peak up to {100.0 * sampled:.2g} %: take a shorter sensors.interval"
+        told += f". The samples alone cost a peak or an arrival up to {100.0 * sampled:.2g} %: take a shorter sensors.interval"
     return f"{told}."
 
 

@@ -246,9 +246,9 @@ class State:
         return np.ascontiguousarray(time), spline
 
     def _prepare_records(self) -> None:
-        recording, chain, dt = self.recording, self.chain, self.time_step.value
-        n_steps = self.time_step.n_steps
-        stride = max(1, round(min(recording.interval / dt, n_steps + 1)))
+        recording, chain, n_steps = self.recording, self.chain, self.time_step.n_steps
+        dt = self.time_step.value
+        stride = self.time_step.stride(recording.interval)
         self.counts[layout.STRIDE] = stride
         first_body, first_contact = int(chain.body_labels[0]), int(chain.contact_labels[0])
         sampled = n_steps // stride + 1 if recording.sensor_beads or recording.sensor_contacts else 0

@@ -50,6 +50,10 @@ class TimeStep:
     limit: float
     reason: str
 
+    def stride(self, interval: float) -> int:
+        """Steps from one sample to the next, nearest to an interval [s]: one at least, and beyond the end where the interval is."""
+        return max(1, round(min(interval / self.value, self.n_steps + 1)))
+
 
 def choose(law: type[ContactLaw], chain: Chain, c: np.ndarray, overlaps: np.ndarray, limits: np.ndarray, step: str | float, end: float,
            force_step: bool = False) -> TimeStep:  # fmt: skip
