@@ -581,10 +581,10 @@ def impact_loops(results: Sequence[ImpactResult]) -> tuple[Figure, Axes]:
         approach, recovery = _branches(one.overlap, one.force)
         axes.plot(factor * one.overlap, approach, color=colour, linewidth=width, label=f"{', '.join(words)}: e = {one.restitution:.3f}")
         axes.plot(factor * one.overlap, recovery, "--", color=colour, linewidth=1.0, label="_recovery")
-        if one.residual_overlap > 0.0:
+        if one.residual_overlap != 0.0:
             mark = [factor * one.residual_overlap], [0.0]
             axes.plot(*mark, "|", color=colour, markersize=11, markeredgewidth=1.6, clip_on=False, label="_residual")
-    handles = _framed_loops(axes, unit, "approach", "recovery", any(one.residual_overlap > 0.0 for one in results))
+    handles = _framed_loops(axes, unit, "approach", "recovery", any(one.residual_overlap != 0.0 for one in results))
     # A few names find room between the loops.
     place: dict[str, Any] = {"loc": "best"} if len(results) <= 3 else {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0)}
     axes.legend(handles=handles, **place)

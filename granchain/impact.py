@@ -11,18 +11,25 @@ import numpy as np
 
 from granchain.chain import Chain
 from granchain.contact import laws
-from granchain.contact.law import ContactLaw, Elastoplastic
+from granchain.contact.law import OPEN, ContactLaw, Elastoplastic, Functions
 from granchain.contact.pair import Pair
 from granchain.engine import layout
+from granchain.engine.contacts import settled
 from granchain.engine.state import Contacts, Recording, State, contacts_of, time_step_of
 from granchain.engine.timestep import TimeStep
 from granchain.errors import CaseError, RunError
 from granchain.material import Material
 from granchain.status import Status
 
-# First length of a run, in automatic steps, and how often it is doubled before a contact is said not to end: an elastic contact takes
-# some 240 of them (measured: Hertz), a heavily damped one has the step of its damping and takes more.
-FIRST_STEPS, DOUBLINGS = 1000, 12
+# First length of a run, in automatic steps; it is doubled until the contact has ended. An elastic contact takes some 240 of them (measured:
+# Hertz). A heavily damped one has the step of its damping: a hysteresis dashpot takes 2.1e6 of them for a restitution of .001 and 7e7 for
+# .0001 (measured). Steps of the longest run.
+FIRST_STEPS, LONGEST = 1000, 2**27
+# Steps between two looks at a signal: some tenth of a second.
+BLOCK = 2**20
+# Steps from the start on of which each is recorded; the long recoveries of heavily damped contacts are recorded at every 2^n-th, so that a
+# record holds between once and twice as many more.
+CLOSELY = 2**17
 # Part of the impact's energy below which two bodies that still touch are said to stick: whatever came after, the restitution is below 1e-6.
 STUCK = 1e-12
 # Of a body whose elasticity the pair already holds.
@@ -31,6 +38,10 @@ UNSAID = Material(youngs_modulus=1.0, poissons_ratio=0.0, source="not used: the 
 
 class NeverOpens(RunError):  # noqa: N818
     """Two bodies that do not come apart: the law dissipates everything, or sticks."""
+
+
+class NotEnded(RunError):  # noqa: N818
+    """A contact that takes more steps than are done for it."""
 
 
 @dataclass(frozen=True)
@@ -44,13 +55,17 @@ class ImpactResult:
     max_overlap, max_force : float
         [m], [N].
     duration, approach_time, recovery_time : float
-        Of the contact, up to the largest overlap, and from there on [s].
+        Until the force is zero for good, of which up to the largest overlap, and from there on [s]. A clamped force is zero before the
+        overlap is; one that may pull acts until the contact opens.
+    overlap_duration : float
+        Until the overlap is zero [s]: after the force where a dent stays or the force is clamped, before it where the contact opens at a
+        negative overlap.
     residual_overlap : float
-        Overlap at which the contact opens for good: the dent [m].
+        Overlap at which the contact opens for good [m]: the dent; negative where a law as printed pulls on beyond zero.
     dissipated, dissipated_approach, dissipated_recovery : float
         Energy lost, in all, up to the largest overlap, and from there on [J].
     time, overlap, rate, force : (n,) array
-        The contact step by step [s], [m], [m/s], [N].
+        The contact step by step [s], [m], [m/s], [N]; from step CLOSELY on at every 2^n-th step only.
     """
 
     law: str
@@ -61,6 +76,7 @@ class ImpactResult:
     duration: float
     approach_time: float
     recovery_time: float
+    overlap_duration: float
     residual_overlap: float
     dissipated: float
     dissipated_approach: float
@@ -104,7 +120,7 @@ def impact(*, law: str | type[ContactLaw], pair: Pair, speed: float, refine: flo
     LawError
         Where the pair misses a quantity.
     RunError
-        Where the contact does not end (NeverOpens), or leaves the law's range.
+        Where the contact does not open (NeverOpens), takes too many steps (NotEnded), or leaves the law's range.
 
     Notes
     -----
@@ -163,55 +179,111 @@ def collide(contacts: Contacts, chain: Chain, speed: float, refine: float) -> Im
     mass = float(chain.mass[0]) / 2.0
     auto = time_step_of(contacts, chain, "auto", 1.0)
     dt = auto.value / refine
-    n_steps = int(FIRST_STEPS * refine)
-    for _ in range(DOUBLINGS):
+    n_steps, stride = int(FIRST_STEPS * refine), 1
+    longest, record = max(LONGEST, n_steps), Record()
+    while n_steps <= longest:
         step = TimeStep(dt, n_steps, auto.limit, auto.reason)
-        state = State(contacts, chain, step, Recording(sensor_contacts=(1,), interval=dt, energy_interval=n_steps * dt, ledger=True))
-        status = state.advance(n_steps + 1)
+        recording = Recording(sensor_contacts=(1,), interval=stride * dt, energy_interval=n_steps * dt, ledger=True)
+        state = State(contacts, chain, step, recording)
+        status = Status.RUNNING
+        while status in (Status.RUNNING, Status.UNSTABLE) and state.step <= n_steps:
+            status = state.advance(BLOCK)
         if status.failed and status is not Status.UNSTABLE:
             raise RunError(f"impact with {law.name} at {speed:g} m/s: {status.sentence}")
-        force, overlap = state.contact_force[:, 0], state.contact_overlap[:, 0]
-        outgoing = state.bodies[layout.V, 2] - state.bodies[layout.V, 1]
-        if outgoing > 0.0 and force[-1] == 0.0:
-            return measured(law, speed, mass, dt, overlap, force, float(outgoing), state)
-        left = 0.5 * mass * outgoing * outgoing + state.functions.energy(float(overlap[-1]), tuple(state.c[:, 1]), tuple(state.h[:, 1]))
+        record = record.replaced_by(stride, state.contact_overlap[:, 0], state.contact_force[:, 0])
+        outgoing = float(state.bodies[layout.V, 2] - state.bodies[layout.V, 1])
+        if outgoing > 0.0 and record.force[-1] == 0.0 and (record.overlap[-1] <= OPEN or not law.uses_rate):
+            return measured(law, speed, mass, dt, record, outgoing, state)
+        left = 0.5 * mass * outgoing * outgoing + state.functions.energy(float(record.overlap[-1]), tuple(state.c[:, 1]), tuple(state.h[:, 1]))
         if left < STUCK * 0.5 * mass * speed * speed:
-            break
+            raise NeverOpens(
+                f"impact with {law.name} at {speed:g} m/s: the bodies have not separated after {n_steps * dt:.3g} s; the law "
+                "dissipates everything, or sticks"
+            )
         n_steps *= 2
-    raise NeverOpens(
-        f"impact with {law.name} at {speed:g} m/s: the bodies have not separated after {step.n_steps * dt:.3g} s; the law "
-        "dissipates everything, or sticks"
+        stride *= 2 if n_steps > max(CLOSELY, FIRST_STEPS * refine) else 1
+    raise NotEnded(
+        f"impact with {law.name} at {speed:g} m/s: the contact has not ended after {step.n_steps:.4g} steps of {dt:.3g} s, allowed: "
+        f"{longest:.4g} steps ({auto.reason}); take less damping, a larger restitution, or a smaller refine"
     )
 
 
-def measured(
-    law: type[ContactLaw], speed: float, mass: float, dt: float, overlap: np.ndarray, force: np.ndarray, outgoing: float, state: State
-) -> ImpactResult:
+@dataclass(frozen=True)
+class Record:
+    """Overlap [m] and force [N] of a contact at steps of a run: at each from the start on, then at every stride-th."""
+
+    steps: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=int))
+    overlap: np.ndarray = field(default_factory=lambda: np.empty(0))
+    force: np.ndarray = field(default_factory=lambda: np.empty(0))
+    close: int = 0
+
+    def replaced_by(self, stride: int, overlap: np.ndarray, force: np.ndarray) -> Record:
+        """The record of a longer run; where that has a stride, the steps that this one holds each of stay: the motion is the same."""
+        steps = stride * np.arange(overlap.size)
+        if stride == 1:
+            return Record(steps, overlap, force, overlap.size)
+        mine, new = slice(self.close), steps >= self.close
+        return Record(
+            np.concatenate([self.steps[mine], steps[new]]),
+            np.concatenate([self.overlap[mine], overlap[new]]),
+            np.concatenate([self.force[mine], force[new]]),
+            self.close,
+        )
+
+    def rate(self, dt: float) -> np.ndarray:
+        """Rate at each sample [m/s]: the central difference, the mean of the two half-step rates, which Verlet's kicks make exact."""
+        parts = [np.gradient(self.overlap[: self.close], dt)]
+        if self.steps.size > self.close:
+            # from the last close sample on, so that each has neighbours
+            parts.append(np.gradient(self.overlap[self.close - 1 :], dt * self.steps[self.close - 1 :])[1:])
+        return np.concatenate(parts)
+
+
+def measured(law: type[ContactLaw], speed: float, mass: float, dt: float, record: Record, outgoing: float, state: State) -> ImpactResult:
     """Restitution, extremes, times and losses of a recorded contact."""
-    closed = np.flatnonzero(force != 0.0)
-    last = int(closed[-1]) if closed.size else 0
-    kept = slice(0, min(last + 2, overlap.size))
-    overlap, force = overlap[kept], force[kept]
-    time = np.arange(overlap.size) * dt
-    # rate at the full step: the central difference is the mean of the two half-step rates, which Verlet's kicks make exact
-    rate = np.gradient(overlap, dt)
+    time, overlap, force, rate = record.steps * dt, record.overlap, record.force, record.rate(dt)
     rate[0] = speed
+    c = tuple(state.c[:, 1])
+    # of the contact while it was closed
+    h = settled(state.functions)(float(overlap.max()), c) if law.forgets else tuple(state.h[:, 1])
+    last = int(np.flatnonzero(force != 0.0)[-1])
+    # nothing acts from there on: the bodies fly apart with their last speed
+    ended = float(
+        time[last] + force_ends(state.functions, c, h, overlap[last : last + 2], np.array([rate[last], -outgoing])) * (time[last + 1] - time[last])
+    )
+    inside = int(np.flatnonzero(overlap > 0.0)[-1])
+    if inside + 1 < overlap.size:
+        crossed = overlap[inside] / (overlap[inside] - overlap[inside + 1])
+        apart = float(time[inside] + crossed * (time[inside + 1] - time[inside]))
+    else:
+        apart = float(time[inside] + overlap[inside] / outgoing)
+    kept = slice(0, last + 2)
+    time, overlap, force, rate = time[kept], overlap[kept], force[kept], rate[kept]
     at, max_overlap = vertex(time, overlap)
     _, max_force = vertex(time, force)
-    residual = float(state.h[[q.name for q in law.history].index("residual_overlap"), 1]) if has_dent(law) else 0.0
-    opened = float(
-        time[last] + (0.0 if last + 1 >= time.size else (overlap[last] - residual) / max(overlap[last] - overlap[last + 1], 1e-300) * dt)
-    )
+    residual = float(h[[q.name for q in law.history].index("residual_overlap")]) if has_dent(law) else 0.0
     total = 0.5 * mass * (speed * speed - outgoing * outgoing)
     k = int(np.argmax(overlap))
     approach_work = float(np.sum(0.5 * (force[1 : k + 1] + force[:k]) * np.diff(overlap[: k + 1])))
-    c, h = tuple(state.c[:, 1]), tuple(state.h[:, 1])
     lost = float(approach_work - state.functions.energy(float(overlap[k]), c, h))
     return ImpactResult(
-        law=law.name, speed=speed, restitution=outgoing / speed, max_overlap=max_overlap, max_force=max_force, duration=opened,
-        approach_time=at, recovery_time=opened - at, residual_overlap=max(residual, 0.0), dissipated=total, dissipated_approach=lost,
-        dissipated_recovery=total - lost, time_step=dt, time=time, overlap=overlap, rate=rate, force=force,
+        law=law.name, speed=speed, restitution=outgoing / speed, max_overlap=max_overlap, max_force=max_force, duration=ended,
+        approach_time=at, recovery_time=ended - at, overlap_duration=apart, residual_overlap=residual, dissipated=total,
+        dissipated_approach=lost, dissipated_recovery=total - lost, time_step=dt, time=time, overlap=overlap, rate=rate, force=force,
     )  # fmt: skip
+
+
+def force_ends(law: Functions, c: tuple, h: tuple, overlaps: np.ndarray, rates: np.ndarray) -> float:
+    """Part of a step, at whose end the force is zero, after which it is: on the line between the overlaps and between the rates."""
+    low, high = 0.0, 1.0
+    while (middle := 0.5 * (low + high)) not in (low, high) and high - low > 1e-12:
+        overlap = overlaps[0] + middle * (overlaps[1] - overlaps[0])
+        rate = rates[0] + middle * (rates[1] - rates[0])
+        if law.force(float(overlap), float(rate), c, h) != 0.0:
+            low = middle
+        else:
+            high = middle
+    return 0.5 * (low + high)
 
 
 def has_dent(law: type[ContactLaw]) -> bool:

@@ -351,7 +351,7 @@ def collision(law="ma-liu", speed=1.77, residual=4e-6):
     overlap = 1e-6 * np.append(np.arange(11.0), np.arange(9.0, 1e6 * residual - 1.5, -1.0))
     force = np.append(5.0 * np.arange(11.0), np.maximum(50.0 * (overlap[11:] - residual) / (10e-6 - residual), 0.0))
     numbers = dict.fromkeys(
-        ("max_overlap", "max_force", "duration", "approach_time", "recovery_time", "dissipated", "dissipated_approach",
+        ("max_overlap", "max_force", "duration", "approach_time", "recovery_time", "overlap_duration", "dissipated", "dissipated_approach",
          "dissipated_recovery", "time_step"), 1.0,
     )  # fmt: skip
     series = {"time": np.arange(len(overlap)) * 1e-7, "overlap": overlap, "rate": np.zeros(len(overlap)), "force": force}

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import math
+import sys
+from typing import Any
 
+import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 
 from granchain import theory
+from granchain.certificate import example_inputs, example_pair
+from granchain.contact import laws
 from granchain.contact.pair import Pair
+from granchain.contact.viscous import LEAST_CLAMPED
 from granchain.errors import CaseError, LawError
-from granchain.impact import impact
+from granchain.impact import NotEnded, impact
 
 # Wang, Liu & Liu 2022, table 1, doi:10.1016/j.ijmecsci.2022.107214, as corrected: the table swaps masses and densities, and the contact
 # is internal (a ball of 20 mm in a socket of 20.5 mm): R = .0205*.02/.0005 = .82 m; 200 GPa/.29 on 65 GPa/.33; m = (4/3) pi .02^3 7800
@@ -117,3 +124,156 @@ def test_a_pair_without_what_the_law_needs_says_which():
         Pair(effective_radius=1e-3, yield_strength=1e8)
     with pytest.raises(LawError, match=r"effective_mass: got -1\.0, allowed: finite numbers above 0"):
         Pair(effective_mass=-1.0)
+
+
+# --- how long a contact lasts ---------------------------------------------------------------------------------------
+
+
+# Two of the chain's beads: Wang, Liu & Liu 2022, table 8, doi:10.1016/j.ijmecsci.2022.107214.
+BEADS = example_pair()
+
+
+def kelvin_voigt_clamped(asked: float, stiffness: float, mass: float, speed: float) -> tuple[float, float, float]:
+    """Time at which the force vanishes, that at which the overlap does, and the work that the clamp takes, in closed form."""
+    zeta = -math.log(asked) / math.hypot(math.pi, math.log(asked))
+    root = math.sqrt(1.0 - zeta * zeta)
+    omega = math.sqrt(stiffness / mass)
+    # F = -m d'' and d = v/w exp(-zeta w0 t) sin(w t): d'' = 0 at tan(w t) = -2 zeta root/(1 - 2 zeta^2) = -tan(2 asin zeta)
+    ends = (math.pi - 2.0 * math.asin(zeta)) / (omega * root)
+    decay, phase = math.exp(-zeta * omega * ends), omega * root * ends
+    overlap = speed * decay * math.sin(phase) / (omega * root)
+    rate = speed * decay * (math.cos(phase) - zeta / root * math.sin(phase))
+    # free flight from there, in which the clamp holds c |rate| - K d against the bodies: with c |rate| = K d at its start, K d^2/2 of work
+    return ends, ends + overlap / -rate, -0.5 * stiffness * overlap * overlap
+
+
+@pytest.mark.parametrize("asked", [0.05, 0.2, 0.5, 0.9, 0.999])
+def test_a_clamped_contact_lasts_until_its_force_vanishes(asked, figure):
+    force_ends, overlap_ends, _ = kelvin_voigt_clamped(asked, 1e7, float(BEADS.effective_mass), 1.0)
+    found = impact(law="kelvin-voigt", pair=BEADS, speed=1.0, restitution=asked, stiffness=1e7)
+    figure("duration of a clamped contact at the automatic step, relative error", abs(found.duration / force_ends - 1.0), at_most=2e-4)
+    figure("overlap_duration of it, relative error", abs(found.overlap_duration / overlap_ends - 1.0), at_most=2e-4)
+    assert found.recovery_time == pytest.approx(found.duration - found.approach_time, rel=1e-14)
+    # the kept samples end with the force
+    assert found.force[-2] > 0.0 == found.force[-1] and found.time[-2] < found.duration <= found.time[-1]
+    # of order two
+    fine = impact(law="kelvin-voigt", pair=BEADS, speed=1.0, refine=8.0, restitution=asked, stiffness=1e7)
+    assert found.duration / force_ends - 1.0 == pytest.approx(64.0 * (fine.duration / force_ends - 1.0), rel=0.25)
+    # a contact that may pull opens where its overlap vanishes: after half a period of the damped oscillator
+    pulling = impact(law="kelvin-voigt", pair=BEADS, speed=1.0, restitution=asked, stiffness=1e7, separation="tensile")
+    half = math.pi * math.sqrt(BEADS.effective_mass / 1e7) * math.hypot(math.pi, math.log(asked)) / math.pi
+    assert pulling.duration == pytest.approx(half, rel=2e-4)
+    assert pulling.overlap_duration == pytest.approx(pulling.duration, rel=1e-12)
+
+
+def test_the_force_of_tsujis_law_ends_long_before_its_overlap():
+    found = impact(law="tsuji", pair=BEADS, speed=1.0, restitution=0.2)
+    stiffness, mass = float(BEADS.hertz_stiffness), float(BEADS.effective_mass)
+    zeta = -math.log(0.2) / math.hypot(math.pi, math.log(0.2))
+    damping = math.sqrt(5.0) * zeta * math.sqrt(stiffness * mass)
+
+    def force(_: float, y: np.ndarray) -> float:
+        d = max(y[0], 0.0)
+        return stiffness * d**1.5 + damping * d**0.25 * y[1]
+
+    force.terminal, force.direction = True, -1.0
+    # from inside the contact, by what is nothing
+    ran = solve_ivp(
+        lambda t, y: [y[1], -force(t, y) / mass], (0.0, 1e-4), [1e-15, 1.0], method="DOP853", rtol=1e-11, atol=1e-18, events=force
+    )
+    ends, (overlap, rate) = ran.t_events[0][0], ran.y_events[0][0]
+    assert found.duration == pytest.approx(ends, rel=1e-4)
+    assert found.overlap_duration == pytest.approx(ends - overlap / rate, rel=1e-4)
+    assert found.overlap_duration / found.duration == pytest.approx(1.48, abs=0.005)
+
+
+def test_a_dented_contact_opens_before_its_overlap_vanishes_and_one_as_printed_after():
+    dented = impact(law="ma-liu", pair=BEADS, speed=1.0, psi=2.84, xi=13.0)
+    flight = dented.residual_overlap / (dented.restitution * dented.speed)
+    assert dented.residual_overlap > 0.0
+    assert dented.overlap_duration == pytest.approx(dented.duration + flight, rel=1e-6)
+    # Ma-Liu as printed opens below zero for largest overlaps up to 1.978 d_y, by up to .0048 d_y (test_maliu.py)
+    printed = impact(law="ma-liu", pair=BEADS, speed=0.11, psi=2.84, xi=13.0, as_printed=True)
+    limit = math.pi**2 / 4.0 * float(BEADS.effective_radius) * (1.6 * 900e6 / float(BEADS.effective_modulus)) ** 2
+    assert -0.0048 * limit <= printed.residual_overlap < -0.003 * limit
+    assert printed.duration > printed.overlap_duration
+    flight = -printed.residual_overlap / (printed.restitution * printed.speed)
+    assert printed.duration == pytest.approx(printed.overlap_duration + flight, rel=2e-5)
+    # what the contact gives back once more on its way below zero
+    assert printed.restitution > 1.0
+
+
+def test_a_contact_that_forgets_its_dent_has_had_it():
+    kept, forgotten = (impact(law="ma-liu", pair=BEADS, speed=3.0, psi=2.84, xi=13.0, dents=dents) for dents in ("keep", "forget"))
+    assert forgotten.numbers() == kept.numbers()
+    assert kept.residual_overlap > 0.0
+
+
+# --- damping identified ---------------------------------------------------------------------------------------------
+
+
+# Laws whose identified damping is one of its own; the others have the factor of gonthier-exact (test_hysteresis.py).
+IDENTIFIED = (
+    "gonthier-exact", "khulief-shabana", "wang-liu-hysteretic", "kelvin-voigt", "wang-liu-viscous", "tsuji", "jankowski",
+    "jankowski-both-phases",
+)  # fmt: skip
+
+
+def identified() -> list[Any]:
+    """Laws that identify their damping, each with both ways to end where it has them; those with a damping of their own at once."""
+    found = []
+    for name, law in laws().items():
+        names = {quantity.name for quantity in law.inputs}
+        if "damping" in names or name == "gonthier-exact":
+            for separation in ("clamped", "tensile") if "separation" in names else (None,):
+                for count in (9, 200):
+                    marks = () if count == 9 and name in IDENTIFIED else pytest.mark.long
+                    if count == 200 or name in IDENTIFIED:
+                        found.append(pytest.param(name, separation, count, marks=marks, id=f"{name}-{separation}-{count}"))
+    return found
+
+
+def least(name: str, separation: str | None) -> float:
+    """Smallest restitution that is asked: .001, or what the law can deliver at least."""
+    (quantity,) = (quantity for quantity in laws()[name].inputs if quantity.name == "restitution")
+    bounded = separation == "clamped" and name in ("kelvin-voigt", "wang-liu-viscous", "tsuji")
+    return max(1e-3, (quantity.above or 0.0) * (1.0 + 1e-9), LEAST_CLAMPED * (1.0 + 1e-6) if bounded else 0.0)
+
+
+@pytest.mark.parametrize(("name", "separation", "count"), identified())
+def test_identified_damping_delivers_every_restitution_at_the_automatic_step(name, separation, count, figure):
+    law = laws()[name]
+    inputs = vars(example_inputs(law)) | ({"damping": "identified"} if name != "gonthier-exact" else {})
+    inputs |= {"separation": separation} if separation else {}
+    inputs |= {"impact_speed": "striker"} if "impact_speed" in inputs else {}
+    asked = [*np.geomspace(least(name, separation), 1.0, count), 0.99, 0.9999, 1.0 - 1e-6]
+    off = [abs(impact(law=law, pair=BEADS, speed=1.77, **inputs | {"restitution": float(min(e, 1.0))}).restitution - e) for e in asked]
+    figure(f"{name}, {separation}: delivered less asked restitution at the automatic step", max(off), at_least=1e-6, at_most=1e-4)
+
+
+def test_a_long_contact_recorded_by_strides_is_the_one_recorded_step_by_step(monkeypatch):
+    inputs = {"law": "gonthier-exact", "pair": BEADS, "speed": 1.77, "restitution": 0.03}
+    whole = impact(**inputs)
+    monkeypatch.setattr(sys.modules["granchain.impact"], "CLOSELY", 2000)
+    thinned = impact(**inputs)
+    # 9,342 steps (measured): 2,000 of them, then every eighth
+    assert whole.time.size > 9000 and 2000 < thinned.time.size < 3000
+    shared = np.isin(whole.time, thinned.time)
+    assert np.array_equal(thinned.time[:-1], whole.time[shared][: thinned.time.size - 1])
+    for name in ("overlap", "force"):
+        assert np.array_equal(getattr(thinned, name)[:-1], getattr(whole, name)[shared][: thinned.time.size - 1])
+    assert np.array_equal(thinned.rate[:1999], whole.rate[:1999])
+    assert thinned.rate[:-1] == pytest.approx(whole.rate[shared][: thinned.time.size - 1], rel=1e-2, abs=1e-4)
+    for name in ("restitution", "max_overlap", "max_force", "approach_time"):
+        assert getattr(thinned, name) == getattr(whole, name)
+    assert thinned.duration == pytest.approx(whole.duration, rel=1e-6)
+    assert thinned.dissipated_approach == pytest.approx(whole.dissipated_approach, rel=1e-12)
+
+
+def test_a_contact_that_takes_too_many_steps_is_not_said_to_stick(monkeypatch):
+    monkeypatch.setattr(sys.modules["granchain.impact"], "LONGEST", 5000)
+    with pytest.raises(NotEnded) as raised:
+        impact(law="flores", pair=BEADS, speed=1.77, restitution=0.03)
+    told = str(raised.value)
+    assert "flores at 1.77 m/s: the contact has not ended after 4000 steps of " in told and "allowed: 5000 steps" in told
+    assert "0.05/gamma" in told and "a larger restitution" in told

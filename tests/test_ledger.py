@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from example_inputs import example_chain
 from kinds import distinct_laws, every_law
 from rows import ledger_residual, run_row
 
-from granchain.analysis import energy_balance
+from granchain import theory
+from granchain.analysis import energy_balance, observed_order
 from granchain.case import Case, load_case
-from granchain.certificate import example_inputs
+from granchain.certificate import example_inputs, example_pair
 from granchain.contact import laws
 from granchain.contact.maliu import MaLiu
-from granchain.engine.state import contacts_of
+from granchain.engine import layout
+from granchain.engine.state import Recording, State, contacts_of, time_step_of
 from granchain.engine.sweeps import added
+from granchain.engine.timestep import TimeStep
+from granchain.impact import law_inputs, two_bodies
 from granchain.simulation import chain_of, relative_residual, run
 
 SMALL = {"chain.beads": 15, "sensors.beads": [], "sensors.contacts": [], "snapshots": None, "time.end": 1.2e-4}
@@ -100,6 +106,37 @@ def test_the_work_from_outside_is_that_of_gravity_precompression_and_drives(figu
     figure("work of the precompression, relative error", abs(result.energy_precompression[-1] / pressed - 1.0), at_most=1e-12)
     assert "energy_drives" not in result.variables
     np.testing.assert_array_equal(result.energy_external, result.energy_gravity + result.energy_precompression)
+
+
+def losses_of_an_impact(law: str, refine: float, **inputs: object) -> np.ndarray:
+    """What dashpot and clamp take of the energy of two beads that collide."""
+    speed = 1.77
+    chain, values = two_bodies(example_pair(), speed), law_inputs(laws()[law], vars(example_inputs(laws()[law])) | inputs, speed)
+    contacts = contacts_of(laws()[law], chain, values, example_pair())
+    auto = time_step_of(contacts, chain, "auto", 1.0)
+    # five times an elastic contact, which takes some 240 automatic steps
+    n_steps = int(1200 * refine)
+    step = TimeStep(auto.value / refine, n_steps, auto.limit, auto.reason)
+    state = State(contacts, chain, step, Recording(energy_interval=n_steps * step.value))
+    state.advance(n_steps + 1)
+    return state.energies[-1, [layout.VISCOUS, layout.CLAMPING]] / (0.5 * float(example_pair().effective_mass) * speed**2)
+
+
+@pytest.mark.promise("N3")
+@pytest.mark.parametrize("asked", [0.2, 0.5, 0.8])
+@pytest.mark.parametrize("law", ["wang-liu-viscous", "kelvin-voigt", "tsuji"])
+def test_what_dashpot_and_clamp_take_is_right_for_each_and_of_order_two(law, asked, figure) -> None:
+    zeta = -math.log(asked) / math.hypot(math.pi, math.log(asked))
+    e = theory.clamped_restitution(asked)
+    # the force vanishes where K d^n = c d^a u, u the last speed, and the clamp holds c x^a u - K x^n from there to 0. For n = 1, a = 0
+    # and c = 2 zeta sqrt(K m) that is c u d - K d^2/2 = 2 zeta^2 m u^2, for n = 3/2, a = 1/4 and c = sqrt(5) zeta sqrt(K m) the same
+    right = np.array([1.0 - e * e + 4.0 * zeta**2 * e * e, -4.0 * zeta**2 * e * e])
+    refines = (1.0, 1.4, 2.0, 2.8, 4.0, 5.6, 8.0)
+    errors = np.array([losses_of_an_impact(law, refine, restitution=asked, separation="clamped") - right for refine in refines])
+    figure("viscous and clamp losses of an impact at the automatic step, of its energy", np.abs(errors[0]).max(), at_most=1e-4)
+    # the larger of the two errors; where a step falls beside the end of the contact is chance
+    order = observed_order([1.0 / refine for refine in refines], np.abs(errors).max(axis=1))
+    figure("order of the viscous and clamp losses of an impact", order, at_least=1.8, at_most=2.3)
 
 
 @pytest.mark.plain

@@ -245,24 +245,34 @@ def read_inputs(
 
 @dataclass(frozen=True)
 class Row:
-    """One collision; or why there is none."""
+    """One collision; or why there is none: the bodies stick, or `ended` is False and nobody knows."""
 
     law: str
     speed: float
     asked: float | None
     result: ImpactResult | None
     problem: str = ""
+    ended: bool = True
 
     @property
     def restitution(self) -> float:
-        """Delivered; 0 where the bodies stick."""
-        return 0.0 if self.result is None else self.result.restitution
+        """Delivered; 0 where the bodies stick, nan where the contact was not run to its end."""
+        if self.result is None:
+            return 0.0 if self.ended else math.nan
+        return self.result.restitution
+
+    @property
+    def shown(self) -> str:
+        """The restitution for a table."""
+        if self.result is None:
+            return "never opens" if self.ended else "not ended"
+        return f"{self.result.restitution:.6f}"
 
 
 def collisions(asked: Study) -> list[Row]:
     """All impacts, law by law; one that does not end is a row of its own where there are others."""
     from granchain.certificate.measure import REFINED
-    from granchain.impact import NeverOpens, impact
+    from granchain.impact import NeverOpens, NotEnded, impact
 
     rows = []
     sweep: Sequence[float | None] = [None] if asked.restitutions is None else asked.restitutions
@@ -276,16 +286,17 @@ def collisions(asked: Study) -> list[Row]:
                         rows.append(
                             Row(law.name, speed, restitution, impact(law=law, pair=asked.pair, speed=speed, refine=REFINED, **values))
                         )
-                except NeverOpens as error:
+                except (NeverOpens, NotEnded) as error:
                     if alone:
                         raise
-                    rows.append(Row(law.name, speed, restitution, None, str(error)))
+                    rows.append(Row(law.name, speed, restitution, None, str(error), ended=isinstance(error, NeverOpens)))
     return rows
 
 
 UNITS = {
     "restitution": "", "max_overlap": "m", "max_force": "N", "duration": "s", "approach_time": "s", "recovery_time": "s",
-    "residual_overlap": "m", "dissipated": "J", "dissipated_approach": "J", "dissipated_recovery": "J", "time_step": "s",
+    "overlap_duration": "s", "residual_overlap": "m", "dissipated": "J", "dissipated_approach": "J", "dissipated_recovery": "J",
+    "time_step": "s",
 }  # fmt: skip
 
 
@@ -304,7 +315,7 @@ def table_of(asked: Study, rows: Sequence[Row]) -> str:
     cells = [
         (
             f"{(at[0].speed if asked.swept == 'speed' else at[0].asked):g}",
-            *("never opens" if row.result is None else f"{row.restitution:.6f}" for row in at),
+            *(row.shown for row in at),
         )
         for at in zip(*by_law, strict=True)
     ]

@@ -277,12 +277,19 @@ def sweeps_of(law: Functions, features: Features) -> SimpleNamespace:
                     kick = record = force(d, r, ck, renewed)
                     if ONSET >= 0:
                         if d <= OPEN:
-                            # a tensile contact has opened a part of the step ago; the sum over its last steps is that over the first
-                            # ones of an onset, run backwards, less the kick that the last step has had: the weight of the other
-                            # part, less one
-                            if dt * half < d < 0.0 and ck[LOWEST] < 0.0:
+                            # a contact has opened a part of the step ago; the sum over its last steps is that over the first ones of
+                            # an onset, run backwards, less what the last step has had: the weight of the other part, less one
+                            if dt * half < d < 0.0:
                                 mirrored = update((-d, r, r, 1.0 - d / (dt * half)), ck, renewed)
-                                kick = (mirrored[ONSET] - 1.0) * row[k]
+                                rest = mirrored[ONSET] - 1.0
+                                if ck[LOWEST] < 0.0:
+                                    kick = rest * row[k]
+                                elif LEDGER:
+                                    # clamped, the force is zero there and only its parts are not: what the dashpot takes, the clamp gives
+                                    viscous = row[k] - table[ELASTIC, k] - table[CLAMP, k]
+                                    work = rest * dt * (half - half_dt * (a[k] - a[k + 1])) * viscous
+                                    table[VISCOUS_WORK, k] += work
+                                    table[CLAMP_WORK, k] -= work
                         else:
                             h[ONSET, k] = 1.0
                             record = force(d, r, ck, history_at(h, k))
