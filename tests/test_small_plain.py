@@ -400,7 +400,7 @@ def caches(folder: Path) -> Any:
 )
 def test_a_loop_that_cannot_be_kept_on_disk_is_compiled_all_the_same_and_it_is_said(keeper, reason, tmp_path, monkeypatch):
     monkeypatch.setattr(numba.config, "DISABLE_JIT", 0)
-    monkeypatch.setattr("granchain.engine.specialise.LoopCache", lambda function: keeper(tmp_path))
+    monkeypatch.setattr("granchain.engine.specialise.LoopCache", lambda function, key: keeper(tmp_path))
     monkeypatch.setattr(numba, "njit", lambda **_: lambda function: function)  # on which a cache is set
     three = 3.0
 

@@ -21,10 +21,10 @@ from typing import Any
 import numba
 import numpy as np
 from numba.core.bytecode import FunctionIdentity
-from numba.core.caching import FunctionCache
 from numba.extending import register_jitable
 from numba.np.ufunc.dufunc import DUFunc
 
+from granchain.engine.numba_private import LoopCache
 from granchain.engine.reach import LOWERED, Reach
 from granchain.engine.rows import RowCompiler, lower_rows
 from granchain.errors import GranchainWarning
@@ -171,8 +171,7 @@ def compiled(function: Callable) -> Callable:
     if numba.config.DISABLE_JIT:
         return dispatcher
     try:
-        cache = LoopCache(function)
-        cache.key = key
+        cache = LoopCache(function, key)
         _probe(cache.cache_path)
         dispatcher._cache = cache
     except (RuntimeError, OSError) as problem:
@@ -183,19 +182,6 @@ def compiled(function: Callable) -> Callable:
             stacklevel=2,
         )
     return dispatcher
-
-
-class LoopCache(FunctionCache):
-    """Numba's cache of one loop, under the hash of all that the loop reaches.
-
-    Numba's own key is the bytecode and the pickled closure. A pickled function stands for what is found under its name, and a compiled
-    one for a number that each process draws anew.
-    """
-
-    key: str
-
-    def _index_key(self, sig: Any, codegen: Any) -> tuple[Any, ...]:
-        return sig, codegen.magic_tuple(), self.key
 
 
 def _probe(path: str) -> None:

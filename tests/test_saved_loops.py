@@ -1,0 +1,241 @@
+"""A damaged, full or unwritable cache of compiled loops costs a warning and a compilation."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import shutil
+import textwrap
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numba
+import numpy as np
+import pytest
+from processes import answer
+
+from granchain.engine import saved_loops
+from granchain.engine.saved_loops import SEAL_LENGTH, DamagedLoop, content_of, sealed
+from granchain.engine.specialise import compiled
+from granchain.errors import GranchainWarning
+
+pytestmark = pytest.mark.plain
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Numba compiles, without the JIT's switch too, and keeps the code here."""
+    monkeypatch.setattr(numba.config, "DISABLE_JIT", 0)
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+    return tmp_path
+
+
+def run(factor: float = 3.0) -> tuple[float, int, list[str]]:
+    """A loop as a new process makes it: what it computes, how often it came from the disk, and what was said."""
+
+    def loop(x):  # type: ignore[no-untyped-def]
+        return factor * x
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        made = compiled(loop)
+        value = made(2.0)
+    return value, sum(made.stats.cache_hits.values()), [str(one.message) for one in caught if one.category is GranchainWarning]
+
+
+def flipped(path: Path, draw: np.random.Generator) -> None:
+    content = bytearray(path.read_bytes())
+    content[draw.integers(len(content))] ^= 1 << draw.integers(8)
+    path.write_bytes(content)
+
+
+def replaced(path: Path, make: Callable[[], object]) -> None:
+    path.unlink()
+    make()
+
+
+def zeroed(path: Path, draw: np.random.Generator) -> None:
+    content = bytearray(path.read_bytes())
+    at = draw.integers(len(content) - 1)
+    content[at:] = bytes(len(content) - at)
+    path.write_bytes(content)
+
+
+def resealed_by_another(path: Path, draw: np.random.Generator) -> None:
+    path.write_bytes(sealed("another file", path.read_bytes()[:-SEAL_LENGTH]))
+
+
+DAMAGES: dict[str, Callable[[Path, np.random.Generator], object]] = {
+    "a flipped bit": flipped,
+    "empty": lambda path, draw: path.write_bytes(b""),
+    "cut": lambda path, draw: os.truncate(path, int(draw.integers(1, path.stat().st_size))),
+    "garbage": lambda path, draw: path.write_bytes(draw.bytes(path.stat().st_size)),
+    "longer": lambda path, draw: path.write_bytes(path.read_bytes() + draw.bytes(int(draw.integers(1, 200)))),
+    "zeros at its end": zeroed,
+    "without its seal": lambda path, draw: os.truncate(path, path.stat().st_size - SEAL_LENGTH),
+    "another file's content": resealed_by_another,
+    "text": lambda path, draw: path.write_text("nothing of the kind\n"),
+    "a folder": lambda path, draw: replaced(path, path.mkdir),
+    "a folder with a file": lambda path, draw: replaced(path, lambda: (path / "inside").mkdir(parents=True)),
+    "a pipe": lambda path, draw: replaced(path, lambda: os.mkfifo(path)),
+    "a link to nothing": lambda path, draw: replaced(path, lambda: path.symlink_to("nothing")),
+    "a link to itself": lambda path, draw: replaced(path, lambda: path.symlink_to(path.name)),
+    "too long": lambda path, draw: os.truncate(path, saved_loops.LARGEST + 1),
+}
+
+
+def files(cache: Path) -> dict[str, Path]:
+    """The index and the code of the only loop."""
+    (index,), (code,) = cache.rglob("*.nbi"), cache.rglob("*.nbc")
+    return {"index": index, "code": code}
+
+
+def mended(cache: Path, kind: str, which: str, draw: np.random.Generator) -> list[str]:
+    """What was said of one damaged file; the run goes on, and the next one finds the file whole."""
+    before = files(cache)[which]
+    DAMAGES[kind](before, draw)
+    value, hits, said = run()
+    assert (value, hits) == (6.0, 0)
+    assert run() == (6.0, 1, [])
+    for rest in before.parent.glob(f"{before.name}.*"):  # a folder that was put aside
+        shutil.rmtree(rest)
+    return said
+
+
+@pytest.mark.parametrize(("kind", "which"), [(kind, ("index", "code")[n % 2]) for n, kind in enumerate((*DAMAGES, "a flipped bit"))])
+def test_a_damaged_file_of_a_loop_is_removed_with_a_warning_and_compiled_anew(kind: str, which: str, cache: Path) -> None:
+    assert run() == (6.0, 0, [])
+    (said,) = mended(cache, kind, which, np.random.default_rng(7))
+    assert said.startswith(f"the file {cache}") and said.endswith(", and the loop is compiled again")
+    assert ("it is renamed to " in said) == ("folder" in kind) and ("it is removed" in said) == ("folder" not in kind)
+
+
+def test_a_missing_file_of_a_loop_is_compiled_anew_without_a_word(cache: Path) -> None:
+    run()
+    for which in ("index", "code"):
+        files(cache)[which].unlink()
+        assert run() == (6.0, 0, [])
+    assert run() == (6.0, 1, [])
+
+
+def test_a_file_that_is_replaced_while_it_is_read_is_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "loop.nbc"
+    reads = [sealed("loop.nbc", b"old")[:-3], sealed("loop.nbc", b"new")]
+    monkeypatch.setattr(saved_loops, "_bytes_of", lambda path: reads.pop(0))
+    assert content_of(str(path)) == b"new"
+    reads[:] = [b"cut", b"cut"]
+    with pytest.raises(DamagedLoop):
+        content_of(str(path))
+    assert reads == []
+
+
+def test_a_file_that_cannot_be_taken_away_is_said_and_the_run_goes_on(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run()
+    flipped(files(cache)["code"], np.random.default_rng(1))
+
+    def refused(path: str) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(saved_loops.os, "unlink", refused)
+    value, hits, said = run()
+    assert (value, hits, len(said)) == (6.0, 0, 1)
+    assert "it is still there (Operation not permitted), and the loop is compiled again" in said[0]
+
+
+def test_code_of_another_key_is_not_loaded(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # as two processes leave it that write the index and the code of two signatures at once
+    run()
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "other"))
+    run(4.0)
+    other, mine = files(tmp_path / "other")["code"], next(path for path in cache.glob("*/*.nbc"))
+    mine.write_bytes(sealed(mine.name, content_of(str(other))))
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(cache))
+    assert run() == (6.0, 0, [])
+
+
+def test_whole_files_that_cannot_be_loaded_are_compiled_anew(cache: Path) -> None:
+    run()
+    code = files(cache)["code"]
+    code.write_bytes(sealed(code.name, b"no pickle"))
+    value, hits, said = run()
+    assert (value, hits) == (6.0, 0)
+    assert len(said) == 2 and all("cannot be loaded (UnpicklingError" in one for one in said)
+    assert run() == (6.0, 1, [])
+
+
+@pytest.fixture
+def full(cache: Path) -> Iterator[None]:
+    """No file of this process may grow: as on a full disk, the write fails."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def test_a_full_disk_under_the_cache_costs_a_warning(cache: Path, full: None) -> None:
+    value, hits, (said,) = run()
+    assert (value, hits) == (6.0, 0)
+    assert said.startswith("a compiled loop is not saved: [Errno 27] File too large") and "set NUMBA_CACHE_DIR" in said
+    assert list(cache.rglob("*.nb*")) == []
+
+
+def test_a_cache_folder_that_is_taken_away_meanwhile_costs_a_warning(cache: Path) -> None:
+    def loop(x):  # type: ignore[no-untyped-def]
+        return 5.0 * x
+
+    made = compiled(loop)
+    (folder,) = (path for path in cache.iterdir())
+    shutil.rmtree(folder)
+    folder.write_text("")
+    with pytest.warns(GranchainWarning, match="a compiled loop is not saved: .*set NUMBA_CACHE_DIR"):
+        assert made(2.0) == 10.0
+
+
+# A process that damages a loop's file and loads it, as often as it is told to; prints how often the file was refused before it was loaded.
+LOAD = """
+    import json, shutil, sys, warnings; sys.path.insert(0, "tests")
+    from pathlib import Path
+    import numpy as np
+    from rows import run_row, steel_row
+    import test_saved_loops as t
+    state = run_row(steel_row(12), "hertz", 2e-6)
+    (signature,), loop = state._loop.signatures, state._loop
+    place = t.files(Path({cache!r}))
+    whole = {{which: path.read_bytes() for which, path in place.items()}}
+    draw, refused = np.random.default_rng({seed}), 0
+    for _ in range({n}):
+        kind, which = list(t.DAMAGES)[draw.integers(len(t.DAMAGES))], ("index", "code")[draw.integers(2)]
+        kind = "a flipped bit" if draw.integers(2) else kind
+        t.DAMAGES[kind](place[which], draw)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            found = loop._cache.load_overload(signature and loop.overloads[signature].signature.args, loop.targetctx)
+        refused += found is None and len(caught) == 1
+        for which, path in place.items():
+            if path.is_dir(): shutil.rmtree(path)
+            path.unlink(missing_ok=True)
+            path.write_bytes(whole[which])
+    again = loop._cache.load_overload(signature and loop.overloads[signature].signature.args, loop.targetctx)
+    print(json.dumps([refused, again is not None]))
+"""
+
+
+@pytest.mark.long
+@pytest.mark.promise("R8")
+def test_no_damaged_file_of_a_loop_stops_a_run_or_is_loaded(cache: Path, figure: Callable[..., None]) -> None:
+    draw, failed, kinds = np.random.default_rng(12), 0, list(DAMAGES)
+    run()
+    for n in range(200):
+        # every kind on each file, and flipped bits
+        kind, which = kinds[n // 2] if n < 2 * len(kinds) else "a flipped bit", ("index", "code")[n % 2]
+        try:
+            failed += len(mended(cache, kind, which, draw)) != 1
+        except AssertionError:
+            failed += 1
+    figure("damaged files of a compiled function: runs that failed, or said nothing, of 200", failed, at_most=0)
+    code = textwrap.dedent(LOAD.format(cache=str(cache / "own"), seed=3, n=200))
+    refused, whole = json.loads(answer(code, cache / "own", NUMBA_DISABLE_JIT="0"))
+    figure("damaged files of Hertz's loop, refused before they are loaded, of 200", refused, at_least=200)
+    assert whole
