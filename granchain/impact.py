@@ -194,7 +194,8 @@ def collide(contacts: Contacts, chain: Chain, speed: float, refine: float) -> Im
         outgoing = float(state.bodies[layout.V, 2] - state.bodies[layout.V, 1])
         if outgoing > 0.0 and record.force[-1] == 0.0 and (record.overlap[-1] <= OPEN or not law.uses_rate):
             return measured(law, speed, mass, dt, record, outgoing, state)
-        left = 0.5 * mass * outgoing * outgoing + state.functions.energy(float(record.overlap[-1]), tuple(state.c[:, 1]), tuple(state.h[:, 1]))
+        stored = state.functions.energy(float(record.overlap[-1]), tuple(state.c[:, 1]), tuple(state.h[:, 1]))
+        left = 0.5 * mass * outgoing * outgoing + stored
         if left < STUCK * 0.5 * mass * speed * speed:
             raise NeverOpens(
                 f"impact with {law.name} at {speed:g} m/s: the bodies have not separated after {n_steps * dt:.3g} s; the law "
@@ -245,12 +246,11 @@ def measured(law: type[ContactLaw], speed: float, mass: float, dt: float, record
     rate[0] = speed
     c = tuple(state.c[:, 1])
     # of the contact while it was closed
-    h = settled(state.functions)(float(overlap.max()), c) if law.forgets else tuple(state.h[:, 1])
+    h = settled(law)(float(overlap.max()), c) if law.forgets else tuple(state.h[:, 1])
     last = int(np.flatnonzero(force != 0.0)[-1])
     # nothing acts from there on: the bodies fly apart with their last speed
-    ended = float(
-        time[last] + force_ends(state.functions, c, h, overlap[last : last + 2], np.array([rate[last], -outgoing])) * (time[last + 1] - time[last])
-    )
+    part = force_ends(state.functions, c, h, overlap[last : last + 2], np.array([rate[last], -outgoing]))
+    ended = float(time[last] + part * (time[last + 1] - time[last]))
     inside = int(np.flatnonzero(overlap > 0.0)[-1])
     if inside + 1 < overlap.size:
         crossed = overlap[inside] / (overlap[inside] - overlap[inside + 1])
