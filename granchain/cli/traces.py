@@ -29,16 +29,22 @@ def import_file(
         str | None, typer.Option(metavar="N,N,...", help="Bead of each force column, - for one to leave out. Default: from the headings.")
     ] = None,
     time_unit: Annotated[
-        str | None, typer.Option(metavar="UNIT", help="Unit of the time: s, ms, us, ns. Default: as the file says.")
+        str | None,
+        typer.Option(metavar="UNIT", help='Unit of the time: s, ms, us, ns, or a number of one: "10 us". Default: as the file says.'),
     ] = None,
     force_unit: Annotated[
-        str | None, typer.Option(metavar="UNIT", help="Unit of the forces: N, mN, kN, or V, mV with --gain. Default: as the file says.")
+        str | None,
+        typer.Option(metavar="UNIT", help='Unit of the forces: N, mN, kN, "10 N", or V, mV with --gain. Default: as the file says.'),
     ] = None,
     gain: Annotated[float | None, typer.Option(metavar="G", help="Volts that one newton makes [V/N].")] = None,
     interval: Annotated[float | None, typer.Option(metavar="DT", help="Time between samples of a file without times [s].")] = None,
     resample: Annotated[
         float | None, typer.Option(metavar="DT", help="Put uneven samples on an even grid, by straight lines between them [s].")
     ] = None,
+    decimal: Annotated[
+        str | None, typer.Option(metavar="SIGN", help="Decimal sign of a text, point or comma; the other one then parts thousands.")
+    ] = None,
+    limit: Annotated[float, typer.Option(metavar="BYTES", help="Memory that reading the file may take.")] = 1e9,
     changes: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help='Say something of the trace: who="A. Person", uncertainty.gain=0.02.'),
@@ -49,7 +55,9 @@ def import_file(
     """Bring a file of measured forces into a folder: about.toml and trace.csv."""
     from granchain.traces import Asked, import_trace
 
-    numbers = {"--gain": gain, "--interval": interval, "--resample": resample}
+    if decimal not in (None, "point", "comma"):
+        raise TraceError(f'--decimal: got "{decimal[:60]}", allowed point or comma; write --decimal comma')
+    numbers = {"--gain": gain, "--interval": interval, "--resample": resample, "--limit": limit}
     wrong = [
         f"{name}: got {value!r}, allowed a finite number above 0; write for example {name} 1e-6"
         for name, value in numbers.items()
@@ -58,8 +66,9 @@ def import_file(
     if wrong:
         raise TraceError(wrong)
     folder = Path(file).stem if out is None else out
-    asked = Asked(read_beads(beads), time_unit, force_unit, gain, interval, resample)
-    trace = import_trace(file, folder, kind, asked, changes or [], overwrite)
+    sign = {"point": ".", "comma": ","}.get(decimal or "")
+    asked = Asked(read_beads(beads), time_unit, force_unit, gain, interval, resample, sign)
+    trace = import_trace(file, folder, kind, asked, changes or [], overwrite, limit)
     if as_json:
         facts = {"command": "traces import", "folder": folder, "kind": trace.about.kind, "samples": len(trace.time)}
         facts |= {"interval": trace.interval, "sensor_bead": trace.sensor_bead.tolist(), "notes": list(trace.notes)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -10,27 +11,37 @@ import numpy as np
 
 from granchain.case_schema import shown, suggestion
 from granchain.errors import TraceError
+from granchain.traces.headings import FORCE_UNITS, READING_UNITS, TIME_UNITS, bead_of, known, power_of, same, size_of, symbols
+from granchain.traces.preamble import NOTHING_SAID, Clock, Preamble
 from granchain.traces.trace import MOST_UNEVEN
 
-# SI prefixes (SI Brochure, 9th ed., table 7); both signs for micro, and the letter that stands for it.
-_MICRO = ("\N{MICRO SIGN}", "\N{GREEK SMALL LETTER MU}", "u")
-TIME_UNITS = {"s": 1.0, "sec": 1.0, "second": 1.0, "seconds": 1.0, "ms": 1e-3, "ns": 1e-9, **{f"{sign}s": 1e-6 for sign in _MICRO}}
-FORCE_UNITS = {"N": 1.0, "mN": 1e-3, "kN": 1e3, "newton": 1.0, "newtons": 1.0}
-READING_UNITS = {"V": 1.0, "mV": 1e-3, "volt": 1.0, "volts": 1.0, **{f"{sign}V": 1e-6 for sign in _MICRO}}
-_ALL_UNITS = {**TIME_UNITS, **FORCE_UNITS, **READING_UNITS}
-
-_TIME_NAME = re.compile(r"\s*(t|time|zeit|temps|tempo|x-axis|x)\b", re.IGNORECASE)
-_BEAD_NAME = re.compile(r"(?:bead|ball|sphere|particle|sensor)[ _#-]*([0-9]{1,6})\b", re.IGNORECASE)
+_TIME_NAME = re.compile(r"\s*(t|time|zeit|temps|tempo|x-axis|x_value|x)\b", re.IGNORECASE)
+_INDEX_NAME = re.compile(r"\s*(sequence|index|sample|samples|point|points|number|nr|no|n|i|#)\.?\s*$", re.IGNORECASE)
+# By how much the mean step of a column of times may differ from the interval that the lines above state: both are printed rounded.
+_SAME_CLOCK = 0.01
 
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """Numbers with the name and the unit that stand above them; `digit` is the value of the last digit printed, 0 where none is."""
+    """Numbers with the name and the unit that stand above them.
+
+    `digit` is the value of the last digit printed, 0 where none is; `factor` a number in the name that may have to be applied.
+    """
 
     name: str
     unit: str | None
     values: np.ndarray
     digit: float = 0.0
+    factor: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Record:
+    """Columns of a file, what stands above them, and the first line without numbers in their midst."""
+
+    columns: Sequence[Column]
+    preamble: Preamble = NOTHING_SAID
+    broken: int | None = None
 
 
 @dataclass(frozen=True)
@@ -42,12 +53,15 @@ class Asked:
     beads : sequence of int or None, optional
         Bead of each force column, None for one to leave out.
     time_unit, force_unit : str, optional
+        A symbol, or a number of one: "10 N".
     gain : float, optional
         Reading per newton [V/N], where the file holds volts.
     interval : float, optional
         Between two samples, of a file without a time column [s].
     resample : float, optional
         Interval of an even grid to put uneven samples on, by straight lines between them [s].
+    decimal : str, optional
+        The decimal sign of a text, "." or ",".
     """
 
     beads: Sequence[int | None] | None = None
@@ -56,6 +70,7 @@ class Asked:
     gain: float | None = None
     interval: float | None = None
     resample: float | None = None
+    decimal: str | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +83,7 @@ class Samples:
     notes: tuple[str, ...]
 
 
-def samples_of(columns: Sequence[Column], asked: Asked, where: str) -> Samples:
+def samples_of(record: Record, asked: Asked, where: str) -> Samples:
     """Time and forces in SI units.
 
     Raises
@@ -76,91 +91,191 @@ def samples_of(columns: Sequence[Column], asked: Asked, where: str) -> Samples:
     TraceError
         With everything that cannot be told from the columns, or is wrong with them.
     """
-    problems: list[str] = []
+    columns, problems = record.columns, []  # type: ignore[var-annotated]
     lengths = {len(column.values) for column in columns}
     if not columns or len(lengths) > 1:
         got = f"columns of {', '.join(map(str, sorted(lengths)))} values" if columns else "no column of numbers"
         raise TraceError(f"{where}: got {got}, allowed columns of one length; give one record of all sensors on one clock")
-    if asked.interval is not None:
-        time, forces = Column("time", "s", asked.interval * np.arange(len(columns[0].values))), list(columns)
-    else:
-        named = [i for i, column in enumerate(columns) if _TIME_NAME.match(column.name) or column.unit in TIME_UNITS]
-        if len(named) > 1:
-            names = ", ".join(shown(columns[i].name) for i in named)
-            raise TraceError(f"{where}: got {len(named)} columns of time, {names}, allowed one clock; give each record a file of its own")
-        first = named[0] if named else 0
-        time, forces = columns[first], [column for i, column in enumerate(columns) if i != first]
-        if not forces:
-            raise TraceError(
-                f"{where}: got one column, allowed a time and a force at least; where the file holds forces alone, say how often they "
-                "were taken: --interval 1e-6"
-            )
+    time, forces = _clocked(record, asked, where)
     second = _factor(time, asked.time_unit, TIME_UNITS, "time", where, problems)
+    forces = _with_units(forces, record.preamble.force_units, where, problems)
     beads, forces = _labelled(forces, asked.beads, where, problems)
     newtons = [_newton(column, asked, where, problems) for column in forces]
     if problems:
         raise TraceError(list(dict.fromkeys(problems)))
     times, notes = _evened(replace(time, values=second * time.values, digit=second * time.digit))
-    force = np.column_stack([newton * column.values for newton, column in zip(newtons, forces, strict=True)])
+    force = np.empty((len(times), len(forces)))
+    for k, (newton, column) in enumerate(zip(newtons, forces, strict=True)):
+        np.multiply(column.values, newton, out=force[:, k])
+    notes = (*record.preamble.notes, *notes)
     if asked.resample is not None:
         times, force, told = _resampled(times, force, asked.resample, where)
         notes += told
     return Samples(times, beads, force, notes)
 
 
+def _clocked(record: Record, asked: Asked, where: str) -> tuple[Column, list[Column]]:
+    """The column of time, in the file or made from what is said of its clock, and the others."""
+    columns, clock = list(record.columns), record.preamble.clock
+    if asked.interval is not None:
+        return _made(record, Clock(asked.interval, 0.0, "s", "--interval"), where), columns
+    named = [i for i, column in enumerate(columns) if _TIME_NAME.match(column.name) or size_of(column.unit, TIME_UNITS) is not None]
+    if len(named) > 1:
+        names = ", ".join(shown(columns[i].name) for i in named)
+        raise TraceError(f"{where}: got {len(named)} columns of time, {names}, allowed one clock; give each record a file of its own")
+    first = named[0] if named else 0
+    time, forces = columns[first], [column for i, column in enumerate(columns) if i != first]
+    time = replace(time, unit=time.unit or record.preamble.time_unit)
+    if clock is not None:
+        if not named and not _is_index(time) and not _on(time, clock):
+            return _made(record, clock, where), columns
+        if _is_index(time) and (time.unit is None or size_of(time.unit, TIME_UNITS) is None or not _on(time, clock)):
+            made = _made(record, clock, where)
+            return replace(made, values=clock.start + clock.interval * (time.values - time.values[0])), forces
+        return _agreeing(time, clock, asked, where), forces
+    counts = _is_index(time) and (bool(_INDEX_NAME.match(time.name)) or time.unit is None)
+    unfit = not named and (bool(_INDEX_NAME.match(time.name)) or size_of(time.unit, FORCE_UNITS | READING_UNITS) is not None)
+    if unfit or (counts and asked.time_unit is None):
+        beads = ",".join(["-" if counts or _INDEX_NAME.match(time.name) else "9", *(str(16 + 7 * i) for i in range(len(forces)))])
+        raise TraceError(
+            f"{where}: got no column of time: {shown(time.name)} {'counts samples' if counts else 'is none'}, allowed times, or how often "
+            f"the samples were taken; say it in seconds, and the bead of each column: --interval 1e-6 --beads {beads}"
+            + (" (or, where it does hold times, their unit: --time-unit us)" if counts and not unfit else "")
+        )
+    if not forces:
+        raise TraceError(
+            f"{where}: got one column, allowed a time and a force at least; where the file holds forces alone, say how often they "
+            "were taken: --interval 1e-6"
+        )
+    return time, forces
+
+
+def _is_index(column: Column) -> bool:
+    """Whether a column counts: 0, 1, 2."""
+    return len(column.values) > 1 and bool(column.values[0] in (0.0, 1.0) and (np.diff(column.values) == 1.0).all())
+
+
+def _step(column: Column) -> float:
+    values = column.values
+    return float(values[-1] - values[0]) / (len(values) - 1) if len(values) > 1 else math.nan
+
+
+def _on(column: Column, clock: Clock) -> bool:
+    """Whether a column runs with a clock, in the clock's own unit."""
+    return abs(_step(column) - clock.interval) <= _SAME_CLOCK * clock.interval
+
+
+def _agreeing(time: Column, clock: Clock, asked: Asked, where: str) -> Column:
+    """A column of time that the lines above speak of too: one unit for both, or a refusal."""
+    if time.unit is None and _on(time, clock):
+        return replace(time, unit=clock.unit)
+    unit = size_of(asked.time_unit or time.unit, TIME_UNITS)
+    stated = size_of(clock.unit, TIME_UNITS)
+    if unit is not None and stated is not None and not abs(unit * _step(time) / (stated * clock.interval) - 1.0) <= _SAME_CLOCK:
+        interval = f"{stated * clock.interval:.6g}"
+        raise TraceError(
+            f"{where}: {shown(time.name)}: got times {unit * _step(time):.6g} s apart, where {clock.words} says {interval} s, allowed one "
+            f"clock; take out the line that is wrong, or say the interval and leave the column out: --interval {interval} --beads -,..."
+        )
+    return time
+
+
+def _made(record: Record, clock: Clock, where: str) -> Column:
+    """A column of time from a clock alone: the file must be one record."""
+    if record.broken is not None:
+        raise TraceError(
+            f"{where}: line {record.broken}: got a line without numbers in the midst of numbers that have no times, allowed one record "
+            "without a gap; give each record a file of its own"
+        )
+    if clock.unit is None:
+        raise TraceError(
+            f"{where}: {clock.words}: got no unit, allowed {symbols(TIME_UNITS)}; where it is seconds, say --interval {clock.interval:g}"
+        )
+    return Column("time", clock.unit, clock.start + clock.interval * np.arange(len(record.columns[0].values)))
+
+
+def _with_units(forces: list[Column], units: Sequence[str], where: str, problems: list[str]) -> list[Column]:
+    """Columns with the units that the lines above say of all of them."""
+    if len(units) > 1 and len(units) != len(forces):
+        units = ()
+    said: list[str | None] = list(units) if len(units) == len(forces) else [units[0] if units else None] * len(forces)
+    for column, unit in zip(forces, said, strict=True):
+        if column.unit is not None and unit is not None and not same(column.unit, unit):
+            problems.append(
+                f"{where}: {_called(column, 'force')}: got the unit {column.unit} where the lines above say {shown(unit)}, allowed one; "
+                "take out the one that is wrong"
+            )
+    return [replace(column, unit=column.unit if column.unit is not None else unit) for column, unit in zip(forces, said, strict=True)]
+
+
+def _called(column: Column, what: str) -> str:
+    return shown(column.name)[1:-1] or what
+
+
 def _factor(column: Column, asked: str | None, units: dict[str, float], what: str, where: str, problems: list[str]) -> float:
+    """What one unit of the column is in SI."""
     unit = asked if asked is not None else column.unit
-    option = f"--{what}-unit {'us' if what == 'time' else 'N'}"
-    if unit in units:
-        return units[unit]
-    if unit is None:
-        problems.append(f"{where}: {shown(column.name)[1:-1] or what}: got no unit, allowed {_listed(units)}; say which it is: {option}")
+    size = size_of(unit, units)
+    option, first = f"--{what}-unit", "us" if what == "time" else "N"
+    called = f"{where}: {_called(column, what)}"
+    if asked is None and column.factor:
+        base = next((symbol for symbol in re.findall(r"[^\W\d_]+", column.unit or "") if known(symbol)), first)
+        power = power_of(column.factor)
+        offers = f'{option} "{power} {base}" where each number stands for so many, {option} {base} where they have been multiplied already'
+        problems.append(
+            f"{called}: got a number in a heading, {shown(column.factor)}, that may be a factor, allowed a unit alone; say {offers}"
+        )
+    elif size is not None:
+        return size
+    elif unit is None:
+        more = f" (or {option} V with --gain 0.02, for readings)" if what == "force" else ""
+        problems.append(f"{called}: got no unit, allowed {symbols(units)}; say which it is: {option} {first}{more}")
     else:
-        advice = suggestion(unit, units, f"convert it, or say which it is: {option}")
-        problems.append(f"{where}: {shown(column.name)[1:-1] or what}: got the unit {shown(unit)}, allowed {_listed(units)}; {advice}")
+        advice = f'say what one of them is: {option} {first}, or a number of it: {option} "10 {first}"'
+        problems.append(f"{called}: got the unit {shown(unit)}, allowed {symbols(units)}; {suggestion(unit, units, advice)}")
     return 1.0
 
 
 def _newton(column: Column, asked: Asked, where: str, problems: list[str]) -> float:
     """Newtons of a unit of the column."""
     unit = asked.force_unit if asked.force_unit is not None else column.unit
-    if unit in READING_UNITS:
+    if size_of(unit, READING_UNITS) is not None:
+        volt = _factor(column, asked.force_unit, READING_UNITS, "force", where, problems)
         if asked.gain is None:
             problems.append(
-                f"{where}: {shown(column.name)[1:-1]}: got readings in {unit}, allowed forces, or readings and the gain of the sensor; "
+                f"{where}: {_called(column, 'force')}: got readings in {unit}, allowed forces, or readings and the gain of the sensor; "
                 "say how many volts a newton makes: --gain 0.02"
             )
             return 1.0
-        return READING_UNITS[unit] / asked.gain
-    if asked.gain is not None and unit in FORCE_UNITS:
+        return volt / asked.gain
+    if asked.gain is not None and size_of(unit, FORCE_UNITS) is not None:
         problems.append(
-            f"{where}: {shown(column.name)[1:-1]}: got --gain for forces in {unit}, allowed for readings in V; leave --gain out"
+            f"{where}: {_called(column, 'force')}: got --gain for forces in {unit}, allowed for readings in V; leave --gain out"
         )
     return _factor(column, asked.force_unit, FORCE_UNITS | READING_UNITS, "force", where, problems)
-
-
-def _listed(units: dict[str, float]) -> str:
-    return ", ".join(unit for unit in units if not unit.startswith(("u", "\N{GREEK SMALL LETTER MU}")) and len(unit) < 4)
 
 
 def _labelled(forces: list[Column], asked: Sequence[int | None] | None, where: str, problems: list[str]) -> tuple[list[int], list[Column]]:
     """The bead of each column, and the columns that are kept."""
     if asked is not None:
         if len(asked) != len(forces):
+            names = ", ".join(shown(column.name) for column in forces)
             problems.append(
-                f"{where}: --beads: got {len(asked)} labels for {len(forces)} columns of force, allowed one for each; write - for a "
-                "column to leave out"
+                f"{where}: --beads: got {len(asked)} labels for {len(forces)} columns of force, {names}, allowed one for each; write - for "
+                "a column to leave out"
             )
             return [], []
         kept = [(bead, column) for bead, column in zip(asked, forces, strict=True) if bead is not None]
         return [bead for bead, _ in kept], [column for _, column in kept]
-    found = [_BEAD_NAME.search(column.name) for column in forces]
-    if all(found):
-        return [int(match[1]) for match in found if match], forces
+    found = [bead_of(column.name) for column in forces]
+    beads = [bead for bead in found if bead is not None]
+    if len(beads) == len(forces):
+        return beads, forces
     names = ", ".join(shown(column.name) for column in forces)
+    offered = ",".join(str(bead or 9 + 7 * i) for i, bead in enumerate(found))
     problems.append(
-        f"{where}: got {len(forces)} {'column' if len(forces) == 1 else 'columns'} of force, {names}, allowed columns that name their "
-        f"beads, such as bead 9; say which bead each is: --beads {','.join(str(9 + 7 * i) for i in range(len(forces)))}"
+        f"{where}: got {len(forces)} {'column' if len(forces) == 1 else 'columns'} of force, {names}, allowed columns that name one "
+        f"bead each, such as bead 9; say which bead each is, and - for a column that is none: --beads {offered}"
     )
     return [], forces
 
@@ -198,19 +313,3 @@ def _resampled(time: np.ndarray, force: np.ndarray, interval: float, where: str)
     grid = time[0] + interval * np.arange(count)
     even = np.column_stack([np.interp(grid, time, column) for column in force.T])
     return grid, even, (f"{len(time)} samples were put on an even grid of {interval:g} s by straight lines between them",)
-
-
-def unit_in(text: str) -> str | None:
-    """The unit that a heading is or ends with, in brackets, after a slash, a comma or an underscore; None where there is none.
-
-    What stands in brackets is taken for a unit even where it is none that is known here, so that it is asked about, not passed over.
-    """
-    heading = text.strip()
-    bare = heading.strip("()[]{} ")
-    if bare in _ALL_UNITS:
-        return bare
-    match = re.search(r"[\[({]\s*([^\])}]*?)\s*[\])}]\s*$", heading)
-    if match:
-        return None if _BEAD_NAME.search(match[1]) else match[1]
-    match = re.search(r"(?:\s*/\s*|,\s*|_)(\S+)$", heading)
-    return match[1] if match and match[1] in _ALL_UNITS else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,18 +15,19 @@ from granchain.case import parsed, put, toml_value
 from granchain.case_schema import Problems, shown
 from granchain.errors import CaseError, FileError, TraceError
 from granchain.output import write_whole
+from granchain.output.limit import DEFAULT_LIMIT, Limit
 from granchain.traces.about import AboutTable, about_of, says_computed, written
 from granchain.traces.columns import Asked, samples_of
 from granchain.traces.text import text_columns
 from granchain.traces.trace import Trace
 
 ABOUT, CURVES = "about.toml", "trace.csv"
-# Above this a file is no trace of a pulse: a million samples of ten sensors as text.
-LARGEST = 256 * 1024**2
 LARGEST_ABOUT = 1024**2
+# Rows that are put into words at once.
+ROWS = 10_000
 
 
-def content_of(path: str | os.PathLike[str]) -> bytes:
+def content_of(path: str | os.PathLike[str], limit: Limit) -> bytes:
     """All bytes of a file."""
     name = os.fspath(path)
     try:
@@ -35,8 +36,7 @@ def content_of(path: str | os.PathLike[str]) -> bytes:
             raise FileError(f"{name}: is a folder; name a file in it")
         if not stat.S_ISREG(kind.st_mode):
             raise FileError(f"{name}: is a device, pipe or socket, not a file; name a file")
-        if kind.st_size > LARGEST:
-            raise FileError(f"{name}: has {kind.st_size} bytes, allowed up to {LARGEST}; cut out the part with the pulses")
+        limit.check(name, kind.st_size)
         return Path(name).read_bytes()
     except FileNotFoundError:
         raise FileError(f"{name}: there is no such file; look at the name and the folder") from None
@@ -54,7 +54,7 @@ def read_about(folder: str | os.PathLike[str]) -> AboutTable:
     path = Path(folder) / ABOUT
     if not Path(folder).is_dir():
         raise FileError(f"{folder}: is no folder; name the folder that holds {ABOUT} and {CURVES}, made by: granchain traces import FILE")
-    content = content_of(path)
+    content = content_of(path, Limit())
     if len(content) > LARGEST_ABOUT:
         raise TraceError(f"{path}: got {len(content)} bytes, allowed {LARGEST_ABOUT}; keep tables in CSV files beside it")
     try:
@@ -66,13 +66,15 @@ def read_about(folder: str | os.PathLike[str]) -> AboutTable:
     return about_of(document, str(path))
 
 
-def read_trace(folder: str | os.PathLike[str]) -> Trace:
+def read_trace(folder: str | os.PathLike[str], limit: float = DEFAULT_LIMIT) -> Trace:
     """Read a measured trace.
 
     Parameters
     ----------
     folder : str or path
         Folder with `about.toml` and `trace.csv`, as `granchain traces import` makes it.
+    limit : float
+        Of the memory that the read may take [bytes].
 
     Returns
     -------
@@ -92,9 +94,9 @@ def read_trace(folder: str | os.PathLike[str]) -> Trace:
             f"{path}: there is no such file: this folder says what is known of the experiment and holds no curve; bring one: "
             f"granchain traces import FILE --kind {about.kind} --out {folder}"
         )
-    columns, above = text_columns(content_of(path), str(path))
-    _check_kind(about.kind, above, str(path))
-    samples = samples_of(columns, Asked(), str(path))
+    record = text_columns(content_of(path, Limit(limit)), str(path), limit=Limit(limit))
+    _check_kind(about.kind, record.preamble.words, str(path))
+    samples = samples_of(record, Asked(), str(path))
     return _trace(samples.time, samples.beads, samples.force, about, samples.notes, str(path))
 
 
@@ -119,6 +121,7 @@ def import_trace(
     asked: Asked | None = None,
     changes: Sequence[str] = (),
     overwrite: bool = False,
+    limit: float = DEFAULT_LIMIT,
 ) -> Trace:
     """Bring a file of measured forces into a folder of its own, as `about.toml` and `trace.csv`.
 
@@ -136,6 +139,8 @@ def import_trace(
         What is to be said of the trace, each "KEY=VALUE" of about.toml.
     overwrite : bool
         Replace a `trace.csv`, and an `about.toml`.
+    limit : float
+        Of the memory that the read may take [bytes].
 
     Returns
     -------
@@ -149,11 +154,13 @@ def import_trace(
     from granchain.traces.binary import binary_columns
 
     source, asked = Path(file), asked or Asked()
-    content = content_of(source)
-    found = binary_columns(source, content)
-    columns, above = found if found is not None else text_columns(content, str(source))
-    _check_kind(kind, above, str(source))
-    samples = samples_of(columns, asked, str(source))
+    content = content_of(source, Limit(limit))
+    record = binary_columns(source, content, Limit(limit)) or text_columns(content, str(source), asked.decimal, Limit(limit))
+    origin = f"{shown(source.name, 200)[1:-1]}, SHA-256 {hashlib.sha256(content).hexdigest()}"
+    del content
+    _check_kind(kind, record.preamble.words, str(source))
+    samples = samples_of(record, asked, str(source))
+    del record
     target, kept = Path(folder), (Path(folder) / ABOUT).exists() and not overwrite
     document: dict[str, Any] = read_about(folder).model_dump(exclude_unset=True) if kept else {}
     if kept and (changes or document["kind"] != kind):
@@ -163,23 +170,22 @@ def import_trace(
             "make it anew with --overwrite"
         )
     if not kept:
-        document = _said(source, content, kind, asked, changes)
+        document = _said(source, origin, kind, asked, changes)
     about = about_of(document, str(target / ABOUT))
     trace = _trace(samples.time, samples.beads, samples.force, about, samples.notes, str(source))
     try:
         target.mkdir(exist_ok=True)
     except (OSError, ValueError) as error:
         raise FileError(f"{target}: no folder can be made there ({getattr(error, 'strerror', None) or error}); name another") from None
-    write_whole(target / CURVES, csv_text(trace).encode(), overwrite)
+    write_whole(target / CURVES, csv_pieces(trace), overwrite)
     if not kept:
         write_whole(target / ABOUT, written(about).encode(), overwrite)
     return trace
 
 
-def _said(source: Path, content: bytes, kind: str, asked: Asked, changes: Sequence[str]) -> dict[str, Any]:
+def _said(source: Path, origin: str, kind: str, asked: Asked, changes: Sequence[str]) -> dict[str, Any]:
     """What is known of an imported file, with what its owner says of it."""
-    name = shown(source.name, 200)[1:-1]
-    document: dict[str, Any] = {"title": source.stem, "kind": kind, "origin": f"{name}, SHA-256 {hashlib.sha256(content).hexdigest()}"}
+    document: dict[str, Any] = {"title": source.stem, "kind": kind, "origin": origin}
     if asked.gain is not None:
         document["sensor"] = {"gain": asked.gain}
     problems = Problems()
@@ -194,9 +200,11 @@ def _said(source: Path, content: bytes, kind: str, asked: Asked, changes: Sequen
     return document
 
 
-def csv_text(trace: Trace) -> str:
+def csv_pieces(trace: Trace) -> Iterator[bytes]:
     """A trace as text, to 12 digits, which is more than any instrument has; above the numbers, what they are."""
-    lines = [f"# {trace.words}" + (f": {trace.about.title}" if trace.synthetic else "")]
-    lines.append(",".join(["time [s]", *(f"bead {bead} [N]" for bead in trace.sensor_bead.tolist())]))
-    lines += [",".join(f"{value:.12g}" for value in row) for row in np.column_stack([trace.time, trace.sensor_force]).tolist()]
-    return "\n".join(lines) + "\n"
+    yield f"# {trace.words}{f': {trace.about.title}' if trace.synthetic else ''}\n".encode()
+    yield (",".join(["time [s]", *(f"bead {bead} [N]" for bead in trace.sensor_bead.tolist())]) + "\n").encode()
+    row = ",".join(["%.12g"] * (1 + len(trace.sensor_bead))) + "\n"
+    for at in range(0, len(trace.time), ROWS):
+        part = np.column_stack([trace.time[at : at + ROWS], trace.sensor_force[at : at + ROWS]])
+        yield (row * len(part) % tuple(part.ravel().tolist())).encode()

@@ -1,0 +1,67 @@
+"""How much memory the reading of a file from elsewhere may take: counted from what the file claims, before any of it is taken."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from granchain.errors import FileError
+
+# Bytes that a file from elsewhere may take unless its owner allows more.
+DEFAULT_LIMIT = 1e9
+# Doubles that are held at once for each number of a file: as read; in SI units; two of work, such as differences, on one of them.
+COPIES = 4
+
+
+@dataclass(frozen=True)
+class Limit:
+    """Bytes that a read may take beside the program itself: the file, and its numbers as doubles with all copies that are made."""
+
+    bytes: float = DEFAULT_LIMIT
+
+    def check(self, where: str, held: int, numbers: int = 0) -> None:
+        """Refuse what would take more.
+
+        Parameters
+        ----------
+        where : str
+            Name of the file.
+        held : int
+            Bytes of the file and of its parts unpacked that are held.
+        numbers : int
+            That will be read.
+
+        Raises
+        ------
+        FileError
+        """
+        needed = held + COPIES * 8 * numbers
+        if needed > self.bytes:
+            what = f"{numbers} numbers, which take" if numbers else f"{held} bytes, which take"
+            raise FileError(
+                f"{where}: got {what} {needed / 1e6:.0f} MB of memory to read, allowed {self.bytes / 1e6:.0f} MB; cut out the part with "
+                f"the pulses, or allow more: --limit {needed * 1.1:.1e} (in Python: limit={needed * 1.1:.1e})"
+            )
+
+
+def inflated(packed: bytes | memoryview, check: Callable[[int], None]) -> int:
+    """How many bytes a piece packed by deflate makes, as far as it is whole: counted, not held.
+
+    Parameters
+    ----------
+    packed : bytes
+    check : function of int
+        Gets the bytes so far; what it raises ends the counting.
+    """
+    inflate, total = zlib.decompressobj(), 0
+    for at in range(0, len(packed), 2**16):
+        rest = bytes(packed[at : at + 2**16])
+        while rest and not inflate.eof:
+            try:
+                total += len(inflate.decompress(rest, 2**20))
+            except zlib.error:
+                return total
+            check(total)
+            rest = inflate.unconsumed_tail
+    return total

@@ -1,0 +1,191 @@
+"""Files of measured forces made at random, as instruments and spreadsheets write them: each comes in right, or is refused."""
+
+import random
+from decimal import Decimal
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from granchain.errors import FileError, TraceError
+from granchain.traces import Asked, import_trace, text
+from granchain.traces.text import text_columns
+
+TIMES = {"s": "1", "ms": "1e-3", "us": "1e-6", "ns": "1e-9", "seconds": "1", "µs": "1e-6"}
+FORCES = {"N": "1", "mN": "1e-3", "kN": "1e3", "V": "50", "mV": "0.05", "Volt": "50", "newton": "1"}
+# 50 N a volt.
+GAIN = 0.02
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+class Made:
+    """A file, what its owner says of it, and the numbers that stand in it, exactly."""
+
+    def __init__(self, draw):
+        self.draw = draw
+        self.delimiter = draw.choice([",", ";", "\t", "  "])
+        self.decimal = draw.choice([".", ".", ","])
+        self.thousands = draw.choice(["", "", "", ".", ",", " ", "'"]).replace(self.decimal, "")
+        self.quoted = draw.random() < 0.15 or (self.delimiter == "," and "," in (self.decimal, self.thousands) and draw.random() < 0.7)
+        self.beads = draw.sample(range(1, 70), draw.choice([1, 1, 2, 3]))
+        self.doubt = False
+        units = draw.choice(list(TIMES)), draw.choice(list(FORCES))
+        self.columns = self.numbers(Decimal(TIMES[units[0]]), Decimal(FORCES[units[1]]))
+        sizes = [Decimal(TIMES[units[0]]), *[Decimal(FORCES[units[1]])] * len(self.beads)]
+        self.truth = np.array([[float(value * size) for value in column] for column, size in zip(self.columns, sizes, strict=True)])
+        self.asked = {}
+        lines, self.start = self.headings(*units)
+        rows = [self.row(cells) for cells in zip(*self.columns, strict=True)]
+        self.preamble = len(lines)
+        if draw.random() < 0.1:
+            rows += [self.delimiter * 2 if self.delimiter != "  " else "", ""]
+        end = draw.choice(["\n", "\r\n", "\r"])
+        content = end.join([*lines, *rows]) + draw.choice(["", end])
+        encoding = draw.choice(["utf-8", "utf-8", "utf-8-sig", "utf-16", "cp1252"])
+        self.content = content.encode(encoding)
+
+    def numbers(self, second, newton):
+        """Times and forces as they are printed, in units of their own."""
+        draw, count = self.draw, self.draw.choice([12, 40, 90])
+        step = Decimal(draw.choice(["1e-7", "2e-7", "5e-7", "1e-6", "4e-5"])) / second
+        begin = step * draw.choice([0, 0, -20, 3, 1000])
+        amplitude = draw.choice([0.8, 17.0, 2.1e3, 40e3]) / float(newton)
+        digits = draw.choice([0, 1, 2, 3, 6])
+        columns = [[begin + i * step for i in range(count)]]
+        for k in range(len(self.beads)):
+            pulse = amplitude * np.exp(-(((np.arange(count) - 8 - 2 * k) / 3.0) ** 2)) + draw.choice([0.0, 0.0, 0.1, 1.7]) * amplitude
+            columns.append([Decimal(f"{value:.{digits}f}") for value in pulse.tolist()])
+        return columns
+
+    def cell(self, value):
+        style = self.draw.random() if self.thousands == "" else 1.0
+        printed = f"{value:E}" if style < 0.1 else f"{value:f}"
+        if self.thousands and "E" not in printed:
+            printed = f"{Decimal(printed):,f}"
+        return printed.replace(".", "@").replace(",", self.thousands).replace("@", self.decimal)
+
+    def row(self, values):
+        cells = [self.cell(value) for value in values]
+        return self.delimiter.join(f'"{cell}"' if self.quoted else cell for cell in cells) + self.tail
+
+    def headings(self, second, newton):
+        draw, names = self.draw, []
+        self.tail = draw.choice(["", "", "", self.delimiter.strip(" ")])
+        style = draw.choice(["bead {b}", "Bead {b}", "bead_{b}", "Sensor {k} (bead {b})", "CH{k}", "Sensor {b}", "Bead -{b}", "Bead {b}.5"])
+        if style.startswith(("CH", "Sensor {b}", "Bead -", "Bead {b}.")):
+            self.asked["beads"] = tuple(self.beads)
+        factor = draw.choice(["", "", "", "", " x10", " *1e3", " /100", " (x10)"])
+        named = draw.choice(["brackets", "round", "slash", "line", "none", "preamble", "word"])
+        names = [style.format(b=bead, k=k) + factor for k, bead in enumerate(self.beads, start=1)]
+        if named == "none" or factor:
+            # What the owner says stands for all that the headings say.
+            self.asked |= {"time_unit": second, "force_unit": newton} if not factor or draw.random() < 0.5 else {}
+            self.doubt = bool(factor) and "force_unit" not in self.asked
+        if FORCES[newton] in ("50", "0.05"):
+            self.asked["gain"] = GAIN
+        shape = {"brackets": "{n} [{u}]", "round": "{n} ({u})", "slash": "{n} / {u}", "word": "{n} in {u}"}.get(named, "{n}")
+        head = [draw.choice(["Time", "time", "t", "Zeit", "x-axis"]), *names]
+        units = [second, *[newton] * len(names)]
+        lines = [self.delimiter.join(shape.format(n=name, u=unit) for name, unit in zip(head, units, strict=True))]
+        step = self.columns[0][1] - self.columns[0][0]
+        if named == "line":
+            lines.append(self.delimiter.join(units))
+        if named == "preamble":
+            said = [f"Horizontal Units{self.delimiter}{second}", f"Vertical Units{self.delimiter}{newton}"]
+            stated = f"{step:E}".replace(".", self.decimal if self.delimiter != "," else ".")
+            said.append(f"Sample Interval{self.delimiter}{stated}")
+            lines = ["Model X", *said, draw.choice(["", self.delimiter * len(names)]), *lines]
+        if self.delimiter == "  " or (named == "word" and factor):
+            # White space parts headings at random: the owner has to say it all.
+            self.asked |= {"beads": tuple(self.beads), "time_unit": second, "force_unit": newton}
+            self.doubt = False
+            lines = lines if draw.random() < 0.5 else []
+        self.clear = not (factor or self.thousands or (self.delimiter == "," and self.decimal == ","))
+        if not lines:
+            self.asked |= {"beads": tuple(self.beads), "time_unit": second, "force_unit": newton}
+        if draw.random() < 0.3 and (self.thousands in ("", ".", ",") or self.decimal == ","):
+            self.asked["decimal"] = self.decimal
+        return lines, step
+
+
+def outcome(made):
+    """Beads, times and forces of a file, or the sentence of its refusal."""
+    Path("made.csv").write_bytes(made.content)
+    try:
+        trace = import_trace("made.csv", "made", "measured", Asked(**made.asked), overwrite=True)
+    except (TraceError, FileError) as error:
+        return str(error)
+    return trace
+
+
+def wrong(made, trace):
+    """Whether numbers came in other than they stand in the file."""
+    if trace.sensor_bead.tolist() != made.beads or trace.sensor_force.shape != made.truth[1:].T.shape:
+        return True
+    # To the digits of a double; times may have been put on their even grid, from which they are rounded by less than a step in 10.
+    step = made.truth[0, 1] - made.truth[0, 0]
+    return not (
+        np.allclose(trace.sensor_force, made.truth[1:].T, rtol=1e-12, atol=0.0) and np.abs(trace.time - made.truth[0]).max() < 0.1 * step
+    )
+
+
+@pytest.mark.parametrize("count", [300, pytest.param(10_000, marks=pytest.mark.long)])
+def test_a_file_made_at_random_comes_in_right_or_is_refused(count, figure):
+    draw, wrongs, read, plain = random.Random(count), [], 0, 0
+    for k in range(count):
+        made = Made(draw)
+        found = outcome(made)
+        if isinstance(found, str):
+            assert found.startswith("made.csv: ")
+        elif made.doubt or wrong(made, found):
+            wrongs.append((k, made.content[:300], made.asked))
+        # Where every sign has one meaning, a refusal is a fault too.
+        clear = made.clear and "decimal" in made.asked
+        plain += clear
+        read += clear and not isinstance(found, str)
+    figure("files made at random that came in with other numbers", len(wrongs), at_most=0)
+    figure("files of one meaning made at random that came in, of all", read / plain, at_least=1.0)
+
+
+@pytest.mark.parametrize("count", [300, pytest.param(10_000, marks=pytest.mark.long)])
+def test_blocks_of_numbers_are_read_to_the_same_values_as_line_by_line(count, figure, monkeypatch):
+    draw, differ, blocks = random.Random(count), 0, 0
+    clean = text._Reading._clean
+
+    def counted(self, *block):
+        nonlocal blocks
+        taken = clean(self, *block)
+        blocks += taken
+        return taken
+
+    monkeypatch.setattr(text._Reading, "_clean", counted)
+    for _ in range(count):
+        made = Made(draw)
+        content = bytearray(made.content)
+        if draw.random() < 0.5 and not made.content.startswith((b"\xff\xfe", b"\xfe\xff")):
+            # Damage in the second half, where no heading is.
+            at = draw.randrange(len(content) // 2, len(content))
+            content[at : at + draw.choice([0, 1])] = draw.choice(
+                [b",", b";", b"\n", b"-", b".", b"e", b'"', b" ", b"\t", b"#", b"nan", b"\n\n"]
+            )
+        found = []
+        for limits in ({}, {"ENOUGH": made.preamble + 6, "BLOCK": 800}):
+            with monkeypatch.context() as patch:
+                for name, value in limits.items():
+                    patch.setattr(text, name, value)
+                try:
+                    record = text_columns(bytes(content), "made.csv", made.asked.get("decimal"))
+                    columns = [(column.name, column.unit, column.values.tobytes()) for column in record.columns]
+                    # Fewer than 8 samples are refused later.
+                    found.append([*columns, record.broken] if len(columns[0][2]) >= 64 else ["refused"])
+                except TraceError as error:
+                    # Which fault is met first depends on where the blocks end.
+                    assert str(error).startswith("made.csv: ")
+                    found.append(["refused"])
+        differ += found[0] != found[1]
+    figure("files read in blocks to other values, or another refusal, than line by line", differ, at_most=0)
+    assert blocks > count / 2
