@@ -109,8 +109,7 @@ def _heading(axes: Axes, results: Sequence[Result], *notes: str) -> None:
         parts.append(f"time step {results[0].time_step * factor:.3g} {unit}")
     parts += [note for note in notes if note]
     parts += [f"RUN FAILED: {result.status.label}" for result in results if result.status.failed]
-    titles = list(dict.fromkeys(result.title for result in results if result.title))
-    _write_heading(axes, "; ".join(titles) or "untitled case", parts, failed=any(result.status.failed for result in results))
+    _write_heading(axes, _title(results) or "untitled case", parts, failed=any(result.status.failed for result in results))
 
 
 def _write_heading(axes: Axes, title: str, parts: Sequence[str], failed: bool = False) -> None:
@@ -160,6 +159,17 @@ def _chosen(asked: Sequence[int] | None, there: np.ndarray, most: int, what: str
 
 def _name(bead: int) -> str:
     return "striker" if bead == 0 else f"bead {bead}"
+
+
+def _title(results: Sequence[Result]) -> str:
+    """The titles of results, what they share once; inputs of contact laws stand in a file's own title, laws in the labels."""
+    titles = list(dict.fromkeys(result.title for result in results if result.title))
+    if len(titles) < 2:
+        return "".join(titles)
+    parts = [title.split("; ") for title in titles]
+    shared = [part for part in parts[0] if all(part in other for other in parts)]
+    rest = [part for other in parts for part in other if part not in shared and not part.removeprefix("no ").startswith("contact.")]
+    return "; ".join(dict.fromkeys([*shared, *rest]))
 
 
 def _labels(results: Sequence[Result]) -> list[str]:

@@ -213,7 +213,7 @@ class Result:
         if self._case is None and "case_resolved_json" in self.provenance:
             from granchain.case import case_from_resolved
 
-            self._case = case_from_resolved(json.loads(self.provenance["case_resolved_json"]))
+            self._case = case_from_resolved(json.loads(self.provenance["case_resolved_json"]), self.provenance.get("case_toml", ""))
         return self._case
 
     @cached_property
