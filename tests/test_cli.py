@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import gc
+import hashlib
 import json
 import os
 import pty
@@ -449,7 +450,8 @@ def test_info_opens_a_file_whose_law_is_not_installed(
     done: subprocess.CompletedProcess[str], here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     result = open_result(done.cwd / "chain.h5")  # type: ignore[attr-defined]
-    result.provenance["case_resolved_json"] = result.provenance["case_resolved_json"].replace('"ma-liu"', '"gone"')
+    text = result.provenance["case_resolved_json"].replace('"ma-liu"', '"gone"')
+    result.provenance |= {"case_resolved_json": text, "case_sha256": hashlib.sha256(text.encode()).hexdigest()}
     result.save("gone.h5")
     assert obey(["info", "gone.h5"]) == 0
     assert "peak [N]" in capsys.readouterr().out

@@ -44,7 +44,14 @@ def info(
     result = open_result(file)
     numbers = summary(result)
     if as_json:
-        facts = {"command": "info", "file": file, "data_verified": data_sha256, **numbers.as_dict(), "messages": result.messages}
+        facts = {
+            "command": "info",
+            "file": file,
+            "sealed": result.sealed,
+            "data_verified": data_sha256,
+            **numbers.as_dict(),
+            "messages": result.messages,
+        }
         tell_json({**facts, "variables": variable_facts(result), "provenance": result.provenance})
         return
     tell(aligned(heading(result), "<<"))

@@ -152,6 +152,8 @@ class Result:
     status: Status
     time_step: float
     messages: list[str]
+    sealed: bool = True
+    """False where the file that the result was read from carries no seal: nothing vouches for its attributes, units and case."""
 
     def __init__(
         self,
@@ -278,7 +280,7 @@ class Result:
 # What a result is made of.
 
 # A history quantity of these names could not be reached as an attribute.
-_RESERVED = frozenset({"case", "law", "messages", "provenance", "save", "status", "time_step", "title", "to_xarray", "variables"})
+_RESERVED = frozenset({"case", "law", "messages", "provenance", "save", "sealed", "status", "time_step", "title", "to_xarray", "variables"})
 
 
 def _entries(data: Mapping[str, Any], history: Sequence[Quantity]) -> dict[str, Entry]:

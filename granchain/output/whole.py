@@ -33,11 +33,15 @@ LARGEST_FILE = 4 * 1024**3
 
 # The last line of a file: the hash of all bytes before it. In an output file it stands after the end of the HDF5 data, where other
 # programs do not look. HDF5 loops for ever on some damaged files (1 in 264 with a few flipped bits, HDF5 2.0.0), so damage must be
-# seen before it reads. A program that edits the file cuts the line off.
+# seen before it reads. A program that edits the file cuts the line off, which every reader says.
 SEAL = b"\ngranchain sha256 %s\n"
 SEAL_LENGTH = len(SEAL % (64 * b"0"))
 
 DAMAGED = "the file was damaged or changed after it was written; take another copy, or run the case again"
+UNSEALED = (
+    "has no seal, the hash of all its bytes that stands behind them: another program changed it or cut it off, and nothing shows that its "
+    "attributes, units and case are those of the run; take another copy, or run the case again"
+)
 
 
 @contextlib.contextmanager
