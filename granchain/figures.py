@@ -478,7 +478,7 @@ def energy(result: Result) -> tuple[Figure, np.ndarray]:
     ledger, rest = axes = figure.subplots(2, 1, sharex=True, height_ratios=[3, 1.3])
     # One colour a part, whatever parts a run has.
     shown = [(name, colour) for name, colour in zip(HELD, _colours(), strict=False) if np.any(parts[name] != 0.0)]
-    labels = {"plastic": "plastic (dents)", "viscous": "viscous (damping)", "clamp": "taken by the clamp"}
+    labels = {"plastic": "plastic (dents)", "viscous": "viscous (damping)", "clamp": "clamp (damping that did not act)"}
     ledger.stackplot(
         time,
         *[scale * parts[name] for name, _ in shown],
@@ -511,7 +511,7 @@ def energy(result: Result) -> tuple[Figure, np.ndarray]:
 
 @_styled
 def losses(result: Result) -> tuple[Figure, Axes]:
-    """Where the energy went: what each contact has lost to its dent, to damping and to the clamp, on top of each other.
+    """Where the energy went: what each contact has lost to its dent and to damping, and what the clamp spared, on top of each other.
 
     Parameters
     ----------
@@ -532,7 +532,7 @@ def losses(result: Result) -> tuple[Figure, Axes]:
     axes = figure.subplots()
     edges = np.append(result.contact, result.contact[-1] + 1) - 0.5
     below = np.zeros(len(result.contact))
-    labels = {"plastic": "plastic (dents)", "viscous": "viscous (damping)", "clamp": "taken by the clamp"}
+    labels = {"plastic": "plastic (dents)", "viscous": "viscous (damping)", "clamp": "clamp (damping that did not act)"}
     # The colours of the ledger over time.
     for name in parts:
         if np.any(lost[name] != 0.0):

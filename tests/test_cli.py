@@ -536,7 +536,10 @@ BAD_LAWS = {
     "import": ("\nimport nothing_of_that_name\n", ("line 2", "ModuleNotFoundError", "nothing_of_that_name")),
     "exit": ("raise SystemExit(3)", ("line 1", "SystemExit")),
     "no law": ("x = 1", ("no contact law in it",)),
-    "malformed": (LAW.replace("    @staticmethod\n    def force", "    def force"), ("Spring", "force: must be a @staticmethod")),
+    "malformed": (
+        LAW.replace("    @staticmethod\n    def force", "    def force"),
+        ("Spring", "force: got no @staticmethod, allowed: a pure function"),
+    ),
 }
 
 

@@ -53,13 +53,15 @@ TABLE: dict[str, Entry] = {
     "contact_peak_force": Entry(("contact",), "N", "largest force of the contact"),
     "contact_plastic": Entry(("contact",), "J", "energy that the contact has lost to its dent"),
     "contact_viscous": Entry(("contact",), "J", "energy that the contact has lost to damping"),
-    "contact_clamp": Entry(("contact",), "J", "energy that the contact's force, clamped at zero, has taken"),
+    "contact_clamp": Entry(
+        ("contact",), "J", "work of the force that the clamp at zero adds to the contact; negative: damping that did not act"
+    ),
     "energy_time": Entry(_LEDGER, "s", "time of the energy ledger"),
     "energy_kinetic": Entry(_LEDGER, "J", "kinetic energy"),
     "energy_recoverable": Entry(_LEDGER, "J", "energy that the contacts can give back"),
     "energy_plastic": Entry(_LEDGER, "J", "energy lost to dents"),
     "energy_viscous": Entry(_LEDGER, "J", "energy lost to damping"),
-    "energy_clamp": Entry(_LEDGER, "J", "energy taken by forces clamped at zero"),
+    "energy_clamp": Entry(_LEDGER, "J", "work of the forces that the clamp at zero adds; negative: damping that did not act"),
     "energy_external": Entry(_LEDGER, "J", "work from outside: gravity, precompression and drives; a wall at rest does none"),
     "energy_gravity": Entry(_LEDGER, "J", "part of it: work of gravity"),
     "energy_precompression": Entry(_LEDGER, "J", "part of it: work of the precompression at the free ends"),
