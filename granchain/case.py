@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel, PrivateAttr, ValidationInfo, model_validator
 
-from granchain.case_checks import DEPTH, Drive, check_across, ledger_interval, plain, read_tables
+from granchain.case_checks import DEPTH, Drive, check_across, ledger_interval, known_tables, plain, read_tables
 from granchain.case_schema import (
     Body,
     ChainTable,
@@ -89,9 +89,9 @@ class Case(Heading):
             return document
         context = info.context or {}
         problems, folder = context.get("problems") or Problems(), context.get("folder")
-        document = plain(document, problems)
-        if not isinstance(document, dict):
-            raise CaseError([*problems.sentences, f"case: got {shown(document)}, allowed tables; give the tables of a case file"])
+        if not isinstance(document, (Mapping, BaseModel)):
+            raise CaseError(f"case: got {shown(document)}, allowed tables; give the tables of a case file")
+        document = plain(known_tables(dict(document), problems), problems)
         tables = read_tables(document, problems)
         for name, field in cls.model_fields.items():
             if field.is_required() and name not in document:
@@ -249,8 +249,8 @@ def load_case(name: str | Path, set: Iterable[str] = ()) -> Case:
         else:
             problems.add("--set", shown(item), "KEY=VALUE", "write for example contact.psi=2.9")
     context: dict[str, Any] = {"folder": path.parent, "toml": noted(text, changes), "problems": problems}
-    if "title" not in changes:
-        context["titled"] = plain(copy.deepcopy(document), Problems())
+    if changes and "title" not in changes:
+        context["titled"] = plain(document, Problems())
     change(document, changes, problems)
     return Case.model_validate(document, context=context)
 

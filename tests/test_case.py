@@ -1093,3 +1093,17 @@ def test_any_input_is_read_or_refused_with_a_sentence(what: str, examples: int, 
 
     each()
     figure(f"{what}: read, or refused with a sentence, none with a traceback", len(tried), at_least=examples)
+
+
+def test_of_very_many_unknown_tables_the_first_hundred_are_told_and_the_others_counted_and_none_is_read() -> None:
+    class Unread(dict[str, Any]):
+        """A table that nobody may look into."""
+
+        def keys(self) -> Any:
+            raise AssertionError("an unknown table was read")
+
+    with pytest.raises(CaseError) as raised:
+        Case(**BASE, **{f"table{i}": Unread(a=1) for i in range(60_000)})
+    assert len(raised.value.problems) == 101
+    assert raised.value.problems[0].startswith("table0: got an unknown key, allowed title, chain, ")
+    assert raised.value.problems[-1] == "case: got 59900 more mistakes, allowed none; mend these first"
