@@ -34,7 +34,7 @@ run: env ## struck chain of 70 steel beads: results/steel-chain.h5 and its figur
 	@echo "run: steel-chain into results"
 	@mkdir -p results
 	@$(PYTHON) -m granchain run steel-chain --out results/steel-chain.h5 --overwrite
-	@$(PYTHON) -m granchain plot results/steel-chain.h5 --out results
+	@$(PYTHON) -m granchain plot results/steel-chain.h5 --out results --overwrite
 
 test: test-fast test-plain test-bounds ## all but the long tests; laws and loop also as plain Python and with bounds checked
 

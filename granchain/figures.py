@@ -40,6 +40,8 @@ MOST_ROWS = 12
 
 # File formats of `save`, by the end of the name, with the metadata that keep a day out of the file: equal figures, equal bytes.
 FORMATS: dict[str, dict[str, None]] = {".png": {}, ".pdf": {"CreationDate": None}, ".svg": {"Date": None}}
+# What a file of such a format has in its first bytes: nothing else is replaced.
+MARKS = {".png": b"\x89PNG", ".pdf": b"%PDF-", ".svg": b"<svg"}
 
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -820,7 +822,7 @@ def save(figure: Figure, path: str | os.PathLike[str], overwrite: bool = True) -
     path : str or path
         Ends in .png, .pdf or .svg.
     overwrite : bool
-        Replace a file of that name.
+        Replace a figure of that name; what is none is kept.
 
     Raises
     ------
@@ -832,4 +834,4 @@ def save(figure: Figure, path: str | os.PathLike[str], overwrite: bool = True) -
         raise FileError(f"{os.fspath(path)}: got the ending {ending!r}, allowed: {', '.join(FORMATS)}; name the figure accordingly")
     image = io.BytesIO()
     figure.savefig(image, format=ending[1:], metadata=FORMATS[ending])
-    write_whole(path, image.getvalue(), overwrite)
+    write_whole(path, image.getvalue(), overwrite, marks=(MARKS[ending],))

@@ -307,7 +307,7 @@ def test_what_stands_in_the_way_of_the_file_shows_before_the_run(
 
 
 def test_overwrite_replaces_the_file(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (here / "steel-chain.h5").write_text("old")
+    (here / "steel-chain.h5").write_text("")
     assert obey(["run", "--overwrite", "--set", "time.end=2e-5"]) == 0
     assert open_result("steel-chain.h5").status.label == "complete"
 

@@ -410,7 +410,10 @@ def test_an_existing_file_is_kept_unless_it_may_be_overwritten(tmp_path):
     path.write_bytes(b"thesis")
     with pytest.raises(FileError, match=r"a\.h5: exists and is kept; .*--overwrite"):
         a_result().save(path)
+    with pytest.raises(FileError, match=r"a\.h5: got a file that granchain did not write .*; name another file, or delete it"):
+        a_result().save(path, overwrite=True)
     assert path.read_bytes() == b"thesis"
+    path.write_bytes(hdf5.image(a_result(law="my-own-law")))
     a_result().save(path, overwrite=True)
     assert open_result(path).law == "ma-liu"
     assert left_in(tmp_path) == ["a.h5"]
@@ -515,7 +518,7 @@ def in_a_child(function, *args):
 @pytest.mark.promise("R5")
 def test_a_limit_on_the_size_of_files_leaves_the_old_file_and_nothing_else(tmp_path):
     path = tmp_path / "a.h5"
-    path.write_bytes(b"old")
+    path.write_bytes(b"old granchain_format")
 
     def save():
         resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))
@@ -527,7 +530,7 @@ def test_a_limit_on_the_size_of_files_leaves_the_old_file_and_nothing_else(tmp_p
     child = in_a_child(save)
     child.join(30)
     assert child.exitcode == 7
-    assert path.read_bytes() == b"old"
+    assert path.read_bytes() == b"old granchain_format"
     assert left_in(tmp_path) == ["a.h5"]
 
 

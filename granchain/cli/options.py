@@ -39,6 +39,7 @@ LawModuleOption = Annotated[
     str | None,
     typer.Option("--law-module", metavar="FILE", help="Python file with contact laws of your own. The code in it is run."),
 ]
+OverwriteOption = Annotated[bool, typer.Option("--overwrite", help="Replace figures that are there.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 
 

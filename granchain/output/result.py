@@ -20,7 +20,7 @@ import numpy as np
 
 from granchain.contact.law import Quantity
 from granchain.errors import FileError, GranchainError
-from granchain.output.whole import LARGEST_FILE, claim, write_whole
+from granchain.output.whole import LARGEST_FILE, OUTPUT_MARK, claim, write_whole
 from granchain.status import Status
 
 # Version of the file layout: a reader refuses a newer one.
@@ -240,7 +240,7 @@ class Result:
         path : str or path
             Name of the file, in a folder that exists.
         overwrite : bool
-            Replace a file of that name; without it, it is kept.
+            Replace an output file of that name; without it, and where it is none, it is kept.
 
         Raises
         ------
@@ -256,7 +256,7 @@ class Result:
                 "under [sensors] or [snapshots], or name fewer beads and contacts"
             )
         with claim(path, overwrite):
-            write_whole(path, image(self), overwrite)
+            write_whole(path, image(self), overwrite, marks=(OUTPUT_MARK,))
 
     def to_xarray(self) -> Any:
         """The variables as an `xarray.Dataset`, as xarray would open the saved file.
