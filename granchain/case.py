@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel, PrivateAttr, ValidationInfo, model_validator
 
-from granchain.case_checks import DEPTH, Drive, check_across, ledger_interval, known_tables, plain, read_tables
+from granchain.case_checks import DEPTH, Drive, check_across, known_tables, ledger_interval, plain, read_tables
 from granchain.case_schema import (
     Body,
     ChainTable,
