@@ -170,14 +170,25 @@ def _take(lock: Path, target: Path, key: str) -> None:
 
 
 def _opened(lock: Path, target: Path) -> FileIO:
+    what = f"{lock}: got a pipe, device, link or folder, allowed a lock file; delete it, or name another file than {target}"
     try:
-        return FileIO(os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666), "r+b")
+        file = FileIO(os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK, 0o666), "r+b")
+        # reading a pipe would wait for ever
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            file.close()
+            raise FileError(what)
+        return file
     except PermissionError as error:
         if not lock.exists():
             raise
         raise FileError(
             f"{target}: a run of another user is writing this file; name another file. If there is no such run, delete {lock}"
         ) from error
+    except OSError as error:
+        # a folder, a link, a socket
+        if error.errno not in (errno.EISDIR, errno.ELOOP, errno.ENXIO):
+            raise
+        raise FileError(what) from error
 
 
 def _is_at(descriptor: int, path: Path) -> bool:
