@@ -10,7 +10,7 @@ PYTHON := $(VENV)/bin/python
 # Processes that share the tests.
 WORKERS ?= 2
 
-.PHONY: help env run test test-fast test-plain test-bounds test-long check bench bench-peers laws docs verification notebooks reliability lock clean
+.PHONY: help env run test test-fast test-plain test-bounds test-long check bench bench-peers laws docs verification steps notebooks reliability lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -34,7 +34,7 @@ run: env ## struck chain of 70 steel beads: results/steel-chain.h5 and its figur
 	@echo "run: steel-chain into results"
 	@mkdir -p results
 	@$(PYTHON) -m granchain run steel-chain --out results/steel-chain.h5 --overwrite
-	@$(PYTHON) -m granchain plot results/steel-chain.h5 --out results
+	@$(PYTHON) -m granchain plot results/steel-chain.h5 --out results --overwrite
 
 test: test-fast test-plain test-bounds ## all but the long tests; laws and loop also as plain Python and with bounds checked
 
@@ -69,8 +69,7 @@ check: env ## style, types, layers, tables of the documentation
 	@echo "check: version and tables"
 	@version=$$($(PYTHON) -c 'import granchain; print(granchain.__version__)'); \
 	if ! grep -qx "version: $$version" CITATION.cff; then echo "CITATION.cff: version is not $$version" >&2; exit 1; fi
-	@if ! $(PYTHON) -m granchain laws --markdown | cmp -s docs/laws.md -; then \
-	    echo "docs/laws.md is not what the contact laws say now: write it anew with make laws" >&2; exit 1; fi
+	@$(PYTHON) docs/laws.py --check
 
 bench: env ## speed: laws, C, time to a peak, start-up; BENCH_SMALL=1 for a short one
 	@for script in throughput against_c accuracy startup; do echo "bench: $$script"; $(PYTHON) benchmarks/$$script.py --save; done
@@ -80,10 +79,9 @@ bench-peers: env ## the same chain in LAMMPS, LIGGGHTS, Exudyn, where installed;
 	@echo "bench: peers"
 	@$(PYTHON) benchmarks/peers.py --save && $(PYTHON) benchmarks/table.py peers
 
-laws: env ## docs/laws.md anew: every contact law, measured
-	@echo "laws: docs/laws.md"
-	@new=$$(mktemp); trap 'rm -f "$$new"' EXIT; \
-	$(PYTHON) -m granchain laws --markdown > "$$new" && cat "$$new" > docs/laws.md
+laws: env ## docs/laws.md and granchain/contact/certified.json anew: every contact law, measured
+	@echo "laws: docs/laws.md granchain/contact/certified.json"
+	@$(PYTHON) docs/laws.py
 
 docs: env ## the documentation, in docs/_build/html
 	@echo "docs: sphinx"
@@ -93,6 +91,10 @@ docs: env ## the documentation, in docs/_build/html
 verification: env ## docs/verification.md anew: elastic chains against exact results
 	@echo "verification: docs/verification.md"
 	@new=$$(mktemp); trap 'rm -f "$$new"' EXIT; $(PYTHON) docs/verification.py > "$$new" && cat "$$new" > docs/verification.md
+
+steps: env ## docs/steps.md anew: errors of the time steps, law by law
+	@echo "steps: docs/steps.md"
+	@new=$$(mktemp); trap 'rm -f "$$new"' EXIT; $(PYTHON) docs/steps.py > "$$new" && cat "$$new" > docs/steps.md
 
 notebooks: env ## notebooks/*.ipynb anew, run
 	@echo "notebooks: notebooks/*.ipynb"

@@ -6,6 +6,7 @@ got, what is allowed, what to do. `case_schema` holds the keys, `case_checks` wh
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import hashlib
 import json
@@ -21,7 +22,7 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel, PrivateAttr, ValidationInfo, model_validator
 
-from granchain.case_checks import DEPTH, Drive, check_across, ledger_interval, plain, read_tables
+from granchain.case_checks import DEPTH, Drive, check_across, known_tables, ledger_interval, plain, read_tables
 from granchain.case_schema import (
     Body,
     ChainTable,
@@ -40,6 +41,7 @@ from granchain.case_schema import (
     suggestion,
     tell_missing,
 )
+from granchain.case_title import as_written, title_of
 from granchain.contact import laws
 from granchain.errors import CaseError, FileError
 from granchain.material import MATERIALS, Material
@@ -77,6 +79,7 @@ class Case(Heading):
     _document: dict[str, Any] = PrivateAttr(default_factory=dict)
     _folder: Path | None = PrivateAttr(default=None)
     _toml: str = PrivateAttr(default="")
+    _titled: dict[str, Any] = PrivateAttr(default_factory=dict)
     _drives: dict[str, Drive] = PrivateAttr(default_factory=dict)
 
     @model_validator(mode="wrap")
@@ -86,9 +89,9 @@ class Case(Heading):
             return document
         context = info.context or {}
         problems, folder = context.get("problems") or Problems(), context.get("folder")
-        document = plain(document, problems)
-        if not isinstance(document, dict):
-            raise CaseError([*problems.sentences, f"case: got {shown(document)}, allowed tables; give the tables of a case file"])
+        if not isinstance(document, (Mapping, BaseModel)):
+            raise CaseError(f"case: got {shown(document)}, allowed tables; give the tables of a case file")
+        document = plain(known_tables(dict(document), problems), problems)
         tables = read_tables(document, problems)
         for name, field in cls.model_fields.items():
             if field.is_required() and name not in document:
@@ -98,8 +101,12 @@ class Case(Heading):
         drives = check_across(tables, folder, problems)
         if problems.sentences:
             raise CaseError(problems.sentences)
+        # What the title was written for: this document, unless a change was made without a new title.
+        titled = context.get("titled", document)
+        tables["title"] = title_of(tables["title"], tables, titled, document)
         case: Case = handler(tables)
         case._document, case._folder, case._toml, case._drives = document, folder, context.get("toml", ""), drives
+        case._titled = titled
         return case
 
     def __eq__(self, other: object) -> bool:
@@ -182,11 +189,14 @@ class Case(Heading):
     def replace(self, **changes: Any) -> Case:
         """Another case, checked anew: `case.replace(**{"contact.law": "flores", "contact.restitution": 0.65})`.
 
-        None takes a key out. A new contact law drops the inputs that it does not know, unless they are named in this call.
+        None takes a key out. A new contact law drops the inputs that it does not know, unless they are named in this call. The title says
+        what differs from the case that it was written for; a title that is named in this call speaks for the case as it then is.
         """
         document, problems = copy.deepcopy(self._document), Problems()
         change(document, changes, problems)
-        context = {"folder": self._folder, "toml": noted(self._toml, changes), "problems": problems}
+        context: dict[str, Any] = {"folder": self._folder, "toml": noted(self._toml, changes), "problems": problems}
+        if "title" not in changes:
+            context["titled"] = self._titled
         return Case.model_validate(document, context=context)
 
     def resolved(self) -> dict[str, Any]:
@@ -238,13 +248,22 @@ def load_case(name: str | Path, set: Iterable[str] = ()) -> Case:
             changes[where.strip()] = toml_value(value)
         else:
             problems.add("--set", shown(item), "KEY=VALUE", "write for example contact.psi=2.9")
+    context: dict[str, Any] = {"folder": path.parent, "toml": noted(text, changes), "problems": problems}
+    if changes and "title" not in changes:
+        context["titled"] = plain(document, Problems())
     change(document, changes, problems)
-    return Case.model_validate(document, context={"folder": path.parent, "toml": noted(text, changes), "problems": problems})
+    return Case.model_validate(document, context=context)
 
 
 def case_from_resolved(resolved: Mapping[str, Any], toml: str = "") -> Case:
     """The case whose `resolved()` this is, as an output file keeps it, with the text that it was read from."""
-    return Case.model_validate(resolved, context={"toml": toml})
+    case = Case.model_validate(resolved, context={"toml": toml})
+    with contextlib.suppress(CaseError):
+        # The title as it was written, keys in braces: what is changed from here on is then in its place in it.
+        written = parsed(toml, "case").get("title") if len(toml) <= CASE_BYTES else None
+        if isinstance(written, str):
+            case._document["title"] = as_written(case.title, written, dict(case))
+    return case
 
 
 # ---------------------------------------------------------------------------------------------------------------------

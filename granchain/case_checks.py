@@ -76,12 +76,17 @@ def plain(value: Any, problems: Problems, where: str = "", depth: int = 0) -> An
     return None
 
 
-def read_tables(document: Mapping[str, Any], problems: Problems) -> dict[str, Any]:
-    """The tables of a case; one that cannot be read is not among them."""
+def known_tables(document: Mapping[str, Any], problems: Problems) -> dict[str, Any]:
+    """The tables that a case has; of others no more is read than their names."""
     top = [*Heading.model_fields, *TABLES]
     for name in document:
         if name not in top:
-            problems.add_unknown(name, top, "take it out")
+            problems.add_unknown(str(name), top, "take it out")
+    return {name: value for name, value in document.items() if name in top}
+
+
+def read_tables(document: Mapping[str, Any], problems: Problems) -> dict[str, Any]:
+    """The tables of a case; one that cannot be read is not among them."""
     heading = read_table(Heading, "", {name: document[name] for name in Heading.model_fields if name in document}, problems)
     tables: dict[str, Any] = {} if heading is None else dict(heading)
     for name, model in TABLES.items():

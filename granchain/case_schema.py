@@ -184,9 +184,14 @@ def whole(meaning: str, default: Any = ...) -> Any:
     return key(meaning, "a whole number from 1", default, ge=1)
 
 
+# Ours: a title or a source of more signs is no line.
+TITLE_LENGTH = 1000
+
+
 def text(meaning: str) -> Any:
     """A key that holds one line of printable text: no control character reaches a terminal."""
-    return key(meaning, "one line of printable text, at most 1000 signs", "", pattern=r"^\P{C}*$", max_length=1000)
+    allowed = f"one line of printable text, at most {TITLE_LENGTH} signs"
+    return key(meaning, allowed, "", pattern=r"^\P{C}*$", max_length=TITLE_LENGTH)
 
 
 def choice(meaning: str, words: tuple[str, ...], default: Any = ..., otherwise: str = "") -> Any:

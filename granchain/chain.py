@@ -195,13 +195,16 @@ def check_loads(chain: Chain) -> None:
     """
     problems = []
     if chain.gravity and not chain.right.has_wall:
-        problems.append('chain.gravity: got a chain without a wall at the right end; set [ends] right = "wall" or "rigid"')
+        problems.append(
+            "chain.gravity: got a chain without a wall at the right end, allowed: one that stands on it; "
+            'set [ends] right = "wall" or "rigid"'
+        )
     force = chain.static_forces()
     if (force < 0.0).any():
         first = int(np.flatnonzero(force < 0.0)[0])
         problems.append(
-            f"chain: contact {int(chain.contact_labels[first])} would have to pull with {-force[first]:.6g} N to hold the chain at rest; "
-            "turn gravity round, or raise the precompression"
+            f"chain: got contact {int(chain.contact_labels[first])} that would have to pull with {-force[first]:.6g} N to hold the chain "
+            "at rest, allowed: contacts that press; turn gravity round, or raise the precompression"
         )
     if problems:
         raise CaseError(problems)

@@ -40,6 +40,8 @@ MOST_ROWS = 12
 
 # File formats of `save`, by the end of the name, with the metadata that keep a day out of the file: equal figures, equal bytes.
 FORMATS: dict[str, dict[str, None]] = {".png": {}, ".pdf": {"CreationDate": None}, ".svg": {"Date": None}}
+# What a file of such a format has in its first bytes: nothing else is replaced.
+MARKS = {".png": b"\x89PNG", ".pdf": b"%PDF-", ".svg": b"<svg"}
 
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -109,8 +111,7 @@ def _heading(axes: Axes, results: Sequence[Result], *notes: str) -> None:
         parts.append(f"time step {results[0].time_step * factor:.3g} {unit}")
     parts += [note for note in notes if note]
     parts += [f"RUN FAILED: {result.status.label}" for result in results if result.status.failed]
-    titles = list(dict.fromkeys(result.title for result in results if result.title))
-    _write_heading(axes, "; ".join(titles) or "untitled case", parts, failed=any(result.status.failed for result in results))
+    _write_heading(axes, _title(results) or "untitled case", parts, failed=any(result.status.failed for result in results))
 
 
 def _write_heading(axes: Axes, title: str, parts: Sequence[str], failed: bool = False) -> None:
@@ -160,6 +161,17 @@ def _chosen(asked: Sequence[int] | None, there: np.ndarray, most: int, what: str
 
 def _name(bead: int) -> str:
     return "striker" if bead == 0 else f"bead {bead}"
+
+
+def _title(results: Sequence[Result]) -> str:
+    """The titles of results, what they share once; inputs of contact laws stand in a file's own title, laws in the labels."""
+    titles = list(dict.fromkeys(result.title for result in results if result.title))
+    if len(titles) < 2:
+        return "".join(titles)
+    parts = [title.split("; ") for title in titles]
+    shared = [part for part in parts[0] if all(part in other for other in parts)]
+    rest = [part for other in parts for part in other if part not in shared and not part.removeprefix("no ").startswith("contact.")]
+    return "; ".join(dict.fromkeys([*shared, *rest]))
 
 
 def _labels(results: Sequence[Result]) -> list[str]:
@@ -468,7 +480,7 @@ def energy(result: Result) -> tuple[Figure, np.ndarray]:
     ledger, rest = axes = figure.subplots(2, 1, sharex=True, height_ratios=[3, 1.3])
     # One colour a part, whatever parts a run has.
     shown = [(name, colour) for name, colour in zip(HELD, _colours(), strict=False) if np.any(parts[name] != 0.0)]
-    labels = {"plastic": "plastic (dents)", "viscous": "viscous (damping)", "clamp": "taken by the clamp"}
+    labels = {"plastic": "plastic (dents)", "viscous": "viscous (damping)", "clamp": "clamp (damping that did not act)"}
     ledger.stackplot(
         time,
         *[scale * parts[name] for name, _ in shown],
@@ -501,7 +513,7 @@ def energy(result: Result) -> tuple[Figure, np.ndarray]:
 
 @_styled
 def losses(result: Result) -> tuple[Figure, Axes]:
-    """Where the energy went: what each contact has lost to its dent, to damping and to the clamp, on top of each other.
+    """Where the energy went: what each contact has lost to its dent and to damping, and what the clamp spared, on top of each other.
 
     Parameters
     ----------
@@ -522,7 +534,7 @@ def losses(result: Result) -> tuple[Figure, Axes]:
     axes = figure.subplots()
     edges = np.append(result.contact, result.contact[-1] + 1) - 0.5
     below = np.zeros(len(result.contact))
-    labels = {"plastic": "plastic (dents)", "viscous": "viscous (damping)", "clamp": "taken by the clamp"}
+    labels = {"plastic": "plastic (dents)", "viscous": "viscous (damping)", "clamp": "clamp (damping that did not act)"}
     # The colours of the ledger over time.
     for name in parts:
         if np.any(lost[name] != 0.0):
@@ -810,7 +822,7 @@ def save(figure: Figure, path: str | os.PathLike[str], overwrite: bool = True) -
     path : str or path
         Ends in .png, .pdf or .svg.
     overwrite : bool
-        Replace a file of that name.
+        Replace a figure of that name; what is none is kept.
 
     Raises
     ------
@@ -822,4 +834,4 @@ def save(figure: Figure, path: str | os.PathLike[str], overwrite: bool = True) -
         raise FileError(f"{os.fspath(path)}: got the ending {ending!r}, allowed: {', '.join(FORMATS)}; name the figure accordingly")
     image = io.BytesIO()
     figure.savefig(image, format=ending[1:], metadata=FORMATS[ending])
-    write_whole(path, image.getvalue(), overwrite)
+    write_whole(path, image.getvalue(), overwrite, marks=(MARKS[ending],))

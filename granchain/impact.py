@@ -151,7 +151,11 @@ def two_bodies(pair: Pair, speed: float) -> Chain:
 def law_inputs(law: type[ContactLaw], given: Mapping[str, Any], speed: float) -> SimpleNamespace:
     """A value for each input of a law, checked; an impact knows its own speed."""
     names = {quantity.name: quantity for quantity in law.inputs}
-    problems = [f"impact: {name}: unknown input of {law.name}; allowed: {', '.join(names)}" for name in given if name not in names]
+    problems = [
+        f"impact: {name}: got an unknown input of {law.name}, allowed: {', '.join(names)}; take it out"
+        for name in given
+        if name not in names
+    ]
     values = {}
     for name, quantity in names.items():
         value = given.get(name, None if quantity.required else quantity.default)
@@ -166,7 +170,7 @@ def law_inputs(law: type[ContactLaw], given: Mapping[str, Any], speed: float) ->
             if problem:
                 problems.append(f"impact: {name}: {problem}")
         elif quantity.required:
-            problems.append(f"impact: {name}: missing; {law.name} needs it: {quantity.range}")
+            problems.append(f"impact: {name}: got nothing, allowed: {quantity.range}; give it, {law.name} needs it")
         values[name] = speed if name == "impact_speed" and value in ("striker", "onset") else value
     if problems:
         raise CaseError(problems)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
@@ -13,6 +14,7 @@ from granchain.analysis import energy_put_in
 from granchain.case import Case
 from granchain.chain import FREE, RIGID, WALL, Chain, End, check_loads
 from granchain.contact import laws
+from granchain.contact.certified import about_certificate
 from granchain.contact.law import ContactLaw
 from granchain.engine import layout
 from granchain.engine.contacts import start_histories
@@ -302,7 +304,7 @@ def relative_residual(data: dict[str, np.ndarray]) -> float:
 
 def messages_of(state: State, case: Case) -> list[str]:
     """What the user should know of the run."""
-    messages = [f"time step {state.time_step.value:.6g} s ({state.time_step.reason})"]
+    messages = [f"time step {state.time_step.value:.6g} s ({state.time_step.reason})", *about_certificates(case)]
     allowed = state.numbers[layout.ALLOWED_STEP]
     if allowed < 2.0 * state.time_step.value and state.step:
         messages.append(
@@ -321,6 +323,16 @@ def messages_of(state: State, case: Case) -> list[str]:
         created = float(-np.minimum(state.energies[: int(state.counts[layout.ENERGY]), layout.PLASTIC], 0.0).min())
         messages.append(f"as printed, without the energy guard: the contacts had created up to {max(created, 0.0):.4g} J at an instant")
     return messages
+
+
+def about_certificates(case: Case) -> list[str]:
+    """What there is to say of the certificates of the law, and of one that it takes its restitution from."""
+    inputs = vars(case.law_inputs())
+    given = [(case.contact.law, inputs)]
+    if isinstance(inputs.get("restitution"), Mapping):
+        given.append((inputs["restitution"]["law"], inputs["restitution"]))
+    said = (about_certificate(laws()[name], inputs.get("as_printed", False)) for name, inputs in given)
+    return [sentence for sentence in dict.fromkeys(said) if sentence is not None]
 
 
 def failure(state: State, status: Status) -> str:

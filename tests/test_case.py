@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 import tracemalloc
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -1093,3 +1093,23 @@ def test_any_input_is_read_or_refused_with_a_sentence(what: str, examples: int, 
 
     each()
     figure(f"{what}: read, or refused with a sentence, none with a traceback", len(tried), at_least=examples)
+
+
+def test_of_very_many_unknown_tables_the_first_hundred_are_told_and_the_others_counted_and_none_is_read() -> None:
+    class Unread(Mapping[str, Any]):
+        """A table that nobody may look into."""
+
+        def __getitem__(self, name: str) -> Any:
+            raise AssertionError("an unknown table was read")
+
+        def __iter__(self) -> Any:
+            raise AssertionError("an unknown table was read")
+
+        def __len__(self) -> int:
+            return 1
+
+    with pytest.raises(CaseError) as raised:
+        Case(**BASE, **{f"table{i}": Unread() for i in range(60_000)})
+    assert len(raised.value.problems) == 101
+    assert raised.value.problems[0].startswith("table0: got an unknown key, allowed title, chain, ")
+    assert raised.value.problems[-1] == "case: got 59900 more mistakes, allowed none; mend these first"

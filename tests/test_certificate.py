@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 import granchain
-from granchain.certificate import certificate, example_inputs, example_pair, page, pair_with
+from granchain.certificate import Certificate, certificate, example_inputs, example_pair, page, pair_with
 from granchain.certificate.examples import conversion, example, factors_of, magnitude
 from granchain.certificate.measure import (
     CREATION,
     QUADRATURE,
-    Certificate,
+    SPEEDS,
     Contact,
     Creation,
     cycles,
@@ -25,14 +25,16 @@ from granchain.certificate.measure import (
     faults_of_measures,
     jumps,
     losses,
+    onset,
     work_along,
 )
-from granchain.certificate.page import Paragraph
+from granchain.certificate.page import Paragraph, glance, measured
 from granchain.contact import law as law_module
 from granchain.contact import laws
 from granchain.contact.law import ContactLaw, Elastoplastic, Quantity
 from granchain.contact.user import load_law_module
 from granchain.errors import CaseError, LawError
+from granchain.impact import impact
 from granchain.material import MATERIALS
 
 LAWS = laws()
@@ -382,3 +384,46 @@ def test_a_pair_takes_what_is_given_and_derives_what_follows() -> None:
     for bad in ({"mass": 1.0}, {"effective_mass": math.nan}, {"poissons_ratio": 0.51}):
         with pytest.raises(LawError, match=r"pair: .*allowed"):
             pair_with(bad)
+
+
+@pytest.mark.plain
+def test_a_jump_at_the_onset_is_measured() -> None:
+    found = {
+        name: onset(Contact(law, example_inputs(law))) for name, law in LAWS.items() if law.__module__.startswith("granchain.contact.")
+    }
+    jumping = {name: force for name, force in found.items() if force}
+    assert set(jumping) == {"kelvin-voigt", "lee-wang-transition", "wang-liu-viscous"}
+    for name in ("kelvin-voigt", "wang-liu-viscous"):
+        # c v at the second speed: K d vanishes there
+        damping = Contact(LAWS[name], example_inputs(LAWS[name])).c[1]
+        assert jumping[name] == pytest.approx(damping * SPEEDS[1], rel=1e-12)
+    # the transition begins with T = exp(-2 q): Autiero et al. 2022's, at which the dashpot is nearly without its jump
+    law = LAWS["lee-wang-transition"]
+    values = example_inputs(law)
+    damping = Contact(law, values).c[1]
+    assert jumping["lee-wang-transition"] == pytest.approx(damping * SPEEDS[1] * math.exp(-2.0 * values.q), rel=1e-6)
+
+
+def test_the_pages_of_laws_that_jump_at_the_onset_say_so() -> None:
+    for name in ("kelvin-voigt", "wang-liu-viscous"):
+        told = "\n".join(
+            block.text for block in page(Certificate(LAWS[name], vars(example_inputs(LAWS[name])))) if isinstance(block, Paragraph)
+        )
+        assert "jumps at the onset" in told
+    jumps = dict(measured(Certificate(LAWS["kelvin-voigt"], {}, onset=22.8117, jumps=[(1e-6, 0.02)])).rows)["force jumps"]
+    assert jumps == "at the onset, to 22.8 N, +2 % at overlap 1e-06 m"
+    assert dict(measured(Certificate(LAWS["hertz"], {})).rows)["force jumps"] == "none"
+    assert (
+        glance(Certificate(LAWS["kelvin-voigt"], {}, onset=22.8))[3] == "at the onset"
+        and glance(Certificate(LAWS["hertz"], {}))[3] == "none"
+    )
+
+
+def test_the_restitution_of_wang_liu_hysteretic_depends_on_the_speed_as_published_and_not_as_identified() -> None:
+    # as its docstring has it, for the example pair and an asked .65
+    law = LAWS["wang-liu-hysteretic"]
+    for damping, delivered in (("published", (0.6422, 0.6457)), ("identified", (0.65, 0.65))):
+        for speed, expected in zip((0.2, 10.0), delivered, strict=True):
+            values = vars(example_inputs(law, damping=damping, impact_speed=speed))
+            found = impact(law=law, pair=example_pair(), speed=speed, refine=4.0, **values)
+            assert found.restitution == pytest.approx(expected, abs=2e-4), (damping, speed)

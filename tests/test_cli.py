@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import gc
+import hashlib
 import json
 import os
 import pty
@@ -306,7 +307,7 @@ def test_what_stands_in_the_way_of_the_file_shows_before_the_run(
 
 
 def test_overwrite_replaces_the_file(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (here / "steel-chain.h5").write_text("old")
+    (here / "steel-chain.h5").write_text("")
     assert obey(["run", "--overwrite", "--set", "time.end=2e-5"]) == 0
     assert open_result("steel-chain.h5").status.label == "complete"
 
@@ -449,7 +450,8 @@ def test_info_opens_a_file_whose_law_is_not_installed(
     done: subprocess.CompletedProcess[str], here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     result = open_result(done.cwd / "chain.h5")  # type: ignore[attr-defined]
-    result.provenance["case_resolved_json"] = result.provenance["case_resolved_json"].replace('"ma-liu"', '"gone"')
+    text = result.provenance["case_resolved_json"].replace('"ma-liu"', '"gone"')
+    result.provenance |= {"case_resolved_json": text, "case_sha256": hashlib.sha256(text.encode()).hexdigest()}
     result.save("gone.h5")
     assert obey(["info", "gone.h5"]) == 0
     assert "peak [N]" in capsys.readouterr().out
@@ -534,7 +536,10 @@ BAD_LAWS = {
     "import": ("\nimport nothing_of_that_name\n", ("line 2", "ModuleNotFoundError", "nothing_of_that_name")),
     "exit": ("raise SystemExit(3)", ("line 1", "SystemExit")),
     "no law": ("x = 1", ("no contact law in it",)),
-    "malformed": (LAW.replace("    @staticmethod\n    def force", "    def force"), ("Spring", "force: must be a @staticmethod")),
+    "malformed": (
+        LAW.replace("    @staticmethod\n    def force", "    def force"),
+        ("Spring", "force: got no @staticmethod, allowed: a pure function"),
+    ),
 }
 
 

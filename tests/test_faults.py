@@ -277,7 +277,7 @@ def test_a_folder_of_somebody_else_is_told_before_the_run(monkeypatch: pytest.Mo
     monkeypatch.setattr(simulation, "run", lambda *case, **more: os._exit(9))
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        (folder / "old.h5").write_bytes(b"old")
+        (folder / "old.h5").write_bytes(b"granchain_format")
         folder.chmod(0o555)
 
         def somebody() -> None:
@@ -290,7 +290,7 @@ def test_a_folder_of_somebody_else_is_told_before_the_run(monkeypatch: pytest.Mo
         child.join()
         folder.chmod(0o755)
         assert child.exitcode == 4
-        assert left_in(folder) == ["old.h5"] and (folder / "old.h5").read_bytes() == b"old"
+        assert left_in(folder) == ["old.h5"] and (folder / "old.h5").read_bytes() == b"granchain_format"
 
 
 # ---------------------------------------------------------------------------------------------------------------------

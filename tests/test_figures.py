@@ -494,3 +494,13 @@ def test_a_figure_of_another_kind_or_in_no_folder_is_refused(tmp_path):
     with pytest.raises(FileError, match="kept"):
         figures.save(figure, tmp_path / "kept.png", overwrite=False)
     assert (tmp_path / "kept.png").read_bytes() == b"old"
+
+
+def test_titles_of_several_results_share_what_is_the_same():
+    title = "rig B; striker.speed = 5"
+    several = [synthetic(title=f"{title}{more}", law=law) for more, law in (("", "hertz"), ("; contact.restitution = 0.5", "flores"))]
+    _, rows = figures.force_traces(*several)
+    assert rows[0].get_title(loc="left") == title
+    unlike = [synthetic(title="rig B; striker.speed = 5", law="hertz"), synthetic(title="rig B; striker.speed = 7", law="flores")]
+    _, rows = figures.force_traces(*unlike)
+    assert rows[0].get_title(loc="left") == "rig B; striker.speed = 5; striker.speed = 7"

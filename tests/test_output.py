@@ -29,7 +29,7 @@ from example_results import HISTORY, LABELS, LAYOUT, StandIn, a_result, everythi
 
 from granchain.case import load_case
 from granchain.contact.law import Quantity
-from granchain.errors import CaseError, FileError, GranchainError
+from granchain.errors import CaseError, FileError, GranchainError, GranchainWarning
 from granchain.output import Result, claim, hdf5, open_result, verify, whole
 from granchain.output import result as package_result
 from granchain.status import Status
@@ -361,7 +361,7 @@ def case_module(monkeypatch):
 
 def test_the_case_of_an_opened_file_is_built_when_it_is_asked_for(saved, case_module):
     built = []
-    case_module.case_from_resolved = lambda keys: built.append(keys) or "the case"
+    case_module.case_from_resolved = lambda keys, toml: built.append(keys) or "the case"
     result = open_result(saved)
     assert not built
     assert result.case == result.case == "the case"
@@ -369,7 +369,7 @@ def test_the_case_of_an_opened_file_is_built_when_it_is_asked_for(saved, case_mo
 
 
 def test_a_file_opens_whose_law_is_not_installed_and_whose_case_no_longer_validates(tmp_path, case_module):
-    def refuse(keys):
+    def refuse(keys, toml):
         raise CaseError(f"contact.law: got {keys['contact']['law']}")
 
     case_module.case_from_resolved = refuse
@@ -386,7 +386,8 @@ def test_a_file_that_another_program_edited_opens(tmp_path):
     with h5py.File(tmp_path / "a.h5", "r+") as file:
         file.attrs["law"] = "my-own-law"
         file.attrs["comment"] = "seen by Jiří"
-    opened = open_result(tmp_path / "a.h5")
+    with pytest.warns(GranchainWarning, match="has no seal"):
+        opened = open_result(tmp_path / "a.h5")
     assert opened.law == "my-own-law"
     assert opened.sensor_force.tobytes() == values()["sensor_force"].tobytes()
 
@@ -409,7 +410,10 @@ def test_an_existing_file_is_kept_unless_it_may_be_overwritten(tmp_path):
     path.write_bytes(b"thesis")
     with pytest.raises(FileError, match=r"a\.h5: exists and is kept; .*--overwrite"):
         a_result().save(path)
+    with pytest.raises(FileError, match=r"a\.h5: got a file that granchain did not write .*; name another file, or delete it"):
+        a_result().save(path, overwrite=True)
     assert path.read_bytes() == b"thesis"
+    path.write_bytes(hdf5.image(a_result(law="my-own-law")))
     a_result().save(path, overwrite=True)
     assert open_result(path).law == "ma-liu"
     assert left_in(tmp_path) == ["a.h5"]
@@ -514,7 +518,7 @@ def in_a_child(function, *args):
 @pytest.mark.promise("R5")
 def test_a_limit_on_the_size_of_files_leaves_the_old_file_and_nothing_else(tmp_path):
     path = tmp_path / "a.h5"
-    path.write_bytes(b"old")
+    path.write_bytes(b"old granchain_format")
 
     def save():
         resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))
@@ -526,7 +530,7 @@ def test_a_limit_on_the_size_of_files_leaves_the_old_file_and_nothing_else(tmp_p
     child = in_a_child(save)
     child.join(30)
     assert child.exitcode == 7
-    assert path.read_bytes() == b"old"
+    assert path.read_bytes() == b"old granchain_format"
     assert left_in(tmp_path) == ["a.h5"]
 
 

@@ -113,8 +113,8 @@ BAD = {
     "import": ("\nimport nothing_of_that_name\n", "line 2: ModuleNotFoundError: No module named 'nothing_of_that_name'; mend it there"),
     "exit": ("raise SystemExit", "line 1: SystemExit; mend it there"),
     "no law": ("x = 1", "no contact law in it; define a class based on granchain.ContactLaw and set its name"),
-    "malformed": (LAW.replace("    @staticmethod\n    def force", "    def force"), "force: must be a @staticmethod"),
-    "a name that is taken": (LAW.replace("own-spring", "hertz"), 'the name "hertz" is taken by granchain.contact.hertz.Hertz; choose'),
+    "malformed": (LAW.replace("    @staticmethod\n    def force", "    def force"), "force: got no @staticmethod, allowed:"),
+    "a name that is taken": (LAW.replace("own-spring", "hertz"), 'name: got "hertz", which is taken'),
 }  # fmt: skip
 
 

@@ -136,8 +136,9 @@ def measured(one: Certificate) -> Grid:
     facts += [("energy", energy(one))]
     if one.created_as_printed is not None and "as_printed" in one.inputs:
         facts.append(("energy, as printed", creation(one.created_as_printed)))
-    jumps = ", ".join(f"{100.0 * jump:+.3g} % at overlap {d:.3g} m" for d, jump in one.jumps)
-    facts += [("force jumps", jumps or "none"), ("order in time", order(one)), ("units", units(one))]
+    jumps = [f"at the onset, to {one.onset:.3g} N"] if one.onset else []
+    jumps += [f"{100.0 * jump:+.3g} % at overlap {d:.3g} m" for d, jump in one.jumps]
+    facts += [("force jumps", ", ".join(jumps) or "none"), ("order in time", order(one)), ("units", units(one))]
     return Grid(("measured", "result"), tuple(facts))
 
 
@@ -245,7 +246,8 @@ def glance(one: Certificate) -> tuple[str, ...]:
     if one.created_as_printed is not None and one.created_as_printed > CREATION:
         created += f" (as printed {100.0 * one.created_as_printed:.2g} %)"
     seen = "-" if one.order is None else f"{one.order:.1f}"
-    return Link(one.law.name), one.law.summary(), created, str(len(one.jumps) or "none"), seen
+    jumps = ", ".join((["at the onset"] if one.onset else []) + ([str(len(one.jumps))] if one.jumps else [])) or "none"
+    return Link(one.law.name), one.law.summary(), created, jumps, seen
 
 
 def restitutions(one: Certificate) -> tuple[str, ...]:

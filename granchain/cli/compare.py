@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from granchain.cli.options import MISSED, JsonOption, app
+from granchain.cli.options import MISSED, JsonOption, OverwriteOption, app
 from granchain.cli.text import aligned, number, paragraph, say, tell, tell_json
 from granchain.errors import TraceError
 
@@ -34,9 +34,8 @@ def compare(
         float | None,
         typer.Option(metavar="HZ", help="Frequency that the zero-phase filter halves, in both; 0: no filter. Default: as the trace says."),
     ] = None,
-    figure: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Figure, ending in .png, .pdf or .svg; replaced if it is there.")
-    ] = None,
+    figure: Annotated[str | None, typer.Option(metavar="FILE", help="Figure, ending in .png, .pdf or .svg.")] = None,
+    overwrite: OverwriteOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Compare results with a measured trace: peaks, arrivals, widths, impulses, speeds, residuals."""
@@ -54,7 +53,7 @@ def compare(
         from granchain import figures
 
         drawn, _ = figures.comparison(found)
-        figures.save(drawn, figure)
+        figures.save(drawn, figure, overwrite)
     if as_json:
         tell_json({"command": "compare", "files": files, "folder": trace, **found.as_dict(), "tolerances": bounds, "figure": figure})
     else:

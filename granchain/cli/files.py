@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from granchain.cli.options import FileArgument, JsonOption, app, the_one
+from granchain.cli.options import FileArgument, JsonOption, OverwriteOption, app, the_one
 from granchain.cli.run import numbers_of
 from granchain.cli.text import aligned, say, tell, tell_json
 from granchain.errors import CaseError, FileError
@@ -44,7 +45,14 @@ def info(
     result = open_result(file)
     numbers = summary(result)
     if as_json:
-        facts = {"command": "info", "file": file, "data_verified": data_sha256, **numbers.as_dict(), "messages": result.messages}
+        facts = {
+            "command": "info",
+            "file": file,
+            "sealed": result.sealed,
+            "data_verified": data_sha256,
+            **numbers.as_dict(),
+            "messages": result.messages,
+        }
         tell_json({**facts, "variables": variable_facts(result), "provenance": result.provenance})
         return
     tell(aligned(heading(result), "<<"))
@@ -60,6 +68,7 @@ def info(
 def plot(
     file: FileArgument,
     out: Annotated[str, typer.Option(metavar="DIR", help="Folder for the figures; made if it is not there.")] = ".",
+    overwrite: OverwriteOption = False,
 ) -> None:
     """Draw an output file: force traces, energy, velocities, hysteresis."""
     from granchain.figures import all_figures, lacking, save
@@ -71,10 +80,14 @@ def plot(
         folder.mkdir(exist_ok=True)
     except (OSError, ValueError) as error:
         raise FileError(f"{out}: no folder can be made there ({getattr(error, 'strerror', None) or error}); name another") from None
-    for name, draw in all_figures(result).items():
-        target = folder / f"{Path(file).stem}-{name.replace('_', '-')}.png"
+    drawn = {folder / f"{Path(file).stem}-{name.replace('_', '-')}.png": draw for name, draw in all_figures(result).items()}
+    there = [target for target in drawn if os.path.lexists(target)]
+    if there and not overwrite:
+        more = f" and {len(there) - 1} more" if len(there) > 1 else ""
+        raise FileError(f"{there[0]}{more}: exists and is kept; name another folder with --out, or replace figures with --overwrite")
+    for target, draw in drawn.items():
         figure, _ = draw()
-        save(figure, target)
+        save(figure, target, overwrite)
         tell(str(target))
     for name, advice in lacking(result).items():
         say(f"no {name}: {advice}")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from granchain.cli.options import JsonOption, LawModuleOption, app, blamed, load_laws, the_one
+from granchain.cli.options import JsonOption, LawModuleOption, OverwriteOption, app, blamed, load_laws, the_one
 from granchain.cli.text import aligned, number, paragraph, say, tell, tell_json
 from granchain.errors import CaseError, LawError
 
@@ -38,7 +38,8 @@ def impact(
         ),
     ] = None,
     law_module: LawModuleOption = None,
-    out: Annotated[str | None, typer.Option(metavar="FILE", help="Figure, ending in .png, .pdf or .svg; replaced if it is there.")] = None,
+    out: Annotated[str | None, typer.Option(metavar="FILE", help="Figure, ending in .png, .pdf or .svg.")] = None,
+    overwrite: OverwriteOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Let two bodies collide: restitution, largest overlap and force, times, losses."""
@@ -46,7 +47,7 @@ def impact(
     asked = study(law.split(","), {"--speed": speed, "--speeds": speeds, "--restitutions": restitutions}, changes or [])
     rows = collisions(asked)
     if out is not None:
-        draw(asked, rows, out)
+        draw(asked, rows, out, overwrite)
     if as_json:
         tell_json({"command": "impact", **facts(asked, rows), "figure": out})
         return
@@ -343,7 +344,7 @@ def facts(asked: Study, rows: Sequence[Row]) -> dict[str, Any]:
     }
 
 
-def draw(asked: Study, rows: Sequence[Row], out: str) -> None:
+def draw(asked: Study, rows: Sequence[Row], out: str, overwrite: bool) -> None:
     """The figure: loops of single impacts, or the restitution over what is swept."""
     from granchain import figures
 
@@ -358,4 +359,4 @@ def draw(asked: Study, rows: Sequence[Row], out: str) -> None:
             figure, _ = figures.restitution_against_speed(curves)
         else:
             figure, _ = figures.restitution_delivered(curves, asked.speeds[0])
-    figures.save(figure, out)
+    figures.save(figure, out, overwrite)

@@ -11,6 +11,7 @@ import typer
 
 from granchain import __version__
 from granchain.cli.text import tell
+from granchain.cli.waiting import Waiting
 from granchain.errors import GranchainError, LawError
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ LawModuleOption = Annotated[
     str | None,
     typer.Option("--law-module", metavar="FILE", help="Python file with contact laws of your own. The code in it is run."),
 ]
+OverwriteOption = Annotated[bool, typer.Option("--overwrite", help="Replace figures that are there.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 
 
@@ -75,21 +77,24 @@ def load_laws(law_module: str | None) -> None:
     if law_module is not None:
         from granchain.contact.user import load_law_module
 
-        with contextlib.redirect_stdout(sys.stderr):
+        with contextlib.redirect_stdout(sys.stderr), Waiting(f"the code of law file {law_module}"):
             load_law_module(law_module)
 
 
 @contextlib.contextmanager
-def blamed(law: type[ContactLaw]) -> Iterator[None]:
-    """Where a user's law fails, it is the law that is told of."""
+def blamed(law: type[ContactLaw]) -> Iterator[Waiting | None]:
+    """Where a user's law fails, or does not end, it is the law that is told of."""
     from granchain.contact.user import blame, file_of
 
+    file = file_of(law)
+    if file is None:
+        yield None
+        return
+    told = f'contact law "{law.name}" of {file}'
     try:
-        yield
+        with Waiting(f"what compiles and runs the functions of {told}") as waiting:
+            yield waiting
     except (GranchainError, MemoryError, OSError):
         raise
     except Exception as error:
-        file = file_of(law)
-        if file is None:
-            raise
-        raise LawError(f'contact law "{law.name}" of {file}: {blame(error, file)}; mend it there') from error
+        raise LawError(f"{told}: {blame(error, file)}; mend it there") from error

@@ -16,6 +16,7 @@ from typer.exceptions import TyperException
 from granchain.cli.options import BUG, DONE, FILE_OR_DISK, RUN_FAILED, SIGNALLED, WRONG_INPUT, app
 from granchain.cli.run import InterruptedRun
 from granchain.cli.text import say, tell_json
+from granchain.cli.waiting import Waiting
 from granchain.errors import CaseError, FileError, GranchainError, GranchainWarning, RunError, TraceError
 
 
@@ -27,6 +28,7 @@ def main() -> None:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     warnings.showwarning = _show_warning
+    Waiting.own_process = True
     # Until now a signal has ended the process at once (granchain.__main__); from here on there may be something to clear away.
     try:
         before = {signal.SIGINT: signal.getsignal(signal.SIGINT), signal.SIGTERM: signal.getsignal(signal.SIGTERM)}

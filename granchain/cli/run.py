@@ -19,6 +19,7 @@ import typer
 
 from granchain.cli.options import SIGNALLED, CaseArgument, JsonOption, LawModuleOption, SetOption, app, blamed, load_laws
 from granchain.cli.text import aligned, clean, number, say, tell, tell_json
+from granchain.cli.waiting import Waiting
 from granchain.errors import CaseError, FileError, RunError
 
 if TYPE_CHECKING:
@@ -149,7 +150,7 @@ def simulated(case: Case, file: OutputFile, checkpoint: Checkpoint, progress: Pr
     from granchain.contact import laws
 
     kept = None if file.every == 0.0 and not file.resume else checkpoint
-    with blamed(laws()[case.contact.law]):
+    with blamed(laws()[case.contact.law]) as progress.waiting:
         try:
             return simulation.run(case, watch=progress, checkpoint=kept, resume=file.resume)
         except RunError as error:
@@ -249,6 +250,7 @@ class Progress:
 
     def __init__(self, interruption: Interruption, shown: bool):
         self.title = ""
+        self.waiting: Waiting | None = None
         self._interruption, self._shown = interruption, shown
         self._started = self._drawn = time.monotonic()
         self._bar: Any = None
@@ -264,6 +266,8 @@ class Progress:
 
     def advance(self, fraction: float) -> None:
         """Told between blocks of steps which part of the run is done."""
+        if self.waiting is not None:
+            self.waiting.beat("a block of steps under the contact law")
         self._interruption.something_to_lose = True
         if self._interruption.number:
             raise KeyboardInterrupt

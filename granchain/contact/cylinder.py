@@ -51,7 +51,10 @@ def length_of(pair: Pair, inputs: SimpleNamespace) -> Any:
     if inputs.length is not None:
         return inputs.length
     if not pair.has("length"):
-        raise LawError("length: a line contact needs its length [m], and spheres have none; give length under [contact], or with the pair")
+        raise LawError(
+            "length: got nothing, allowed a number above 0 [m], the length of a line contact, for spheres have none; give length under "
+            "[contact], or with the pair"
+        )
     return pair.length
 
 

@@ -685,11 +685,13 @@ class BurgoyneDaraio(Elastoplastic):
         d_p = 60.0 * d_y if inputs.d_p is None else inputs.d_p + 0.0 * d_y
         f_p = math.pi * p0 * (2.0 * radius * d_p + c2)
         if np.any(d_p <= d_y):
-            raise LawError(f"d_p: got {float(np.min(d_p)):g} m, allowed: above the overlap of first yield, {float(np.max(d_y)):.6g} m")
+            raise LawError(
+                f"d_p: got {float(np.min(d_p)):g} m, allowed: above the overlap of first yield, {float(np.max(d_y)):.6g} m; raise it"
+            )
         if np.any(f_p <= f_y):
             raise LawError(
-                f"c1, c2: the force at d_p is {float(np.min(f_p)):.6g} N, allowed: above that at first yield, {float(np.max(f_y)):.6g} N; "
-                "take larger ones"
+                f"c1, c2: got a force of {float(np.min(f_p)):.6g} N at d_p, allowed: above that at first yield, "
+                f"{float(np.max(f_y)):.6g} N; take larger ones"
             )
         # alpha + beta ln d = F_y/d_y + beta ln(d/d_y)
         log = np.log(d_p / d_y)

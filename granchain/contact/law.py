@@ -357,25 +357,25 @@ def check_law(cls: type[ContactLaw]) -> None:
     """
     problems = []
     if not isinstance(cls.name, str) or not cls.name or cls.name != cls.name.lower() or " " in cls.name:
-        problems.append(f"name: got {cls.name!r}, allowed: lower-case words joined by hyphens")
+        problems.append(f"name: got {cls.name!r}, allowed: lower-case words joined by hyphens; rename it")
     if not isinstance(getattr(cls, "source", None), Source):
-        problems.append("source: missing; set source = Source(author and year, equation, doi)")
+        problems.append("source: got nothing, allowed: a Source; set source = Source(author and year, equation, doi)")
     if not (cls.__doc__ or "").strip():
-        problems.append("docstring: missing; its first line is what tables print")
+        problems.append("docstring: got nothing, allowed: some lines; say what the law is, the first line is what tables print")
     for group in ("inputs", "coefficients", "history"):
         quantities = getattr(cls, group)
         if not isinstance(quantities, tuple) or not all(isinstance(q, Quantity) for q in quantities):
-            problems.append(f"{group}: must be a tuple of Quantity; did a comma get lost?")
+            problems.append(f"{group}: got {type(quantities).__name__}, allowed: a tuple of Quantity; did a comma get lost?")
             continue
         names = [q.name for q in quantities]
         for name in sorted({name for name in names if names.count(name) > 1}):
-            problems.append(f"{group}: {name} stands there twice")
+            problems.append(f"{group}: got {name} twice, allowed: each name once; rename one of the two")
     for name in Functions._fields:
         if not isinstance(inspect.getattr_static(cls, name), staticmethod):
-            problems.append(f"{name}: must be a @staticmethod, a pure function of its arguments")
+            problems.append(f"{name}: got no @staticmethod, allowed: a pure function of its arguments; write @staticmethod above it")
     for name in ("force", "energy"):
         if getattr(cls, name) is getattr(ContactLaw, name):
-            problems.append(f"{name}: missing")
+            problems.append(f"{name}: got nothing, allowed: a function; define it")
     if problems:
         raise LawError("\n".join(f"contact law {cls.__qualname__}: {problem}" for problem in problems))
 
@@ -384,7 +384,8 @@ def _register(cls: type[ContactLaw]) -> None:
     held = _REGISTRY.get(cls.name)
     if held is not None and (held.__module__, held.__qualname__) != (cls.__module__, cls.__qualname__):
         raise LawError(
-            f'contact law {cls.__qualname__}: the name "{cls.name}" is taken by {held.__module__}.{held.__qualname__}; choose another'
+            f'contact law {cls.__qualname__}: name: got "{cls.name}", which is taken by {held.__module__}.{held.__qualname__}, allowed: a '
+            "name of its own; choose another"
         )
     _REGISTRY[cls.name] = cls
 

@@ -63,7 +63,8 @@ class Pair:
     def __getattr__(self, name: str) -> Any:
         if name in PAIR_QUANTITIES:
             raise LawError(
-                f"this contact law needs {name} [{PAIR_QUANTITIES[name]}] of the two bodies, and none was given; give it with the material"
+                f"{name}: got nothing, allowed a number above 0 [{PAIR_QUANTITIES[name]}], which this contact law takes from the two "
+                "bodies; give it with the material"
             )
         raise AttributeError(name)
 

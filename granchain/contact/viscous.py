@@ -169,6 +169,7 @@ class WangLiuViscous(Linear):
     """Kelvin-Voigt with the stiffness of Ma-Liu's elastoplastic branch: F = K_p d + 2 zeta sqrt(K_p m) rate.
 
     K_p = (F_p - F_y)/(d_p - d_y). Made for the granular chain, to need no impact speed. Delivers e where the contact ends at d = 0.
+    The force jumps at the onset.
     """
 
     name = "wang-liu-viscous"

@@ -121,13 +121,16 @@ def coefficients(law: type[ContactLaw], pair: Pair, inputs: SimpleNamespace, lim
     own = law.coefficients[: len(law.coefficients) - (3 * GUARD_WINDOWS if elastoplastic else 0)]
     if len(values) != len(own):
         raise LawError(
-            f"contact law {law.name}: coefficients_of returns {len(values)} values for {len(own)} coefficients "
-            f"({', '.join(q.name for q in own)})"
+            f"contact law {law.name}: coefficients_of: got {len(values)} values, allowed: {len(own)}, one for each of its coefficients "
+            f"({', '.join(q.name for q in own)}); return these"
         )
     table = columns(values, limits.size)
     for quantity, row in zip(own, table, strict=True):
         if np.isnan(row).any():
-            raise LawError(f"contact law {law.name}: the coefficient {quantity.name} is not a number; check the inputs and the material")
+            raise LawError(
+                f"contact law {law.name}: coefficient {quantity.name}: got a value that is not a number, allowed: numbers; check the "
+                "inputs and the material"
+            )
     if not elastoplastic:
         return table
     if not getattr(law, "guarded", True):
@@ -135,8 +138,8 @@ def coefficients(law: type[ContactLaw], pair: Pair, inputs: SimpleNamespace, lim
     windows = over_kinds(_guard_scan, law, (table, limits[None, :]), 3 * GUARD_WINDOWS + 1)
     if windows[-1].max() > GUARD_WINDOWS:
         raise LawError(
-            f"contact law {law.name}: its loss falls on more than {GUARD_WINDOWS} windows of the largest overlap; "
-            "the loading curve or the residual overlap is not smooth enough to be guarded"
+            f"contact law {law.name}: got a loss that falls on more than {GUARD_WINDOWS} windows of the largest overlap, allowed: at most "
+            f"{GUARD_WINDOWS}, which the energy guard holds; make the loading curve or the residual overlap smoother"
         )
     return np.vstack([table, windows[:-1]])
 
@@ -221,6 +224,16 @@ def settled(law: type[ContactLaw]) -> Callable:
     return settle
 
 
+def largest_force(law: type[ContactLaw], c: np.ndarray, limit: float) -> str:
+    """The force at rest at the largest overlap, as a sentence has it; nothing where the law has none that is a number."""
+    ck = tuple(c.tolist())
+    try:
+        force = law.force(float(limit), 0.0, ck, settled(law)(float(limit), ck))
+    except (ArithmeticError, ValueError):
+        force = math.nan
+    return f", here {force:.6g} N" if math.isfinite(force) else ""
+
+
 def static_overlaps(law: type[ContactLaw], c: np.ndarray, force: np.ndarray, limits: np.ndarray, chain: Chain) -> np.ndarray:
     """Overlap [m] at which each contact at rest carries its static force.
 
@@ -236,8 +249,9 @@ def static_overlaps(law: type[ContactLaw], c: np.ndarray, force: np.ndarray, lim
     if bad.size:
         k = int(bad[0])
         raise CaseError(
-            f"chain.precompression: contact {int(chain.contact_labels[k])} has to carry {force[k]:.6g} N at rest, beyond the range of "
-            f"the law {law.name} (overlaps up to {limits[k]:.6g} m); lower the precompression or gravity, or take another law"
+            f"chain.precompression: got {force[k]:.6g} N that contact {int(chain.contact_labels[k])} has to carry at rest, allowed: at "
+            f"most the force of the law {law.name} at its largest overlap, {limits[k]:.6g} m{largest_force(law, c[:, k], limits[k])}; "
+            "lower the precompression or gravity, or take another law"
         )
     return overlaps
 

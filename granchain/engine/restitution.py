@@ -59,7 +59,8 @@ def with_restitution(inputs: SimpleNamespace, pair: Pair, limits: np.ndarray, sp
     own = float(impact_speed) if isinstance(impact_speed, (int, float)) else speed
     if not own > 0.0:
         raise LawError(
-            f"restitution = {{ law = {law.name} }} needs an impact speed, and nothing moves at the start; give restitution as a number"
+            f"restitution = {{ law = {law.name} }}: got no impact speed, for nothing moves at the start, allowed: a number above 0 [m/s]; "
+            "give impact_speed or restitution as a number"
         )
     return SimpleNamespace(**{**vars(inputs), "restitution": restitution_at(law, values, pair, limits, np.array([own]))[0]})
 

@@ -23,7 +23,18 @@ import numpy as np
 
 from granchain.errors import FileError, GranchainWarning
 from granchain.output.result import source_hash, versions
-from granchain.output.whole import BESIDE, DAMAGED, LARGEST_FILE, SEAL, SEAL_LENGTH, check_seal, printable, read_whole, write_whole
+from granchain.output.whole import (
+    BESIDE,
+    DAMAGED,
+    LARGEST_FILE,
+    SEAL,
+    SEAL_LENGTH,
+    check_seal,
+    printable,
+    read_whole,
+    replaceable,
+    write_whole,
+)
 
 # Wall time between two checkpoints [s]: what a killed run loses at most.
 EVERY = 30.0
@@ -110,7 +121,7 @@ class Checkpoint:
         """
         began = time.monotonic()
         try:
-            write_whole(self.path, _pieces(saved, facts), overwrite=True, keep=self.previous)
+            write_whole(self.path, _pieces(saved, facts), overwrite=True, keep=self.previous, marks=(_FIRST_LINE,))
         except FileError as error:
             if not self._told:
                 warnings.warn(f"no checkpoint, the run goes on: {error}", GranchainWarning, stacklevel=2)
@@ -146,10 +157,11 @@ class Checkpoint:
         return _saved(self.path, header, content)
 
     def remove(self) -> None:
-        """Delete it and the one before: the run has come to its end."""
+        """Delete it and the one before: the run has come to its end. What has their names and is no checkpoint stays."""
         for path in (self.path, self.previous):
             with contextlib.suppress(OSError):
-                os.unlink(path)
+                if replaceable(path, (_FIRST_LINE,)):
+                    os.unlink(path)
 
 
 def _circumstances(facts: Mapping[str, str]) -> dict[str, str]:

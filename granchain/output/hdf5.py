@@ -16,15 +16,16 @@ import resource
 import signal
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from granchain.contact.law import Quantity
-from granchain.errors import FileError
+from granchain.errors import FileError, GranchainWarning
 from granchain.output.result import FORMAT, LABELS, NUMBERS, TABLE, TEXTS, Result, check_axes, data_sha256, root_attributes
-from granchain.output.whole import DAMAGED, LARGEST_FILE, SEAL, check_seal, printable, read_whole
+from granchain.output.whole import DAMAGED, LARGEST_FILE, SEAL, UNSEALED, check_seal, printable, read_whole
 from granchain.status import Status
 
 # Deflate packs at most 258 bytes into 2 bits (RFC 1951: longest match; one bit each for length and distance): 1032 times. A file has
@@ -47,8 +48,9 @@ _START, _SPEED = 20, 10_000_000
 def open_result(path: str | os.PathLike[str]) -> Result:
     """Read an output file; the contact law need not be installed.
 
-    A file whose last line, the hash of all the others, does not fit is refused unread. Without that line, as after an edit by another
-    program, a process of its own reads the file first. A stranger can make a file that fits its hash: `verify` it first.
+    A file whose seal, the hash of all its bytes in its last line, does not fit is refused unread. Without that line, as after an edit by
+    another program, a process of its own reads the file first, a GranchainWarning says so, and `sealed` of the result is False. A stranger
+    can make a file that fits its hash: `verify` it first.
 
     Parameters
     ----------
@@ -67,9 +69,13 @@ def open_result(path: str | os.PathLike[str]) -> Result:
     """
     content = _content(path)
     sealed = check_seal(path, content)
-    if not sealed:
-        attempt_apart(path, len(content))
-    return _parsed(path, content)
+    if sealed:
+        return _parsed(path, content)
+    attempt_apart(path, len(content))
+    result = _parsed(path, content)
+    result.sealed = False
+    warnings.warn(f"{os.fspath(path)}: {UNSEALED}", GranchainWarning, stacklevel=2)
+    return result
 
 
 def verify(path: str | os.PathLike[str]) -> str:
@@ -83,12 +89,15 @@ def verify(path: str | os.PathLike[str]) -> str:
     Raises
     ------
     FileError
-        As `open_result`; also where reading does not end, or ends the process.
+        As `open_result`; also where the seal is missing, reading does not end, or ends the process.
     """
     content = _content(path)
-    check_seal(path, content)
+    sealed = check_seal(path, content)
     attempt_apart(path, len(content))
-    return str(_parsed(path, content).provenance["data_sha256"])
+    result = _parsed(path, content)
+    if not sealed:
+        raise FileError(f"{os.fspath(path)}: {UNSEALED}")
+    return str(result.provenance["data_sha256"])
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -98,7 +107,8 @@ def verify(path: str | os.PathLike[str]) -> str:
 def image(result: Result) -> bytes:
     """The bytes of the output file: the same for the same result.
 
-    That of an interrupted run is not packed: packing 100 MB takes 3 s, and who has stopped a run waits.
+    That of an interrupted run is not packed: packing 100 MB takes 3 s, and who has stopped a run waits. A result that was read without its
+    seal gets none: a copy vouches for no more than what it was made from.
     """
     import h5py
 
@@ -129,7 +139,7 @@ def image(result: Result) -> bytes:
                 group.create_dataset(name, data=provenance[name], dtype=text, track_times=False)
         file.flush()
         content: bytes = file.id.get_file_image()
-    return content + SEAL % hashlib.sha256(content).hexdigest().encode()
+    return content + SEAL % hashlib.sha256(content).hexdigest().encode() if result.sealed else content
 
 
 def _storage(shape: tuple[int, ...], packed: bool) -> dict[str, Any]:
@@ -233,6 +243,10 @@ def _restored(
     status = next((status for status in Status if status.label == attributes["status"]), None)
     if status is None:
         raise _RefusedError(f"says that its run ended as {attributes['status']!r}, which this granchain does not know; update granchain")
+    stored_case = provenance.get("case_resolved_json")
+    digest = None if stored_case is None else hashlib.sha256(stored_case.encode("utf-8", "surrogateescape")).hexdigest()
+    if provenance.get("case_sha256") != digest:
+        raise _RefusedError(f"the case in it differs from its hash; {DAMAGED}")
     messages = json.loads(provenance.pop("messages", "[]"))
     if not isinstance(messages, list) or not all(isinstance(message, str) for message in messages):
         raise _RefusedError(f"its messages are not a list of texts; {DAMAGED}")

@@ -20,7 +20,7 @@ import numpy as np
 
 from granchain.contact.law import Quantity
 from granchain.errors import FileError, GranchainError
-from granchain.output.whole import LARGEST_FILE, claim, write_whole
+from granchain.output.whole import LARGEST_FILE, OUTPUT_MARK, claim, write_whole
 from granchain.status import Status
 
 # Version of the file layout: a reader refuses a newer one.
@@ -53,13 +53,15 @@ TABLE: dict[str, Entry] = {
     "contact_peak_force": Entry(("contact",), "N", "largest force of the contact"),
     "contact_plastic": Entry(("contact",), "J", "energy that the contact has lost to its dent"),
     "contact_viscous": Entry(("contact",), "J", "energy that the contact has lost to damping"),
-    "contact_clamp": Entry(("contact",), "J", "energy that the contact's force, clamped at zero, has taken"),
+    "contact_clamp": Entry(
+        ("contact",), "J", "work of the force that the clamp at zero adds to the contact; negative: damping that did not act"
+    ),
     "energy_time": Entry(_LEDGER, "s", "time of the energy ledger"),
     "energy_kinetic": Entry(_LEDGER, "J", "kinetic energy"),
     "energy_recoverable": Entry(_LEDGER, "J", "energy that the contacts can give back"),
     "energy_plastic": Entry(_LEDGER, "J", "energy lost to dents"),
     "energy_viscous": Entry(_LEDGER, "J", "energy lost to damping"),
-    "energy_clamp": Entry(_LEDGER, "J", "energy taken by forces clamped at zero"),
+    "energy_clamp": Entry(_LEDGER, "J", "work of the forces that the clamp at zero adds; negative: damping that did not act"),
     "energy_external": Entry(_LEDGER, "J", "work from outside: gravity, precompression and drives; a wall at rest does none"),
     "energy_gravity": Entry(_LEDGER, "J", "part of it: work of gravity"),
     "energy_precompression": Entry(_LEDGER, "J", "part of it: work of the precompression at the free ends"),
@@ -152,6 +154,8 @@ class Result:
     status: Status
     time_step: float
     messages: list[str]
+    sealed: bool = True
+    """False where the file that the result was read from carries no seal: nothing vouches for its attributes, units and case."""
 
     def __init__(
         self,
@@ -213,7 +217,7 @@ class Result:
         if self._case is None and "case_resolved_json" in self.provenance:
             from granchain.case import case_from_resolved
 
-            self._case = case_from_resolved(json.loads(self.provenance["case_resolved_json"]))
+            self._case = case_from_resolved(json.loads(self.provenance["case_resolved_json"]), self.provenance.get("case_toml", ""))
         return self._case
 
     @cached_property
@@ -236,7 +240,7 @@ class Result:
         path : str or path
             Name of the file, in a folder that exists.
         overwrite : bool
-            Replace a file of that name; without it, it is kept.
+            Replace an output file of that name; without it, and where it is none, it is kept.
 
         Raises
         ------
@@ -252,7 +256,7 @@ class Result:
                 "under [sensors] or [snapshots], or name fewer beads and contacts"
             )
         with claim(path, overwrite):
-            write_whole(path, image(self), overwrite)
+            write_whole(path, image(self), overwrite, marks=(OUTPUT_MARK,))
 
     def to_xarray(self) -> Any:
         """The variables as an `xarray.Dataset`, as xarray would open the saved file.
@@ -278,7 +282,7 @@ class Result:
 # What a result is made of.
 
 # A history quantity of these names could not be reached as an attribute.
-_RESERVED = frozenset({"case", "law", "messages", "provenance", "save", "status", "time_step", "title", "to_xarray", "variables"})
+_RESERVED = frozenset({"case", "law", "messages", "provenance", "save", "sealed", "status", "time_step", "title", "to_xarray", "variables"})
 
 
 def _entries(data: Mapping[str, Any], history: Sequence[Quantity]) -> dict[str, Entry]:

@@ -33,11 +33,20 @@ LARGEST_FILE = 4 * 1024**3
 
 # The last line of a file: the hash of all bytes before it. In an output file it stands after the end of the HDF5 data, where other
 # programs do not look. HDF5 loops for ever on some damaged files (1 in 264 with a few flipped bits, HDF5 2.0.0), so damage must be
-# seen before it reads. A program that edits the file cuts the line off.
+# seen before it reads. A program that edits the file cuts the line off, which every reader says.
 SEAL = b"\ngranchain sha256 %s\n"
 SEAL_LENGTH = len(SEAL % (64 * b"0"))
 
+# An output file has this in its first bytes, the name of an attribute, and a file that has not is nobody's to replace: a case, a trace.
+OUTPUT_MARK = b"granchain_format"
+# Bytes in which a mark is looked for; in an output file it stands near the 1000th.
+_HEAD = 65_536
+
 DAMAGED = "the file was damaged or changed after it was written; take another copy, or run the case again"
+UNSEALED = (
+    "has no seal, the hash of all its bytes that stands behind them: another program changed it or cut it off, and nothing shows that its "
+    "attributes, units and case are those of the run; take another copy, or run the case again"
+)
 
 
 @contextlib.contextmanager
@@ -52,17 +61,17 @@ def claim(path: str | os.PathLike[str], overwrite: bool = False) -> Iterator[Non
     path : str or path
         The file that will be written.
     overwrite : bool
-        Whether a file of that name may be replaced.
+        Whether an output file of that name may be replaced.
 
     Raises
     ------
     FileError
-        Where the folder is missing or read-only, the file exists, or another process is writing it.
+        Where the folder is missing or read-only, the file exists, is no output file, or another process is writing it.
     """
     target = Path(path)
     mine = (os.getpid(), threading.get_ident())
     with _sentences(target):
-        _check_target(target, overwrite)
+        _check_target(target, overwrite, (OUTPUT_MARK,))
         lock = target.with_name(f".{target.name}.lock")
         key = os.path.realpath(lock)
         nested = _HELD.get(key) == mine
@@ -73,7 +82,7 @@ def claim(path: str | os.PathLike[str], overwrite: bool = False) -> Iterator[Non
         yield
         return
     try:
-        _check_target(target, overwrite)
+        _check_target(target, overwrite, (OUTPUT_MARK,))
         yield
     finally:
         if _HELD.get(key) == mine and os.getpid() == mine[0]:
@@ -90,7 +99,7 @@ def give_up_claims() -> None:
                 os.unlink(key)
 
 
-def _check_target(target: Path, overwrite: bool) -> None:
+def _check_target(target: Path, overwrite: bool, marks: tuple[bytes, ...] = ()) -> None:
     folder = target.parent
     if target.is_dir():
         raise FileError(f"{target}: is a folder; name a file in it")
@@ -104,6 +113,22 @@ def _check_target(target: Path, overwrite: bool) -> None:
         raise FileError(f"{target}: is a device, pipe or socket, not a file; name a file")
     if not overwrite:
         raise FileError(f"{target}: exists and is kept; name another file, or replace it with --overwrite (in Python: overwrite=True)")
+    if not replaceable(target, marks):
+        raise FileError(
+            f"{target}: got a file that granchain did not write in place of one of its own, and keeps it; name another file, or delete it"
+        )
+
+
+def replaceable(path: Path, marks: tuple[bytes, ...]) -> bool:
+    """Whether a file is of the kind that its name is wanted for: empty, not there, or with one of these marks in its first bytes."""
+    if not marks:
+        return True
+    try:
+        with path.open("rb") as file:
+            head = file.read(_HEAD)
+    except FileNotFoundError:
+        return True
+    return not head or any(mark in head for mark in marks)
 
 
 def _take(lock: Path, target: Path, key: str) -> None:
@@ -145,14 +170,25 @@ def _take(lock: Path, target: Path, key: str) -> None:
 
 
 def _opened(lock: Path, target: Path) -> FileIO:
+    what = f"{lock}: got a pipe, device, link or folder, allowed a lock file; delete it, or name another file than {target}"
     try:
-        return FileIO(os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666), "r+b")
+        file = FileIO(os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK, 0o666), "r+b")
+        # reading a pipe would wait for ever
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            file.close()
+            raise FileError(what)
+        return file
     except PermissionError as error:
         if not lock.exists():
             raise
         raise FileError(
             f"{target}: a run of another user is writing this file; name another file. If there is no such run, delete {lock}"
         ) from error
+    except OSError as error:
+        # a folder, a link, a socket
+        if error.errno not in (errno.EISDIR, errno.ELOOP, errno.ENXIO):
+            raise
+        raise FileError(what) from error
 
 
 def _is_at(descriptor: int, path: Path) -> bool:
@@ -196,7 +232,11 @@ def _part(target: Path, process: int) -> Path:
 
 
 def write_whole(
-    path: str | os.PathLike[str], content: bytes | Iterable[bytes | memoryview], overwrite: bool = False, keep: Path | None = None
+    path: str | os.PathLike[str],
+    content: bytes | Iterable[bytes | memoryview],
+    overwrite: bool = False,
+    keep: Path | None = None,
+    marks: tuple[bytes, ...] = (),
 ) -> None:
     """Put a file under its name, whole or not at all; take the `claim` first.
 
@@ -210,6 +250,8 @@ def write_whole(
         Replace a file of that name.
     keep : path, optional
         Name under which the file that is replaced stays, in place of what has that name.
+    marks : tuple of bytes
+        A file is replaced only if it has one of these in its first bytes; none: whatever it is.
 
     Raises
     ------
@@ -220,7 +262,9 @@ def write_whole(
     part = _part(target, os.getpid())
     pieces = [content] if isinstance(content, bytes) else list(content)
     with _WRITING, _sentences(target, sum(memoryview(piece).nbytes for piece in pieces)):
-        _check_target(target, overwrite)
+        _check_target(target, overwrite, marks)
+        if keep is not None:
+            _check_target(keep, True, marks)
         try:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(part)

@@ -177,6 +177,11 @@ def import_trace(
         target.mkdir(exist_ok=True)
     except (OSError, ValueError) as error:
         raise FileError(f"{target}: no folder can be made there ({getattr(error, 'strerror', None) or error}); name another") from None
+    for name in (CURVES, ABOUT):
+        if (target / name).exists() and source.samefile(target / name):
+            raise TraceError(
+                f"{target / name}: got the file that is imported, allowed a folder that does not hold it; name another folder with --out"
+            )
     write_whole(target / CURVES, csv_pieces(trace), overwrite)
     if not kept:
         write_whole(target / ABOUT, written(about).encode(), overwrite)

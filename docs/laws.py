@@ -1,0 +1,46 @@
+"""Measure every contact law once, and print what was found: docs/laws.md for readers, granchain/contact/certified.json for a run.
+
+`python docs/laws.py` writes both; `python docs/laws.py --check` compares both, and fails where they are not what the laws say now.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+from granchain.certificate import Certificate, markdown, reference
+from granchain.certificate.measure import CREATION
+from granchain.cli.laws import measured
+from granchain.contact import laws
+from granchain.contact.certified import TABLE, source_of
+
+PAGE = Path(__file__).with_name("laws.md")
+
+
+def entry(one: Certificate) -> dict[str, object]:
+    """What a run has to know of a certificate; two digits of what a cycle creates, as the page has them."""
+    created = one.created_as_printed or 0.0
+    return {
+        "source": source_of(one.law),
+        "problems": one.problems,
+        "created_as_printed": float(f"{created:.2g}") if created > CREATION else 0.0,
+    }
+
+
+def main() -> None:
+    """Measure, then write or compare."""
+    certificates = measured(list(laws().values()), None)
+    texts = {
+        PAGE: markdown(reference(certificates)).rstrip("\n") + "\n",
+        TABLE: json.dumps({one.law.name: entry(one) for one in certificates}, indent=1, sort_keys=True) + "\n",
+    }
+    for path, text in texts.items():
+        if "--check" not in sys.argv[1:]:
+            path.write_text(text)
+        elif path.read_text() != text:
+            sys.exit(f"{path} is not what the contact laws say now: write it anew with make laws")
+
+
+if __name__ == "__main__":
+    main()

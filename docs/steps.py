@@ -1,0 +1,96 @@
+"""Print docs/steps.md: how far peaks and arrivals are from converged ones at the steps "auto" and "fast", law by law.
+
+    python docs/steps.py > docs/steps.md
+
+Each law computes an impact of two beads and a struck row, with weak and strong damping, and again with a step of a tenth of "auto".
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+
+import granchain as gc
+from granchain.analysis import summary
+from granchain.certificate import example_inputs
+from granchain.certificate.examples import example_pair
+from granchain.contact.law import ContactLaw
+from granchain.engine.timestep import FAST
+from granchain.errors import GranchainError
+from granchain.simulation import prepare
+
+# Asked restitutions: of metal, of a strongly damped contact, and next to none.
+RESTITUTIONS = (0.65, 0.2, 0.01)
+# Steps in automatic steps, and the one that stands for the limit: order two leaves a hundredth of the automatic step's error in it.
+STEPS = {"auto": 1.0, "fast": FAST}
+REFERENCE = 0.1
+# Impact speed [m/s] of the steel chain: Wang, Liu & Liu 2022, sec. 5.2, doi:10.1016/j.ijmecsci.2022.107214.
+SPEED = 1.77
+# The row: some beads, those with a sensor, and the part of the first one's peak below which a pulse is no longer looked at.
+BEADS, SENSORS, LEAST = 12, (1, 2, 3, 4, 5), 0.01
+
+HEAD = f"""# What the time step costs, law by law
+
+Printed by `python docs/steps.py`; measured, not typed. Each number is the largest error in percent at the step that `"auto"` or `"fast"`
+chooses, against a tenth of the automatic one: of the largest force of an impact, of the peaks at beads {SENSORS[0]} to {SENSORS[-1]} of
+a row of {BEADS}, and of the arrivals there, as a part of the last. Both are struck at {SPEED:g} m/s, with the example inputs of each law
+and the restitution e named above the column. A law that takes no restitution has one number; a dash stands where a law refuses
+the restitution. What your own case has is measured by [`granchain verify`](how-to/step.md)."""
+
+
+def peaks(law: type[ContactLaw], inputs: dict[str, object], step: str | float) -> dict[str, float]:
+    """Peaks [N] and their times [s], of an impact and of the beads of a row, at a step by name or of so many automatic ones."""
+    parts = STEPS[step] if isinstance(step, str) else step
+    hit = gc.impact(law=law.name, pair=example_pair(), speed=SPEED, refine=1.0 / parts, **inputs)
+    case = row(law, inputs)
+    value = step if isinstance(step, str) else step * prepare(case)[2].value
+    sensors = [one for one in summary(gc.run(case.replace(**{"time.step": value}))).sensors if one.complete]
+    seen = [one for one in sensors if one.peak > LEAST * sensors[0].peak]
+    forces = {"impact": hit.max_force, **{f"peak of bead {one.bead}": one.peak for one in seen}}
+    return forces | {f"arrival at bead {one.bead}": one.arrival for one in seen}
+
+
+def row(law: type[ContactLaw], inputs: dict[str, object]) -> gc.Case:
+    """Some beads of the steel chain under a law."""
+    changes = {
+        "chain.beads": BEADS, "sensors.beads": SENSORS, "sensors.contacts": [], "sensors.interval": 2e-8, "time.end": 2e-4,
+        "snapshots": None,
+        # of hardened steel, for the laws that ask for one; its value is the same at every step
+        "chain.material.hardness": 5e9,
+    }  # fmt: skip
+    return gc.load_case("steel-chain").replace(contact={"law": law.name, **inputs}, **changes)
+
+
+def errors(law: type[ContactLaw], inputs: dict[str, object]) -> dict[str, float]:
+    """Largest relative error at each step; no number where the law refuses the inputs."""
+    try:
+        limit = peaks(law, inputs, REFERENCE)
+        found = {name: peaks(law, inputs, name) for name in STEPS}
+    except GranchainError:
+        return dict.fromkeys(STEPS, math.nan)
+    last = max(value for what, value in limit.items() if what.startswith("arrival"))
+    scale = {what: last if what.startswith("arrival") else value for what, value in limit.items()}
+    # a pulse at the edge of what is looked at may be missing at one of the steps
+    return {name: max(abs(one[what] - limit[what]) / scale[what] for what in limit if what in one) for name, one in found.items()}
+
+
+def line(law: type[ContactLaw]) -> str:
+    """A law's row of the table."""
+    values = {name: value for name, value in vars(example_inputs(law)).items() if value is not None}
+    if "restitution" in values:
+        columns = [errors(law, values | {"restitution": asked}) for asked in RESTITUTIONS]
+    else:
+        columns = [errors(law, values)] + [dict.fromkeys(STEPS, math.nan)] * (len(RESTITUTIONS) - 1)
+    cells = [f"{100.0 * column[name]:.2g}" if math.isfinite(column[name]) else "-" for name in STEPS for column in columns]
+    return f"| [{law.name}](laws.md#{law.name}) | " + " | ".join(cells) + " |"
+
+
+def page() -> str:
+    """The page in Markdown."""
+    heads = [f"{name}, e {asked:g}" for name in STEPS for asked in RESTITUTIONS]
+    rows = [f"| law | {' | '.join(heads)} |", "| --- |" + " --- |" * len(heads), *(line(law) for law in gc.laws().values())]
+    return "\n\n".join([HEAD, "\n".join(rows)]) + "\n"
+
+
+if __name__ == "__main__":
+    sys.stdout.write(page())

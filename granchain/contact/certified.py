@@ -1,0 +1,76 @@
+"""What the certificates of the package's laws found, kept with the package: a run tells of it without measuring.
+
+`certified.json` is written by `docs/laws.py` with the page of the laws, from the same measurements, and compared by `make check`. Each
+entry holds for the source that was measured, and for no other.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from granchain.contact.law import ContactLaw
+
+TABLE = Path(__file__).with_name("certified.json")
+_PACKAGE = __name__.rpartition(".")[0] + "."
+
+
+def source_of(law: type[ContactLaw]) -> str:
+    """Hash of the files of this package that a law is made of: its own, those of its bases, the pair's, and those that
+    these take functions from.
+
+    Raises
+    ------
+    OSError
+        Where a file is not there.
+    """
+    modules = {base.__module__ for base in law.__mro__ if base.__module__.startswith(_PACKAGE)} | {f"{_PACKAGE}pair"}
+    for name in list(modules):
+        reached = (getattr(value, "__module__", None) or "" for value in vars(sys.modules[name]).values())
+        modules |= {module for module in reached if module.startswith(_PACKAGE)}
+    total = hashlib.sha256()
+    for name in sorted(modules):
+        total.update(f"{name}\n".encode() + Path(str(sys.modules[name].__file__)).read_bytes())
+    return total.hexdigest()
+
+
+@cache
+def certified() -> dict[str, dict[str, Any]]:
+    """For each law of the package: `source`, the hash of what was measured; `problems`, what was wrong; `created_as_printed`, the part of
+    the work that a cycle returns beyond it without the energy guard, 0 for none."""
+    table: dict[str, dict[str, Any]] = json.loads(TABLE.read_text(encoding="ascii"))
+    return table
+
+
+def about_certificate(law: type[ContactLaw], as_printed: bool = False) -> str | None:
+    """What there is to say of a law's certificate, in one line; None where it is clean.
+
+    Parameters
+    ----------
+    law : type of ContactLaw
+    as_printed : bool
+        Whether the law runs without its energy guard.
+    """
+    ours = law.__module__.startswith(_PACKAGE)
+    measure = f"granchain laws {law.name}" + ("" if ours else " --law-module FILE")
+    entry = certified().get(law.name) if ours else None
+    if entry is None:
+        return f'contact law "{law.name}" has no certificate: what it delivers was not measured; "{measure}" measures it'
+    try:
+        same = source_of(law) == entry["source"]
+    except OSError:
+        same = False
+    if not same:
+        return f'warning: contact law "{law.name}" has no certificate: its source is not the one that was measured; "{measure}" measures it'
+    if entry["problems"]:
+        return f'warning: contact law "{law.name}" failed its certificate: {"; ".join(entry["problems"])}'
+    if as_printed and entry["created_as_printed"]:
+        return (
+            f'warning: contact law "{law.name}" as printed, without the energy guard, failed its certificate: a cycle returns up to '
+            f"{100.0 * entry['created_as_printed']:.2g} % more than it took"
+        )
+    return None

@@ -1,0 +1,144 @@
+"""What a command was not asked to write over stays: cases, law modules, drive tables, traces, figures, files of other programs."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import h5py
+import pytest
+
+from granchain import load_case, read_trace
+from granchain.case import CASES
+from granchain.cli import obey
+from granchain.output import Checkpoint
+
+ROOT = Path(__file__).parents[1]
+SMALL = [f"--set={change}" for change in ("chain.beads=3", "sensors.beads=[2]", "sensors.contacts=[1]", "time.end=2e-5")]
+DRIVEN = [f"--set={change}" for change in ("chain.beads=3", "sensors.beads=[2]", "time.end=2e-5", "chain.precompression=0.0")]
+LAW = (ROOT / "docs" / "examples" / "my_law.py").read_text()
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """A folder with everything that a run, or a comparison, may read."""
+    monkeypatch.chdir(tmp_path)
+    Path("case.toml").write_text(load_case("steel-chain").toml)
+    for name in ("driven-chain.toml", "driven-chain.csv"):
+        shutil.copy(CASES / name, tmp_path)
+    shutil.copytree(ROOT / "data" / "synthetic2026", "rig")
+    with h5py.File("measured.h5", "w") as file:
+        file["force"] = [0.0, 1.0, 0.0]
+    Path("linked.h5").symlink_to("case.toml")
+    return tmp_path
+
+
+def contents(folder):
+    return {path: path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+@pytest.mark.parametrize("more", ["--overwrite", "--resume"])
+@pytest.mark.parametrize(
+    ("command", "out"),
+    [
+        (["case.toml", *SMALL], "case.toml"),
+        (["case.toml", *SMALL], "./rig/../case.toml"),
+        (["case.toml", *SMALL], "linked.h5"),
+        (["driven-chain.toml", *DRIVEN], "driven-chain.csv"),
+        (["steel-chain", *SMALL], "rig/trace.csv"),
+        (["steel-chain", *SMALL], "rig/about.toml"),
+        (["steel-chain", *SMALL], "measured.h5"),
+    ],
+)
+def test_a_run_replaces_nothing_but_an_output_file(here, capsys, monkeypatch, command, out, more):
+    monkeypatch.setattr("granchain.simulation.run", lambda *case, **asked: pytest.fail("the run began"))
+    before = contents(here)
+    assert obey(["run", *command, "--out", out, more]) == 4
+    assert "got a file that granchain did not write" in capsys.readouterr().err
+    assert contents(here) == before
+
+
+def test_a_run_does_not_replace_its_law_module(here, capsys, monkeypatch):
+    monkeypatch.setattr("granchain.simulation.run", lambda *case, **asked: pytest.fail("the run began"))
+    Path("kept_law.py").write_text(LAW.replace("walton-braun", "kept-law"))
+    assert obey(["run", "steel-chain", *SMALL, "--law-module", "kept_law.py", "--out", "kept_law.py", "--overwrite"]) == 4
+    assert "kept_law.py: got a file that granchain did not write" in capsys.readouterr().err
+    assert "class WaltonBraun" in Path("kept_law.py").read_text()
+
+
+def test_a_file_with_the_name_of_a_checkpoint_stays(here, capsys):
+    # the run would write run.h5.chk, and remove it and run.h5.chk.prev when it is done
+    for name in ("run.h5.chk", "run.h5.chk.prev"):
+        Path(name).write_text(load_case("steel-chain").toml)
+    before = contents(here)
+    assert obey(["run", "steel-chain", *SMALL, "--out", "run.h5"]) == 4
+    assert "holds an unfinished run and is kept" in capsys.readouterr().err
+    assert obey(["run", "steel-chain", *SMALL, "--out", "run.h5", "--overwrite"]) == 0
+    assert {path: text for path, text in contents(here).items() if path.name != "run.h5"} == before
+    with pytest.warns(UserWarning, match=r"no checkpoint, the run goes on: run\.h5\.chk: got a file that granchain did not write"):
+        Checkpoint("run.h5.chk").save(_saved(), case_sha256="", set_up="")
+    Path("run.h5.chk").unlink()
+    with pytest.warns(UserWarning, match=r"run\.h5\.chk\.prev: got a file that granchain did not write"):
+        Checkpoint("run.h5.chk").save(_saved(), case_sha256="", set_up="")
+    assert contents(here)[here / "run.h5.chk.prev"] == before[here / "run.h5.chk.prev"]
+
+
+def _saved():
+    from granchain.output.checkpoint import Saved
+
+    return Saved({}, "2026-11-22T08:00:00+00:00", 0.0)
+
+
+def test_figures_are_replaced_where_it_is_asked_for(here, capsys):
+    run = ["run", "steel-chain", *SMALL, "--out", "run.h5"]
+    assert obey(run) == 0 and obey(["plot", "run.h5", "--out", "figures"]) == 0
+    before = contents(here)
+    capsys.readouterr()
+    assert obey(["plot", "run.h5", "--out", "figures"]) == 4
+    err = capsys.readouterr().err
+    assert "exists and is kept; name another folder with --out, or replace figures with --overwrite" in err and " more: " in err
+    assert contents(here) == before
+    # a file that is no figure is kept all the same
+    first = min(Path("figures").iterdir())
+    first.write_text("my notes")
+    assert obey(["plot", "run.h5", "--out", "figures", "--overwrite"]) == 4
+    assert first.read_text() == "my notes" and "got a file that granchain did not write" in capsys.readouterr().err
+    first.unlink()
+    assert obey(["plot", "run.h5", "--out", "figures", "--overwrite"]) == 0
+    assert contents(here) == before
+
+
+@pytest.mark.parametrize("ending", [".png", ".pdf", ".svg"])
+def test_a_figure_of_an_impact_is_replaced_where_it_is_asked_for(here, capsys, ending):
+    command = ["impact", "hertz", "--speed", "1", "--out", f"loop{ending}"]
+    assert obey(command) == 0
+    before = contents(here)
+    assert obey(command) == 4 and "--overwrite" in capsys.readouterr().err
+    assert obey([*command, "--overwrite"]) == 0 and contents(here) == before
+    Path(f"loop{ending}").write_text("my notes")
+    assert obey([*command, "--overwrite"]) == 4 and Path(f"loop{ending}").read_text() == "my notes"
+
+
+@pytest.mark.parametrize("command", ["compare", "impact", "plot"])
+def test_every_command_that_draws_has_the_option(capsys, command):
+    assert obey([command, "--help"]) == 0
+    assert "--overwrite" in capsys.readouterr().out
+
+
+def test_an_import_does_not_write_over_the_file_that_it_reads(here, capsys):
+    before = contents(here)
+    trace = read_trace("rig").sensor_bead.tolist()
+    command = [
+        "traces",
+        "import",
+        "rig/trace.csv",
+        "--out",
+        "rig",
+        "--kind",
+        "simulated",
+        "--overwrite",
+        "--beads",
+        ",".join(map(str, trace)),
+    ]
+    assert obey(command) in (2, 4)
+    assert contents(here) == before

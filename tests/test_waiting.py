@@ -1,0 +1,120 @@
+"""A law that never ends: the command says what it waits for, and an interruption ends it; a pipe for a lock file is refused."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+import pytest
+
+from granchain.cli import waiting
+from granchain.errors import FileError
+from granchain.output import claim
+
+# The loop of `force` has no end while the beads touch; compiled, it hears no signal.
+ENDLESS = '''
+from granchain import ContactLaw, Quantity, Source
+
+
+class Endless(ContactLaw):
+    """Never ends."""
+
+    name = "endless"
+    source = Source("nobody")
+    inputs = (Quantity("stiffness", "N/m", "k", above=0.0),)
+    coefficients = (Quantity("stiffness", "N/m", "k"),)
+
+    @staticmethod
+    def coefficients_of(pair, inputs):
+        return (inputs.stiffness,)
+
+    @staticmethod
+    def force(overlap, rate, c, h):
+        d = overlap if overlap > 1e-60 else 0.0
+        total, k = 0.0, 1.0
+        while d > 1e-9 and k > 0.0:
+            total, k = total + c[0] * d / k, k + 1.0
+            k = 1.0 if k > 1e6 else k
+        return total + c[0] * d
+
+    @staticmethod
+    def energy(overlap, c, h):
+        d = overlap if overlap > 1e-60 else 0.0
+        return 0.5 * c[0] * d * d
+'''
+RUN = ["run", "steel-chain", "--law-module", "endless.py", "--set", "contact.law=endless", "--set", "contact.stiffness=1e7",
+       "--set", "chain.beads=3", "--set", "sensors.beads=[2]", "--set", "sensors.contacts=[1]", "--out", "never.h5"]  # fmt: skip
+# After half a second in place of ten.
+SOON = "import granchain.cli.waiting as w; w.AFTER = 0.5; from granchain.__main__ import main; main()"
+
+
+def waits(folder, command, says, stop, **environment):
+    """Start a command, wait until it says what it waits for, stop it; what it said, its exit code, and how long it took to end."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", SOON, *command], cwd=folder, stderr=subprocess.PIPE, text=True, env=os.environ | environment
+    )
+    try:
+        line = process.stderr.readline()
+        while says not in line:
+            assert line, "it ended without a word"
+            line = process.stderr.readline()
+        time.sleep(0.2)
+        process.send_signal(stop)
+        rest = process.stderr.read()
+        return line + rest, process.wait(20)
+    finally:
+        process.kill()
+        process.wait()
+
+
+@pytest.mark.parametrize("jit", ["0", pytest.param("1", marks=pytest.mark.long)])
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
+def test_a_law_whose_force_never_ends_is_named_and_an_interruption_ends_the_command(tmp_path, jit, stop):
+    (tmp_path / "endless.py").write_text(ENDLESS)
+    says = 'what compiles and runs the functions of contact law "endless"'
+    said, code = waits(tmp_path, RUN, says, stop, NUMBA_DISABLE_JIT="1" if jit == "0" else "0")
+    assert code == 128 + stop
+    assert "granchain: waiting: for 0.5 s " in said and "endless.py has not ended; if it never does, Ctrl-C ends the command" in said
+    assert "Traceback" not in said and "interrupted" in said
+    assert sorted(path.name for path in tmp_path.iterdir() if path.name != "__pycache__") == ["endless.py"]
+
+
+def test_a_law_file_whose_code_never_ends_is_named(tmp_path):
+    (tmp_path / "endless.py").write_text("while True:\n    pass\n")
+    said, code = waits(tmp_path, RUN, "the code of law file endless.py", signal.SIGINT)
+    assert code == 130 and "Traceback" not in said
+
+
+def test_nothing_is_said_where_there_is_a_sign_of_life(monkeypatch, capsys):
+    monkeypatch.setattr(waiting, "AFTER", 0.2)
+    with waiting.Waiting("a law") as there:
+        for _ in range(30):
+            time.sleep(0.02)
+            there.beat("a step")
+    assert capsys.readouterr().err == ""
+    with waiting.Waiting("a law") as there:
+        there.beat("a step")
+        time.sleep(1.0)
+    assert capsys.readouterr().err == "granchain: waiting: for 0.2 s a step has not ended; if it never does, Ctrl-C ends the command\n"
+
+
+@pytest.mark.parametrize("kind", ["pipe", "folder", "link", "socket"])
+def test_what_is_no_file_in_place_of_the_lock_is_refused(tmp_path, kind):
+    lock = tmp_path / ".run.h5.lock"
+    server = socket.socket(socket.AF_UNIX)
+    make = {
+        "pipe": lambda: os.mkfifo(lock),
+        "folder": lock.mkdir,
+        "link": lambda: lock.symlink_to("precious"),
+        "socket": lambda: server.bind(str(lock)),
+    }
+    make[kind]()
+    words = r"\.run\.h5\.lock: got a pipe, device, link or folder, allowed a lock file; delete it, or name another file than .*run\.h5"
+    with pytest.raises(FileError, match=words), claim(tmp_path / "run.h5"):
+        pass
+    assert os.path.lexists(lock) and not (tmp_path / "precious").exists()
+    server.close()
