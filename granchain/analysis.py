@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 # its running maximum: our definition, the same for computed and measured traces.
 PULSE_BEGINS = 0.01
 PULSE_ENDS = 0.5
+# A maximum before the peak is one of its own where the force falls behind it by more than this part of it, and by more than so many
+# standard deviations of its noise. Computed traces rise to their peak to rounding, or fall by 3e-3 and more on the way (measured: five
+# laws, .15 to 20 m/s, 22 beads each); of a million differences of two readings of Gaussian noise one is above 5 sqrt(2).
+MERGED_FALL, MERGED_NOISE = 1e-3, 6.0 * math.sqrt(2.0)
 
 
 def first_pulse(force: ArrayLike, baseline: float = 0.0) -> slice:
@@ -61,17 +65,50 @@ def _finite(values: ArrayLike) -> np.ndarray:
 
 
 class Peak(NamedTuple):
-    """Peak of a pulse: `force` [N], `time` [s], and whether the trace goes on beyond it (`complete`): else the peak is still to come."""
+    """Peak of a pulse.
+
+    Attributes
+    ----------
+    force, time : float
+        [N], [s].
+    complete : bool
+        Whether the trace goes on beyond the peak: else it is still to come.
+    merged : bool
+        Whether it is the peak of another, larger pulse, that has passed the first before the force had fallen to half: `has_merged`.
+    """
 
     force: float
     time: float
     complete: bool
+    merged: bool = False
 
 
 NO_PEAK = Peak(0.0, math.nan, False)
 
 
-def peak(time: ArrayLike, force: ArrayLike, baseline: float = 0.0) -> Peak:
+def has_merged(force: ArrayLike, baseline: float = 0.0, noise: float = 0.0) -> bool:
+    """Whether the peak of a trace's first pulse is that of a second one, which has passed the first before it had fallen to half.
+
+    So it is where the force, before its largest value in the pulse, has a maximum of its own: it falls from there by more than 1e-3 of that
+    maximum (above the baseline) and by more than 8.5 standard deviations of its noise, less than to half, and then rises above it.
+
+    Parameters
+    ----------
+    force : array (n,)
+        [N].
+    baseline : float
+        Static force [N].
+    noise : float
+        Standard deviation of the noise of a measured force [N]; 0 for a computed one.
+    """
+    above = _finite(force) - baseline
+    pulse = above[first_pulse(above)]
+    rise = pulse[: int(np.argmax(pulse)) + 1] if len(pulse) else pulse
+    so_far = np.maximum.accumulate(rise)
+    return bool((so_far - rise > np.maximum(MERGED_FALL * so_far, MERGED_NOISE * noise)).any())
+
+
+def peak(time: ArrayLike, force: ArrayLike, baseline: float = 0.0, noise: float = 0.0) -> Peak:
     """Peak force and arrival time of a trace's first pulse, by a parabola through three samples.
 
     The samples may be unevenly spaced in time. Of the elastic wave in the chain of 70 steel beads, samples 2e-7 s apart lose up to
@@ -85,6 +122,8 @@ def peak(time: ArrayLike, force: ArrayLike, baseline: float = 0.0) -> Peak:
         [N].
     baseline : float
         Static force, which decides where the pulse begins and is part of the peak [N].
+    noise : float
+        Standard deviation of the noise of a measured force, which decides what is a maximum before the peak [N].
 
     Returns
     -------
@@ -98,15 +137,16 @@ def peak(time: ArrayLike, force: ArrayLike, baseline: float = 0.0) -> Peak:
     if window.start == window.stop:
         return NO_PEAK
     i = window.start + int(np.argmax(samples[window]))
+    merged = has_merged(samples, baseline, noise)
     if i == 0 or i == len(samples) - 1:
-        return Peak(float(samples[i]), float(times[i]), False)
+        return Peak(float(samples[i]), float(times[i]), False, merged)
     beyond = np.flatnonzero(samples[i:] != samples[i])
     flat = int(beyond[0]) if len(beyond) else len(samples) - i
     if flat > 2:
         # A sensor at its limit: no parabola through a corner.
-        return Peak(float(samples[i]), 0.5 * float(times[i] + times[i + flat - 1]), True)
+        return Peak(float(samples[i]), 0.5 * float(times[i] + times[i + flat - 1]), True, merged)
     height, at = vertex(times[i - 1 : i + 2], samples[i - 1 : i + 2])
-    return Peak(height, at, True)
+    return Peak(height, at, True, merged)
 
 
 def vertex(t: np.ndarray, f: np.ndarray) -> tuple[float, float]:
@@ -378,6 +418,9 @@ class SensorPulse:
         [N s]; nan where the trace does not hold it whole.
     complete : bool
         Whether the trace goes on beyond the peak; else a larger force may be still to come.
+    merged : bool
+        Whether a second, larger pulse has passed the first before it had fallen to half, see `has_merged`: the numbers are then those of
+        both, peak and arrival the second's.
     """
 
     bead: int
@@ -387,6 +430,7 @@ class SensorPulse:
     width: float
     impulse: float
     complete: bool
+    merged: bool = False
 
 
 # The ledger: kinetic + recoverable + plastic + viscous + clamp - external - (kinetic + recoverable at the start) = residual.
@@ -456,9 +500,11 @@ class Summary:
     sensors : tuple of SensorPulse
         In the order of the file.
     wave_speed : float
-        From the sensors whose pulse has its peak in the trace, by least squares of arrival against position [m/s]; nan with fewer than two.
+        By least squares of arrival against position [m/s]; nan with fewer than two sensors.
     energy : EnergyBalance or None
         None where the case asks for no ledger.
+    wave_speed_beads : tuple of int
+        The sensor beads that the wave speed is from: those whose first pulse has its peak in the trace and has not merged with another.
     """
 
     title: str
@@ -469,6 +515,7 @@ class Summary:
     sensors: tuple[SensorPulse, ...]
     wave_speed: float
     energy: EnergyBalance | None
+    wave_speed_beads: tuple[int, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """Plain numbers, words, lists and dicts; a number that is not finite is None."""
@@ -517,15 +564,20 @@ def sensor_pulses(result: Result) -> tuple[SensorPulse, ...]:
                 width=pulse_width(time, force, baseline=baseline),
                 impulse=pulse_impulse(time, force, baseline),
                 complete=top.complete,
+                merged=top.merged,
             )
         )
     return tuple(pulses)
 
 
 def front_speed(pulses: tuple[SensorPulse, ...]) -> float:
-    """Wave speed from the sensors whose pulse has its peak in the trace, see `wave_speed` [m/s]."""
-    seen = [pulse for pulse in pulses if pulse.complete]
+    """Wave speed from the sensors whose first pulse has its peak in the trace and has not merged with another, see `wave_speed` [m/s]."""
+    seen = _of_front(pulses)
     return wave_speed([pulse.position for pulse in seen], [pulse.arrival for pulse in seen])
+
+
+def _of_front(pulses: tuple[SensorPulse, ...]) -> list[SensorPulse]:
+    return [pulse for pulse in pulses if pulse.complete and not pulse.merged]
 
 
 def energy_put_in(kinetic: ArrayLike, external: ArrayLike) -> float:
@@ -581,6 +633,7 @@ def summary(result: Result) -> Summary:
         sensors=pulses,
         wave_speed=front_speed(pulses),
         energy=energy_balance(result),
+        wave_speed_beads=tuple(pulse.bead for pulse in _of_front(pulses)),
     )
 
 

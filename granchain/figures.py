@@ -224,6 +224,7 @@ def force_traces(*results: Result, sensors: Sequence[int] | None = None) -> tupl
                 axes.fill_between(factor * result.time, force, color=colour, alpha=0.18, linewidth=0.0)
                 top = peak(result.time, force)
                 text += f"\n{top.force:.3g} N" if top.complete else "\nno pulse" if top.force == 0.0 else "\nstill rising"
+                text += "\nmerged" if top.merged else ""
         axes.text(1.012, 0.5, text, transform=axes.transAxes, va="center", fontsize=8, linespacing=1.3)
         axes.spines["bottom"].set_visible(axes is rows[-1])
         axes.tick_params(axis="x", length=3.0 if axes is rows[-1] else 0.0)
@@ -344,7 +345,8 @@ def space_time(result: Result, quantity: str = "velocity") -> tuple[Figure, Axes
     speed = _front_speed(result, quantity, places, arrivals)
     passed = places[np.isfinite(arrivals)]
     if len(passed) > 1:
-        label = f"wave front, {place_name.split()[0]} {passed[0]} to {passed[-1]}" + (f": {speed:.3g} m/s" if math.isfinite(speed) else "")
+        label = f"wave front, peaks of {quantity} of {place_name.split()[0]} {passed[0]} to {passed[-1]}"
+        label += f": {speed:.3g} m/s" if math.isfinite(speed) else ""
         axes.plot(factor * arrivals, places, "--", color=_colours()[0], linewidth=1.0, label=label)
         axes.legend(loc="upper left" if not speed < 0.0 else "upper right", frameon=True, framealpha=0.8, edgecolor="none")
     axes.set_xlim(factor * time[0], factor * time[-1])
@@ -356,9 +358,12 @@ def space_time(result: Result, quantity: str = "velocity") -> tuple[Figure, Axes
 
 
 def _arrival(time: np.ndarray, values: np.ndarray) -> float:
-    """Arrival of a first pulse that has begun and ended [s]; nan for the striker, fast at once, and for a bead that flies off."""
+    """Arrival of a first pulse that has begun and ended [s].
+
+    nan for the striker, fast at once, for a bead that flies off, and where another pulse has merged with the first.
+    """
     top = peak(time, values)
-    return top.time if top.complete and first_pulse(values).stop < len(values) else math.nan
+    return top.time if top.complete and not top.merged and first_pulse(values).stop < len(values) else math.nan
 
 
 def _front_speed(result: Result, quantity: str, places: np.ndarray, arrivals: np.ndarray) -> float:
@@ -765,7 +770,8 @@ def _forces_over_each_other(force: Axes, rest: Axes, found: Comparison, k: int, 
         since = factor * (ours.time - ours.arrival.measured)
         force.plot(since, ours.computed, color=colour, linewidth=width, label=one.label)
         rest.plot(since, ours.computed - ours.measured, color=colour, linewidth=0.9, label=one.label)
-    force.set_title(_name(sensor.bead), fontsize=9, pad=3.0)
+    merged = any(one.sensors[k].merged for one in found.results)
+    force.set_title(_name(sensor.bead) + (", merged" if merged else ""), fontsize=9, pad=3.0)
     nearest = found.nearest.get(sensor.bead, ())
     smallest = min((one.sensors[k].residual.computed for one in found.results), default=math.nan)
     words = f"residual {100.0 * smallest:.2g} %" if nearest else "no pulse"

@@ -2,12 +2,14 @@
 
 import json
 import math
+import re
 
 import numpy as np
 import pytest
 from synthetic import CREST, PEAK_FORCE, RADIUS, synthetic, wave_speed
 
 from granchain import analysis, theory
+from granchain.cli.run import numbers_of
 from granchain.errors import CaseError
 from granchain.status import Status
 
@@ -58,13 +60,13 @@ def test_the_parabola_finds_the_peak_of_the_elastic_wave_that_samples_miss():
 
 
 def test_the_peak_of_a_trace_cut_off_at_a_limit_is_the_middle_of_its_flat_top():
-    assert analysis.peak([0.0, 1.0, 2.0, 3.0, 5.0, 6.0], [0.0, 1.0, 4.0, 4.0, 4.0, 0.0]) == (4.0, 3.5, True)
+    assert analysis.peak([0.0, 1.0, 2.0, 3.0, 5.0, 6.0], [0.0, 1.0, 4.0, 4.0, 4.0, 0.0])[:3] == (4.0, 3.5, True)
     # two equal samples are the two sides of a peak between them
-    assert analysis.peak([0.0, 1.0, 2.0, 3.0], [0.0, 4.0, 4.0, 0.0]) == (4.5, 1.5, True)
+    assert analysis.peak([0.0, 1.0, 2.0, 3.0], [0.0, 4.0, 4.0, 0.0])[:3] == (4.5, 1.5, True)
 
 
 def test_a_trace_that_starts_at_its_peak_has_no_complete_one():
-    assert analysis.peak([0.0, 1.0, 2.0, 3.0], [4.0, 3.0, 1.0, 0.0]) == (4.0, 0.0, False)
+    assert analysis.peak([0.0, 1.0, 2.0, 3.0], [4.0, 3.0, 1.0, 0.0])[:3] == (4.0, 0.0, False)
 
 
 def test_the_first_of_two_pulses_counts_though_the_second_is_larger():
@@ -85,6 +87,26 @@ def test_a_dip_to_more_than_half_does_not_end_the_first_pulse():
     deep = [0.0, 4.0, 1.99, 5.0, 1.0, 0.0]
     assert analysis.first_pulse(shallow) == slice(1, 4)
     assert analysis.first_pulse(deep) == slice(1, 2)
+
+
+def test_a_larger_pulse_that_passes_the_first_before_it_has_fallen_to_half_has_merged_with_it():
+    apart, close, behind = (
+        gaussian(TIME, 13.7, 3.0, 0.5) + gaussian(TIME, height, at, 0.5) for height, at in ((25.6, 6.5), (25.6, 4.8), (12.0, 4.8))
+    )
+    # apart the first pulse is whole and is taken; behind it the second does not pass it
+    assert analysis.peak(TIME, apart).force == pytest.approx(13.7, abs=0.1) and not analysis.peak(TIME, apart).merged
+    assert analysis.peak(TIME, behind).force == pytest.approx(13.7, abs=0.1) and not analysis.peak(TIME, behind).merged
+    assert analysis.peak(TIME, close).force == pytest.approx(25.6, abs=0.1) and analysis.peak(TIME, close).merged
+    # whether or not the peak is in the trace, and above a static force
+    assert analysis.peak(TIME[:19], close[:19]).merged and not analysis.peak(TIME[:19], close[:19]).complete
+    assert analysis.has_merged(10.0 + close, 10.0) and not analysis.has_merged(10.0 + apart, 10.0)
+
+
+def test_the_ripples_of_rounding_and_of_a_step_are_no_second_maximum():
+    # a fall of a thousandth of the maximum decides
+    for fall, merged in ((1e-13, False), (9e-4, False), (1.1e-3, True), (0.49, True), (0.51, False)):
+        assert analysis.has_merged([0.0, 3.0, 8.0, 8.0 * (1.0 - fall), 9.0, 0.0]) is merged
+    assert not analysis.has_merged([]) and not analysis.has_merged([0.0, 0.0]) and not analysis.has_merged([5.0])
 
 
 @pytest.mark.parametrize("force", [np.zeros(40), -parabola(TIME), np.full(40, math.nan), np.zeros(0)])
@@ -310,7 +332,9 @@ def test_what_is_not_known_is_none_in_json():
         "width": None,
         "impulse": 0.0,
         "complete": False,
+        "merged": False,
     }
+    assert read["wave_speed_beads"] == []
     assert read["energy"]["plastic"] == pytest.approx(2e-4, rel=1e-12)
 
 
@@ -319,6 +343,26 @@ def test_a_sensor_that_the_wave_has_not_passed_is_left_out_of_the_speed():
     summary = analysis.summary(synthetic(sensors=(3, 8, 15), end=115e-6))
     assert [pulse.complete for pulse in summary.sensors] == [True, True, False]
     assert summary.wave_speed == pytest.approx(wave_speed() * 2.0 * RADIUS, rel=1e-6)
+
+
+def merged_sensor(column=1):
+    """A result at one of whose sensors a pulse half as large comes 17 us before, and has not fallen to half when the other passes it."""
+    result = synthetic(sensors=(3, 8, 13), end=200e-6)
+    force = result.sensor_force.copy()
+    force[:, column] += 0.55 * np.interp(result.time + 17e-6, result.time, force[:, column])
+    return synthetic(sensors=(3, 8, 13), end=200e-6, change={"sensor_force": force})
+
+
+def test_a_sensor_at_which_another_pulse_has_merged_is_left_out_of_the_speed():
+    summary = analysis.summary(merged_sensor())
+    assert [pulse.merged for pulse in summary.sensors] == [False, True, False]
+    assert summary.wave_speed == pytest.approx(wave_speed() * 2.0 * RADIUS, rel=1e-6)
+    assert summary.wave_speed_beads == (3, 13)
+    assert summary.as_dict()["sensors"][1]["merged"] is True and summary.as_dict()["wave_speed_beads"] == [3, 13]
+    said = numbers_of(summary)
+    assert re.search(r"^ +3 .*\n +8 +\d+\.\d+ +merged \d+\.\d+\n +13 ", said, re.MULTILINE) and "a second, larger pulse" in said
+    assert f"wave speed {summary.wave_speed:.6g} m/s: line through the arrivals at 2 sensors, beads 3 to 13" in said
+    assert "merged" not in numbers_of(analysis.summary(synthetic()))
 
 
 def test_a_result_without_sensors_and_ledger_has_a_summary():

@@ -11,8 +11,9 @@ from synthetic import RADIUS, synthetic, wave_speed
 import granchain
 from granchain import analysis, figures
 from granchain.cli import obey
+from granchain.cli.compare import tables
 from granchain.comparison import compare, time_shift
-from granchain.comparison.sides import piezo_force
+from granchain.comparison.sides import first_clear_pulse, piezo_force
 from granchain.errors import TraceError
 from granchain.sensor import Sensor
 from granchain.status import Status
@@ -61,6 +62,53 @@ def shifts(noise, draws=100):
         one = time_shift(interval, there, np.column_stack(computed), size)
         found.append(((one.value - shift) / interval, one.uncertainty / interval))
     return np.array(found).T
+
+
+def merged(column):
+    """A result at one of whose sensors a pulse half as large comes 17 us before, and has not fallen to half when the other passes it."""
+    force = RESULT.sensor_force.copy()
+    force[:, column] += 0.55 * np.interp(RESULT.time + 17e-6, RESULT.time, force[:, column])
+    return synthetic(sensors=(3, 8, 13), end=200e-6, change={"sensor_force": force})
+
+
+@pytest.mark.parametrize("side", ["measured", "computed"])
+def test_no_speed_is_from_where_another_pulse_has_merged_with_the_first(side):
+    other = merged(1)
+    found = compare(RESULT, trace=measured(other)) if side == "measured" else compare(other, trace=measured())
+    (one,) = found.results
+    assert [sensor.merged for sensor in one.sensors] == [(), (side,), ()]
+    assert all(math.isnan(sensor.speed.measured) and math.isnan(sensor.speed.computed) for sensor in one.sensors)
+    assert one.wave_speed.computed == pytest.approx(wave_speed() * 2.0 * RADIUS, rel=1e-4)
+    assert one.wave_speed.relative == pytest.approx(0.0, abs=2e-4)
+    assert any(message.startswith(f"bead 8: in the {side}") and "second, larger pulse" in message for message in found.messages)
+    assert found.as_dict()["results"][0]["sensors"][1]["merged"] == [side]
+    assert "8 merged" in tables(found)[0]
+    titles = [panel.get_title(loc="left") for panel in figures.comparison(found)[1][:, 0]]
+    assert titles == ["bead 3", "bead 8, merged", "bead 13"]
+
+
+@pytest.mark.parametrize("draws", [300, pytest.param(10_000, marks=pytest.mark.long)])
+def test_noise_is_no_second_maximum_and_hides_none_that_stands_out_of_it(draws, figure):
+    random = np.random.default_rng(63)
+    time = np.linspace(0.0, 10.0, 200)
+
+    def pulse(height, at, width):
+        return height * np.exp(-0.5 * ((time - at) / width) ** 2)
+
+    wrong = missed = found = 0
+    for _ in range(draws):
+        noise = 25.6 * 10.0 ** random.uniform(-4.0, math.log10(0.03))
+        alone = pulse(25.6, 5.0, random.uniform(0.4, 2.0)) + noise * random.standard_normal(200)
+        seen = first_clear_pulse(time, alone, noise, filtered=False)
+        found += seen.peak > 20.0
+        wrong += seen.merged
+        # 3.8 N deep
+        small = min(noise, 0.005 * 25.6)
+        double = pulse(13.7, 4.0, 0.5) + pulse(25.6, 5.6, 0.5) + small * random.standard_normal(200)
+        missed += not first_clear_pulse(time, double, small, filtered=False).merged
+    figure("single pulses in noise of up to 3 % that are found, of all", found / draws, at_least=0.8)
+    figure("single pulses in noise of up to 3 % said to have merged, of all", wrong / draws, at_most=1e-3)
+    figure("merged pulses in noise of up to .5 % not seen, of all", missed / draws, at_most=1e-3)
 
 
 @pytest.mark.parametrize(("noise", "bound"), [(0.0, 0.01), (0.01, 0.05), (0.05, 0.25)])

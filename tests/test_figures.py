@@ -220,7 +220,7 @@ def test_the_space_time_diagram_holds_the_velocities_and_the_front():
     assert np.array_equal(np.asarray(mesh.get_array()).reshape(20, -1), result.velocity.T)
     front = next(line for label, line in lines(axes).items() if label.startswith("wave front"))
     # the crest is at bead 18.27 in the last snapshot, and the velocity is below half of its peak 0.79 beads behind it
-    assert front.get_label() == f"wave front, bead 1 to 17: {wave_speed() * 2.0 * RADIUS:.3g} m/s"
+    assert front.get_label() == f"wave front, peaks of velocity of bead 1 to 17: {wave_speed() * 2.0 * RADIUS:.3g} m/s"
     passed = np.isfinite(front.get_xdata())
     assert passed.sum() > 10
     arrivals = 1e6 * (result.bead - CREST) / wave_speed()
@@ -239,6 +239,19 @@ def test_a_velocity_of_both_signs_has_a_colour_scale_with_white_at_rest():
     assert mesh.cmap(mesh.norm(0.0)) == pytest.approx((0.97, 0.97, 0.97, 1.0), abs=0.01)
 
 
+def test_where_another_pulse_has_merged_with_the_first_the_trace_says_so_and_the_front_leaves_it_out():
+    result = synthetic(sensors=(3, 8, 13))
+    force, velocity = result.sensor_force.copy(), result.velocity.copy()
+    force[:, 1] += 0.55 * np.interp(result.time + 17e-6, result.time, force[:, 1])
+    velocity[:, 7] += 0.55 * np.interp(result.snapshot_time + 14e-6, result.snapshot_time, velocity[:, 7])
+    changed = synthetic(sensors=(3, 8, 13), change={"sensor_force": force, "velocity": velocity})
+    figure, _ = figures.force_traces(changed)
+    figure.draw_without_rendering()
+    assert [text.split("\n")[0] for text in texts(figure) if text.endswith("\nmerged")] == ["bead 8"]
+    front = figures.space_time(changed)[1].get_lines()[0]
+    assert np.flatnonzero(np.isnan(front.get_xdata()))[0] == 7
+
+
 def test_a_bead_that_flies_off_is_no_part_of_the_front():
     velocity = synthetic().velocity.copy()
     velocity[40:, 12] = velocity[:, 12].max() * 1.001
@@ -253,7 +266,7 @@ def test_the_space_time_diagram_of_contacts_holds_their_forces_in_order():
     assert np.array_equal(np.asarray(mesh.get_array()).reshape(3, -1), result.contact_force[:, [1, 0, 2]].T)
     (front,) = axes.get_lines()
     assert front.get_ydata().tolist() == [2, 5, 9]
-    assert front.get_label() == f"wave front, contact 2 to 9: {wave_speed() * 2.0 * RADIUS:.3g} m/s"
+    assert front.get_label() == f"wave front, peaks of force of contact 2 to 9: {wave_speed() * 2.0 * RADIUS:.3g} m/s"
 
 
 def test_a_diagram_of_something_else_is_refused():

@@ -11,9 +11,11 @@ import numpy as np
 import pytest
 from rows import RADIUS, SENSORS, ledger_residual, run_row, steel_row
 
-from granchain.analysis import peak
+from granchain.analysis import peak, summary
+from granchain.case import load_case
 from granchain.engine import layout
 from granchain.engine.state import Recording
+from granchain.simulation import run
 
 # peaks of beads 9 16 24 31 40 50 56 63, then the first contact [N]
 ROWS = {
@@ -49,6 +51,20 @@ def test_sensor_peaks_of_the_steel_chain(law, separation, step):
     computed = peaks(law, separation, step)[: row.size]
     assert np.abs(computed - row).max() < bound * row.max()
     assert (np.abs(computed - row) < bound * row + rounding).all()
+
+
+def test_the_pulses_that_merge_at_10_metres_per_second_are_marked_and_enter_no_wave_speed():
+    # at bead 63 the first maximum, 13.7 N at 464 us, has not fallen to half when another pulse passes it: 25.57 N at 485 us (computed
+    # with half the step); a speed through it was 607.5 m/s
+    result = run(load_case("steel-chain").replace(**{"striker.speed": 10.0, "sensors.contacts": [], "snapshots": None}))
+    found = summary(result)
+    assert [pulse.bead for pulse in found.sensors if pulse.merged] == [63]
+    last = found.sensors[-1]
+    assert (last.peak, last.arrival) == (pytest.approx(25.57, abs=0.05), pytest.approx(485e-6, abs=5e-7))
+    assert found.wave_speed_beads == tuple(SENSORS[:-1])
+    beads = np.array([pulse.bead for pulse in found.sensors[:-1]])
+    arrivals = np.array([pulse.arrival for pulse in found.sensors[:-1]])
+    assert found.wave_speed == pytest.approx(2.0 * RADIUS / np.polyfit(beads, arrivals, 1)[0], rel=1e-9)
 
 
 def test_wave_speed_of_the_hertz_chain():

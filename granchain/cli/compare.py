@@ -121,7 +121,7 @@ def tables(found: Comparison) -> list[str]:
             measured: Agreement = getattr(sensor, name)
             sides = [getattr(one.sensors[k], name) for one in found.results]
             cells = [cell for side in sides for cell in (number(factor * side.computed), off(name, factor, side))]
-            rows.append((str(sensor.bead), number(factor * measured.measured), short(factor * measured.uncertainty), *cells))
+            rows.append((place(found, k), number(factor * measured.measured), short(factor * measured.uncertainty), *cells))
         if name == "speed":
             whole = [one.wave_speed for one in found.results]
             cells = [cell for side in whole for cell in (number(side.computed), off(name, 1.0, side))]
@@ -131,9 +131,15 @@ def tables(found: Comparison) -> list[str]:
     for k, sensor in enumerate(found.results[0].sensors):
         cells = [share(one.sensors[k].residual.computed) for one in found.results]
         nearest = [" or ".join(found.nearest.get(sensor.bead, ("-",)))] if len(found.results) > 1 else []
-        rows.append((str(sensor.bead), share(sensor.residual.uncertainty), *cells, *nearest))
+        rows.append((place(found, k), share(sensor.residual.uncertainty), *cells, *nearest))
     parts.append("residual, part of the measured pulse\n" + aligned(rows, ">" * len(rows[0])))
     return parts
+
+
+def place(found: Comparison, k: int) -> str:
+    """A sensor's bead, with a word where another pulse has merged with the first."""
+    merged = any(one.sensors[k].merged for one in found.results)
+    return f"{found.results[0].sensors[k].bead}" + (" merged" if merged else "")
 
 
 def off_heading(name: str) -> str:

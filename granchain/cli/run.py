@@ -23,7 +23,7 @@ from granchain.cli.waiting import Waiting
 from granchain.errors import CaseError, FileError, RunError
 
 if TYPE_CHECKING:
-    from granchain.analysis import Summary
+    from granchain.analysis import SensorPulse, Summary
     from granchain.case import Case
     from granchain.output import Checkpoint, Result
 
@@ -333,16 +333,28 @@ def report_run(result: Result, target: Path, as_json: bool) -> None:
     tell(f"{result.status.label}: {target}")
 
 
+def arrival_of(pulse: SensorPulse) -> str:
+    """Arrival of a pulse for a table, in microseconds."""
+    if not pulse.complete:
+        return "not yet"
+    return ("merged " if pulse.merged else "") + number(pulse.arrival * 1e6)
+
+
 def numbers_of(summary: Summary) -> str:
     """Peaks and arrivals, speed of the wave, energy balance."""
     from granchain.analysis import LEDGER
 
     parts = []
     if summary.sensors:
-        rows = [(str(p.bead), number(p.peak), number(p.arrival * 1e6) if p.complete else "not yet") for p in summary.sensors]
+        rows = [(str(p.bead), number(p.peak), arrival_of(p)) for p in summary.sensors]
         parts.append(aligned([("sensor bead", "peak [N]", "arrival [us]"), *rows], ">>>"))
+    if any(pulse.merged for pulse in summary.sensors):
+        parts.append("merged: a second, larger pulse has passed the first before it had fallen to half; peak and arrival are the second's")
     if math.isfinite(summary.wave_speed):
-        parts.append(f"wave speed {summary.wave_speed:.6g} m/s")
+        beads = summary.wave_speed_beads
+        parts.append(
+            f"wave speed {summary.wave_speed:.6g} m/s: line through the arrivals at {len(beads)} sensors, beads {beads[0]} to {beads[-1]}"
+        )
     if summary.energy is not None:
         balance = summary.energy
         share = 100.0 / balance.put_in if balance.put_in > 0.0 else math.nan

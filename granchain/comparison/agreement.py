@@ -56,6 +56,8 @@ class SensorAgreement:
         The forces over the pulse, filtered, on the clock of the measurement [s], [N].
     noise : float
         Standard deviation of the filtered measured force [N].
+    merged : tuple of str
+        Of "measured" and "computed", where a second, larger pulse has merged with the first (`analysis.has_merged`): no speed is from it.
     """
 
     bead: int
@@ -70,6 +72,7 @@ class SensorAgreement:
     measured: np.ndarray = field(repr=False)
     computed: np.ndarray = field(repr=False)
     noise: float
+    merged: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +86,7 @@ class ResultAgreement:
         To be added to the computed time [s].
     sensors : tuple of SensorAgreement
     wave_speed : Agreement
-        From all sensors, by least squares [m/s].
+        By least squares, from all sensors at which neither pulse has merged with another [m/s].
     missed : tuple of str
         A sentence for each stated tolerance that was missed.
     """
@@ -140,6 +143,7 @@ class Comparison:
                         {"bead": sensor.bead, "position": _plain(sensor.position), "noise": _plain(sensor.noise)}
                         | {name: _agreement(getattr(sensor, name)) for name in QUANTITIES if name != "residual"}
                         | {"residual": _plain(sensor.residual.computed), "residual_of_noise": _plain(sensor.residual.uncertainty)}
+                        | {"merged": list(sensor.merged)}
                         for sensor in one.sensors
                     ],
                     "missed": list(one.missed),

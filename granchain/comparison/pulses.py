@@ -153,6 +153,11 @@ def _against(measured: Measured, computed: Computed, label: str, bounds: Mapping
         for pulse, side in ((real, "measured"), (model, f"computed ({label})")):
             if pulse is NO_PULSE:
                 messages.append(f"bead {bead}: no whole pulse stands out of the {side} trace")
+            if pulse.merged:
+                messages.append(
+                    f"bead {bead}: in the {side} trace a second, larger pulse has passed the first before it had fallen to half; the "
+                    "numbers are those of both, and no speed is from there"
+                )
         window = _window(measured, computed, k, shift.value)
         found = _uncertain(measured, computed, k)
         if math.isnan(found.width.measured) and not math.isnan(real.arrival):
@@ -162,16 +167,22 @@ def _against(measured: Measured, computed: Computed, label: str, bounds: Mapping
         )
         rows.append((bead, found, arrival, window))
     sensors = []
+    sides = zip(measured.pulses, computed.pulses, strict=True)
+    merged = [tuple(side for side, pulse in zip(("measured", "computed"), pair, strict=True) if pulse.merged) for pair in sides]
     for k, (bead, numbers, arrival, (times, real_force, model_force)) in enumerate(rows):
         speed = Agreement(math.nan, math.nan, math.nan)
-        if k + 1 < len(rows):
+        if k + 1 < len(rows) and not (merged[k] or merged[k + 1]):
             speed = _speed(computed.positions[k : k + 2], [arrival, rows[k + 1][2]], [numbers, rows[k + 1][1]], stated.time)
         size = float(np.linalg.norm(real_force)) if len(times) else 0.0
         off = float(np.linalg.norm(model_force - real_force)) / size if size > 0.0 else math.nan
         floor = measured.noise[k] * math.sqrt(len(times)) / size if size > 0.0 else math.nan
         parts = (numbers.peak, arrival, numbers.width, numbers.impulse, speed, Agreement(0.0, floor, off))
-        sensors.append(SensorAgreement(bead, computed.positions[k], *parts, times, real_force, model_force, measured.noise[k]))
-    everywhere = _wave(computed.positions, [s.arrival for s in sensors], [one.arrival.uncertainty for _, one, _, _ in rows], stated.time)
+        sensors.append(SensorAgreement(bead, computed.positions[k], *parts, times, real_force, model_force, measured.noise[k], merged[k]))
+    alone = [k for k, sides_merged in enumerate(merged) if not sides_merged]
+    everywhere = _wave(
+        [computed.positions[k] for k in alone], [sensors[k].arrival for k in alone],
+        [rows[k][1].arrival.uncertainty for k in alone], stated.time,
+    )  # fmt: skip
     missed = tuple(_missed(label, sensors, bounds))
     return ResultAgreement(label, computed.law, shift.value, shift.uncertainty, tuple(sensors), everywhere, missed)
 
@@ -281,7 +292,7 @@ def _speed(places: Sequence[float], arrivals: Sequence[Agreement], pulses: Seque
 
 
 def _wave(places: Sequence[float], arrivals: Sequence[Agreement], sure: Sequence[float], reading: float) -> Agreement:
-    """Speed from all sensors that have both arrivals."""
+    """Speed from those of these sensors that have both arrivals."""
     known = [k for k, one in enumerate(arrivals) if math.isfinite(one.measured) and math.isfinite(one.computed)]
     x = np.array([places[k] for k in known])
     measured = wave_speed(x, [arrivals[k].measured for k in known])

@@ -25,12 +25,13 @@ CUTOFF_WIDTHS = 4.0
 
 
 class Pulse(NamedTuple):
-    """Numbers of one pulse, and where it is looked for."""
+    """Numbers of one pulse, where it is looked for, and whether they are those of another that has merged with it."""
 
     peak: float
     arrival: float
     width: float
     start: int
+    merged: bool = False
 
 
 NO_PULSE = Pulse(math.nan, math.nan, math.nan, -1)
@@ -46,10 +47,10 @@ def first_clear_pulse(time: np.ndarray, force: np.ndarray, noise: float, filtere
     if not largest > level:
         return NO_PULSE
     start = max(int(np.argmax(force >= level)) - 1, 0)
-    top = peak(time[start:], force[start:])
+    top = peak(time[start:], force[start:], noise=noise)
     if not top.complete:
         return NO_PULSE
-    return Pulse(top.force, top.time, pulse_width(time[start:], force[start:]), start)
+    return Pulse(top.force, top.time, pulse_width(time[start:], force[start:]), start, top.merged)
 
 
 class Computed:
