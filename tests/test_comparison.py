@@ -99,13 +99,13 @@ def test_noise_is_no_second_maximum_and_hides_none_that_stands_out_of_it(draws, 
     for _ in range(draws):
         noise = 25.6 * 10.0 ** random.uniform(-4.0, math.log10(0.03))
         alone = pulse(25.6, 5.0, random.uniform(0.4, 2.0)) + noise * random.standard_normal(200)
-        seen = first_clear_pulse(time, alone, noise, filtered=False)
-        found += seen.peak > 20.0
-        wrong += seen.merged
+        seen = reading_of(time, alone, Noise(noise, np.empty(0)))
+        found += seen.peak.value > 20.0
+        wrong += merged_from(time, alone, seen, noise)
         # 3.8 N deep
         small = min(noise, 0.005 * 25.6)
         double = pulse(13.7, 4.0, 0.5) + pulse(25.6, 5.6, 0.5) + small * random.standard_normal(200)
-        missed += not first_clear_pulse(time, double, small, filtered=False).merged
+        missed += not merged_from(time, double, reading_of(time, double, Noise(small, np.empty(0))), small)
     figure("single pulses in noise of up to 3 % that are found, of all", found / draws, at_least=0.8)
     figure("single pulses in noise of up to 3 % said to have merged, of all", wrong / draws, at_most=1e-3)
     figure("merged pulses in noise of up to .5 % not seen, of all", missed / draws, at_most=1e-3)

@@ -9,22 +9,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from granchain.analysis import PULSE_BEGINS, impulse, pulse_impulse, wave_speed
+from granchain.analysis import wave_speed
 from granchain.comparison.agreement import QUANTITIES, RELATIVE, Agreement, Comparison, ResultAgreement, SensorAgreement
 from granchain.comparison.shift import Shift, time_shift
-from granchain.comparison.sides import NO_PULSE, Computed, Measured, first_clear_pulse, sensor_of
+from granchain.comparison.sides import Computed, Measured, needed_sensor, stated_sensor
 from granchain.errors import TraceError
 
 if TYPE_CHECKING:
+    from granchain.comparison.reading import Reading
     from granchain.output import Result
     from granchain.traces import Trace
-
-# Readings with other noise that give the uncertainty of a pulse's numbers: it is then known to 1/sqrt(2 * 99), 7 %.
-DRAWS = 100
 
 
 def compare(
@@ -64,16 +62,23 @@ def compare(
     words = list(labels) if labels is not None else _labels(results)
     messages = list(trace.notes)
     beads = _common_beads(results, words, trace, messages)
-    sensor = sensor_of(trace, beads, cutoff, messages)
-    measured = Measured(trace, beads, sensor)
-    if all(pulse is NO_PULSE for pulse in measured.pulses):
+    stated = stated_sensor(trace, cutoff)
+    measured = Measured(trace, beads, stated)
+    messages += measured.messages()
+    if not any(math.isfinite(reading.arrival.value) for reading in measured.readings):
         raise TraceError(
             "trace: got no whole pulse that stands out of the noise at any sensor, allowed one at least; look whether pushing is positive "
-            "in it, and whether the record is long enough"
+            f"in it, and whether the record is long enough ({'; '.join(measured.messages())})"
         )
+    sensor = needed_sensor(measured, cutoff, messages)
+    measured.filter(sensor)
+    sides = [Computed(result, beads, sensor, stated, messages) for result in results]
+    shifts = [_shift_between(measured, side, word, messages) for side, word in zip(sides, words, strict=True)]
+    windows = [_window(measured, k, sides, shifts) for k in range(len(beads))]
+    seen = [all(math.isfinite(side.pulses[k].arrival) for side in sides) for k in range(len(beads))]
     found = tuple(
-        _against(measured, Computed(result, beads, sensor, messages), word, bounds, messages)
-        for result, word in zip(results, words, strict=True)
+        _against(measured, side, shift, windows, seen, word, bounds, messages)
+        for side, shift, word in zip(sides, shifts, words, strict=True)
     )
     return Comparison(trace, sensor, found, _nearest(measured, found), tuple(dict.fromkeys(messages)))
 
@@ -127,180 +132,164 @@ def _common_beads(results: Sequence[Result], words: Sequence[str], trace: Trace,
     return beads
 
 
-def _shift_between(measured: Measured, computed: Computed) -> Shift:
+def _shift_between(measured: Measured, computed: Computed, label: str, messages: list[str]) -> Shift:
+    """The shift that lays the first pulses over each other, whatever follows them."""
     step = measured.interval
+    pairs = list(enumerate(zip(measured.readings, computed.pulses, strict=True)))
+    both = [k for k, (real, model) in pairs if math.isfinite(real.arrival.value + model.arrival)]
+    # A clipped pulse has an arrival, but not the shape that is laid over another.
+    both = [k for k in both if measured.readings[k].sound] or both
+    if not both:
+        raise TraceError(
+            f"{label}: got no sensor where both the measured and the computed trace have a whole pulse, allowed one or more; look whether the "
+            "forces have the same sign, and whether the run is long enough"
+        )
+    apart = np.array([measured.readings[k].arrival.value - computed.pulses[k].arrival for k in both])
+    sure = np.array([measured.readings[k].arrival.uncertainty for k in both])
+    widest = max(computed.pulses[k].before + computed.pulses[k].after for k in both)
     count = int((computed.time[-1] - computed.time[0]) / step * (1.0 + 1e-12)) + 1
     grid = computed.time[0] + step * np.arange(count)
-    found = time_shift(step, measured.force, np.nan_to_num(computed.at(grid)), measured.raw_noise)
-    return Shift(found.value + float(measured.time[0] - grid[0]), found.uncertainty)
+    model = np.nan_to_num(computed.at(grid)[:, both])
+    real = measured.force[:, both]
+    clocks = float(measured.time[0] - grid[0])
+    rough = float(np.median(apart))
+    ours, theirs = np.zeros_like(model), np.zeros_like(real)
+    for i, k in enumerate(both):
+        pulse = computed.pulses[k]
+        # As much of both: by which the measured pulse lies elsewhere is what is looked for.
+        for part, whole, time, at in ((ours, model, grid, pulse.arrival), (theirs, real, measured.time, float(pulse.arrival + apart[i]))):
+            near = slice(*np.searchsorted(time, [at - pulse.before, at + pulse.after]))
+            part[near, i] = whole[near, i]
+    noise = np.array(measured.raw_noise)[both]
+    found = time_shift(step, theirs, ours, noise, (rough - clocks - widest, rough - clocks + widest))
+    if not math.isfinite(found.value):
+        raise TraceError(
+            f"{label}: got no time shift at which the computed pulses meet the measured ones, allowed traces with the same pulses; look "
+            "whether the forces have the same sign, and whether the run is long enough"
+        )
+    value = found.value + clocks
+    other = time_shift(step, real, model, noise).value + clocks
+    if abs(other - value) > 0.5 * widest:
+        messages.append(
+            f"{label}: the whole traces correlate best {1e6 * (other - value):+.3g} us away, where the computed pulses meet others than the first; "
+            "the first pulses are laid over each other"
+        )
+    for i, k in enumerate(both):
+        width = computed.pulses[k].width
+        if abs(apart[i] - value) > max(width, 5.0 * sure[i]):
+            messages.append(
+                f"bead {measured.beads[k]}: the first measured pulse comes {1e6 * abs(apart[i] - value):.3g} us "
+                f"{'later' if apart[i] > value else 'earlier'} than the computed one ({label}), more than its width: they may be two pulses"
+            )
+    # Noise, and what shape, sampling and baseline leave open of the arrivals: their weighted mean.
+    return Shift(value, max(found.uncertainty, float(np.sum(sure**-2.0)) ** -0.5))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
 # One result
 
 
-def _against(measured: Measured, computed: Computed, label: str, bounds: Mapping[str, float], messages: list[str]) -> ResultAgreement:
-    shift = _shift_between(measured, computed)
-    if not math.isfinite(shift.value):
-        raise TraceError(
-            f"{label}: got no time shift at which the computed pulses meet the measured ones, allowed traces with the same pulses; look "
-            "whether the forces have the same sign, and whether the run is long enough"
-        )
+def _against(
+    measured: Measured,
+    computed: Computed,
+    shift: Shift,
+    windows: Sequence[slice],
+    seen: Sequence[bool],
+    label: str,
+    bounds: Mapping[str, float],
+    messages: list[str],
+) -> ResultAgreement:
     stated = measured.trace.about.uncertainty
-    rows = []
-    for k, bead in enumerate(measured.beads):
-        real, model = measured.pulses[k], computed.pulses[k]
-        for pulse, side in ((real, "measured"), (model, f"computed ({label})")):
-            if pulse is NO_PULSE:
-                messages.append(f"bead {bead}: no whole pulse stands out of the {side} trace")
-            if pulse.merged:
-                messages.append(
-                    f"bead {bead}: in the {side} trace a second, larger pulse has passed the first before it had fallen to half; the "
-                    "numbers are those of both, and no speed is from there"
-                )
-        window = _window(measured, computed, k, shift.value)
-        found = _uncertain(measured, computed, k)
-        if math.isnan(found.width.measured) and not math.isnan(real.arrival):
-            messages.append(f"bead {bead}: the measured trace is too noisy, or too short, for a width at half height")
-        arrival = Agreement(
-            real.arrival, math.sqrt(found.arrival.uncertainty**2 + stated.time**2 + shift.uncertainty**2), model.arrival + shift.value
-        )
-        rows.append((bead, found, arrival, window))
-    sensors = []
-    sides = zip(measured.pulses, computed.pulses, strict=True)
-    merged = [tuple(side for side, pulse in zip(("measured", "computed"), pair, strict=True) if pulse.merged) for pair in sides]
-    for k, (bead, numbers, arrival, (times, real_force, model_force)) in enumerate(rows):
+    arrivals, sensors = [], []
+    merged: list[tuple[str, ...]] = []
+    for i, (bead, real, model) in enumerate(zip(measured.beads, measured.readings, computed.pulses, strict=True)):
+        if math.isnan(model.arrival):
+            messages.append(f"bead {bead}: no whole pulse stands out of the computed ({label}) trace")
+        sides = (("measured", measured.merged(i)), ("computed", model.merged))
+        merged.append(tuple(side for side, of_both in sides if of_both))
+        messages += [
+            f"bead {bead}: in the {side if side == 'measured' else f'computed ({label})'} trace a second, larger pulse has passed the first "
+            "before it had fallen to half; no speed is from there"
+            for side in merged[-1]
+        ]
+        sure = math.hypot(real.arrival.uncertainty, stated.time, shift.uncertainty)
+        arrivals.append(Agreement(real.arrival.value, sure, model.arrival + shift.value))
+    for k, (bead, real, model) in enumerate(zip(measured.beads, measured.readings, computed.pulses, strict=True)):
         speed = Agreement(math.nan, math.nan, math.nan)
-        if k + 1 < len(rows) and not (merged[k] or merged[k + 1]):
-            speed = _speed(computed.positions[k : k + 2], [arrival, rows[k + 1][2]], [numbers, rows[k + 1][1]], stated.time)
-        size = float(np.linalg.norm(real_force)) if len(times) else 0.0
-        off = float(np.linalg.norm(model_force - real_force)) / size if size > 0.0 else math.nan
-        floor = measured.noise[k] * math.sqrt(len(times)) / size if size > 0.0 else math.nan
-        parts = (numbers.peak, arrival, numbers.width, numbers.impulse, speed, Agreement(0.0, floor, off))
-        sensors.append(SensorAgreement(bead, computed.positions[k], *parts, times, real_force, model_force, measured.noise[k], merged[k]))
-    alone = [k for k, sides_merged in enumerate(merged) if not sides_merged]
-    everywhere = _wave(
-        [computed.positions[k] for k in alone], [sensors[k].arrival for k in alone],
-        [rows[k][1].arrival.uncertainty for k in alone], stated.time,
-    )  # fmt: skip
+        if k + 1 < len(arrivals) and not (merged[k] or merged[k + 1]):
+            speed = _speed(computed.positions[k : k + 2], arrivals[k : k + 2], measured.readings[k : k + 2], stated.time)
+        times, real_force = measured.time[windows[k]], measured.force[windows[k], k]
+        model_force = computed.at(times - shift.value)[:, k]
+        there = np.isfinite(model_force)
+        times, real_force, model_force = times[there], real_force[there], model_force[there]
+        off = floor = math.nan
+        if real.sound and math.isfinite(model.arrival):
+            size = float(np.linalg.norm(real_force))
+            off = float(np.linalg.norm(model_force - real_force)) / size
+            floor = measured.noise[k] * math.sqrt(len(times)) / size
+            if not there.all():
+                messages.append(f"bead {bead}: {label} ends inside the measured pulse; its residual is of what there is")
+        sensors.append(
+            SensorAgreement(
+                bead,
+                computed.positions[k],
+                Agreement(real.peak.value, math.hypot(real.peak.uncertainty, stated.gain * real.peak.value), model.peak),
+                arrivals[k],
+                Agreement(*real.width, model.width),
+                Agreement(real.impulse.value, math.hypot(real.impulse.uncertainty, stated.gain * real.impulse.value), model.impulse),
+                speed,
+                Agreement(0.0, floor, off),
+                times,
+                real_force,
+                model_force,
+                measured.noise[k],
+                merged[k],
+            )
+        )
+    known = [k for k, one in enumerate(arrivals) if seen[k] and not merged[k] and math.isfinite(one.measured)]
+    everywhere = _wave(computed.positions, arrivals, measured.readings, known, stated.time)
     missed = tuple(_missed(label, sensors, bounds))
     return ResultAgreement(label, computed.law, shift.value, shift.uncertainty, tuple(sensors), everywhere, missed)
 
 
-class _PulseAgreement(NamedTuple):
-    peak: Agreement
-    arrival: Agreement
-    width: Agreement
-    impulse: Agreement
+def _window(measured: Measured, k: int, sides: Sequence[Computed], shifts: Sequence[Shift]) -> slice:
+    """Samples of a measured pulse and half a width on both sides, whatever it is compared with.
 
-
-def _uncertain(measured: Measured, computed: Computed, k: int) -> _PulseAgreement:
-    """Numbers of both pulses of a sensor; their uncertainty: by other noise, by the offset and by the calibration."""
-    real, model = measured.pulses[k], computed.pulses[k]
-    before, after = _measured_extent(measured, computed, k)
-    force, noise = measured.force[:, k], measured.noise[k]
-    found = [real.peak, real.arrival, real.width, _impulse_around(measured.time, force, real.arrival, before, after)]
-    spread = np.zeros(4)
-    if noise > 0.0 and math.isfinite(real.arrival):
-        near = slice(None)
-        if math.isfinite(before + after):
-            reach = 2.0 * (before + after)
-            near = slice(*np.searchsorted(measured.time, [real.arrival - reach, real.arrival + reach]))
-        time, part = measured.time[near], force[near]
-        draws = np.random.default_rng(k).standard_normal((len(part), DRAWS)) * measured.raw_noise[k]
-        numbers = []
-        for reading in (part[:, np.newaxis] + measured.sensor.smooth(measured.interval, draws)).T:
-            # The reading has its own noise and the drawn one.
-            one = first_clear_pulse(time, reading, math.sqrt(2.0) * noise, measured.sensor.cutoff is not None)
-            numbers.append([one.peak, one.arrival, one.width, _impulse_around(time, reading, one.arrival, before, after)])
-        spread = _spread(np.array(numbers))
-    gain, offset = measured.trace.about.uncertainty.gain, measured.baselines[k].uncertainty
-    calibration = np.array([gain * found[0], 0.0, 0.0, gain * found[3]])
-    below = np.array([offset, 0.0, 0.0, offset * (before + after) if math.isfinite(found[3]) else 0.0])
-    sure = np.sqrt(spread**2 + calibration**2 + below**2)
-    whole = pulse_impulse(computed.time, computed.force[:, k])
-    values = [model.peak, model.arrival, model.width, whole]
-    return _PulseAgreement(*(Agreement(float(a), float(u), float(b)) for a, u, b in zip(found, sure, values, strict=True)))
-
-
-def _spread(numbers: np.ndarray) -> np.ndarray:
-    """Standard deviation of each column, by the middle 68 % of it, whatever a rare reading does; nan where one in ten has no number."""
-    known = np.isfinite(numbers).mean(axis=0) > 0.9
-    spread = np.full(numbers.shape[1], math.nan)
-    if not known.any():
-        return spread
-    # Between the quantiles 0.1587 and 0.8413 of a normal distribution are two standard deviations.
-    low, high = np.nanquantile(numbers[:, known], [0.1587, 0.8413], axis=0)
-    spread[known] = 0.5 * (high - low)
-    return spread
-
-
-def _extent(computed: Computed, k: int) -> tuple[float, float]:
-    """How long before and after its peak a computed pulse lasts [s]: from a ten-thousandth of its peak to the end of its impulse."""
-    pulse, force = computed.pulses[k], computed.force[:, k]
-    if not math.isfinite(pulse.arrival):
-        return math.nan, math.nan
-    start = int(np.argmax(force >= PULSE_BEGINS**2 * pulse.peak))
-    top = int(np.searchsorted(computed.time, pulse.arrival))
-    after = force[top:]
-    ended = (after[:-1] <= PULSE_BEGINS * pulse.peak) | (np.diff(after) > 0.0)
-    end = top + (int(np.argmax(ended)) if ended.any() else len(after) - 1)
-    return pulse.arrival - float(computed.time[start]), float(computed.time[end]) - pulse.arrival
-
-
-def _measured_extent(measured: Measured, computed: Computed, k: int) -> tuple[float, float]:
-    """How long before and after its peak a measured pulse lasts [s]: as the computed one, in the ratio of their widths.
-
-    Where noise hides the measured width, as long as the computed one; where there is no computed pulse, nan.
+    Where the pulse was not recorded whole, those of the computed ones.
     """
-    before, after = _extent(computed, k)
-    ratio = measured.pulses[k].width / computed.pulses[k].width
-    scale = ratio if math.isfinite(ratio) else 1.0
-    return scale * before, scale * after
+    real = measured.readings[k]
+    if real.sound:
+        wide = real.width.value if math.isfinite(real.width.value) else min(real.before, real.after)
+        start, end = real.arrival.value - real.before - 0.5 * wide, real.arrival.value + real.after + 0.5 * wide
+    else:
+        pulses = [(side.pulses[k], shift.value) for side, shift in zip(sides, shifts, strict=True) if math.isfinite(side.pulses[k].arrival)]
+        if not pulses:
+            return slice(0, len(measured.time))
+        start = min(pulse.arrival + shift - pulse.before for pulse, shift in pulses)
+        end = max(pulse.arrival + shift + pulse.after for pulse, shift in pulses)
+    return slice(*np.searchsorted(measured.time, [start, end]))
 
 
-def _impulse_around(time: np.ndarray, force: np.ndarray, arrival: float, before: float, after: float) -> float:
-    """Impulse of a pulse over a given time around its peak: noise has no end at which the pulse could be seen to end."""
-    if not (math.isfinite(arrival + before + after)) or arrival - before < time[0] or arrival + after > time[-1]:
-        return math.nan
-    ends = np.array([arrival - before, arrival + after])
-    inside = (time > ends[0]) & (time < ends[1])
-    t = np.concatenate([ends[:1], time[inside], ends[1:]])
-    return impulse(t, np.interp(t, time, force))
-
-
-def _window(measured: Measured, computed: Computed, k: int, shift: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Both forces over both pulses, on the measured samples; empty where one of them has none."""
-    real, model = measured.pulses[k], computed.pulses[k]
-    pulses = [(real.arrival, *_measured_extent(measured, computed, k)), (model.arrival + shift, *_extent(computed, k))]
-    if not np.isfinite(pulses).all():
-        return np.empty(0), np.empty(0), np.empty(0)
-    start, end = min(at - before for at, before, _ in pulses), max(at + after for at, _, after in pulses)
-    near = slice(*np.searchsorted(measured.time, [start, end]))
-    model_force = computed.at(measured.time[near] - shift)[:, k]
-    there = np.isfinite(model_force)
-    return measured.time[near][there], measured.force[near, k][there], model_force[there]
-
-
-def _speed(places: Sequence[float], arrivals: Sequence[Agreement], pulses: Sequence[_PulseAgreement], reading: float) -> Agreement:
+def _speed(places: Sequence[float], arrivals: Sequence[Agreement], readings: Sequence[Reading], time: float) -> Agreement:
     """Speed between two sensors; the common shift does not matter to it."""
     way = places[1] - places[0]
     delay, computed = arrivals[1].measured - arrivals[0].measured, arrivals[1].computed - arrivals[0].computed
-    sure = math.sqrt(sum(pulse.arrival.uncertainty**2 for pulse in pulses) + 2.0 * reading**2)
+    sure = math.sqrt(sum(reading.arrival.uncertainty**2 for reading in readings) + 2.0 * time**2)
     speed = way / delay if delay else math.nan
     return Agreement(speed, abs(speed) * sure / abs(delay) if delay else math.nan, way / computed if computed else math.nan)
 
 
-def _wave(places: Sequence[float], arrivals: Sequence[Agreement], sure: Sequence[float], reading: float) -> Agreement:
-    """Speed from those of these sensors that have both arrivals."""
-    known = [k for k, one in enumerate(arrivals) if math.isfinite(one.measured) and math.isfinite(one.computed)]
+def _wave(
+    places: Sequence[float], arrivals: Sequence[Agreement], readings: Sequence[Reading], known: Sequence[int], time: float
+) -> Agreement:
+    """Speed from the sensors with a measured arrival, and a computed one in every result."""
     x = np.array([places[k] for k in known])
     measured = wave_speed(x, [arrivals[k].measured for k in known])
     computed = wave_speed(x, [arrivals[k].computed for k in known])
     if not math.isfinite(measured):
         return Agreement(measured, math.nan, computed)
     # Slope of the line sum((x - mean) t)/sum((x - mean)^2), its error by the errors of the times.
-    u = np.array([math.hypot(sure[k], reading) for k in known])
+    u = np.array([math.hypot(readings[k].arrival.uncertainty, time) for k in known])
     x = x - x.mean()
     slope = float(np.linalg.norm(x * u) / (x @ x))
     return Agreement(measured, measured**2 * slope, computed)

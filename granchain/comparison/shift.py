@@ -18,7 +18,7 @@ class Shift(NamedTuple):
     uncertainty: float
 
 
-def time_shift(interval: float, measured: ArrayLike, computed: ArrayLike, noise: ArrayLike = 0.0) -> Shift:
+def time_shift(interval: float, measured: ArrayLike, computed: ArrayLike, noise: ArrayLike = 0.0, near: tuple[float, float] | None = None) -> Shift:
     """Shift between two sets of traces on one interval: the peak of the sum of their cross-correlations, by a parabola.
 
     Each trace has a weight by itself: its force squared, which is that of least squares with the same noise at all sensors.
@@ -33,6 +33,8 @@ def time_shift(interval: float, measured: ArrayLike, computed: ArrayLike, noise:
         [N].
     noise : float or array (n_sensors,)
         Standard deviation of one sample of the measured force [N].
+    near : (float, float), optional
+        Least and largest shift that is looked at [s].
 
     Returns
     -------
@@ -47,6 +49,8 @@ def time_shift(interval: float, measured: ArrayLike, computed: ArrayLike, noise:
     total = np.zeros(len(lags))
     for a, b in zip(there.T, here.T, strict=True):
         total += correlate(a, b, mode="full", method="fft")
+    if near is not None:
+        total[(lags * interval < near[0]) | (lags * interval > near[1])] = 0.0
     i = int(np.argmax(total))
     # What the transforms leave of no correlation at all is rounding, 1e-16 of the norms.
     nothing = 1e-9 * float(np.linalg.norm(there) * np.linalg.norm(here))

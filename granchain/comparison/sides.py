@@ -4,59 +4,68 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from granchain.analysis import PULSE_BEGINS, body_positions, peak, pulse_width
+from granchain.analysis import PULSE_BEGINS, body_positions, first_pulse, has_merged, impulse, peak, pulse_width
+from granchain.comparison.first_pulse import RIPPLES
+from granchain.comparison.local_fit import Noise
+from granchain.comparison.reading import Reading, pulse_end, reading_of
 from granchain.sensor import NYQUIST, Sensor
-from granchain.traces.noise import baseline_of, noise_of
+from granchain.traces.noise import noise_of
 
 if TYPE_CHECKING:
     from granchain.output import Result
     from granchain.traces import Trace
 
-# A pulse stands out of the noise where it is this many standard deviations high: of a million samples of Gaussian noise, one is above 5.
-ABOVE_NOISE = 6.0
-# A zero-phase filter makes ripples before and after a jump of force; of orders 1 to 8, they stay below this part of it.
-RIPPLES = 0.1
-# Where nothing is said of a filter and there is noise: a cutoff of so many times the inverse of the narrowest measured pulse's width.
+# Where nothing is said of a filter and there is noise, forces are drawn and subtracted with a cutoff of so many times the inverse of the narrowest measured pulse's width.
 CUTOFF_WIDTHS = 4.0
 
 
 class Pulse(NamedTuple):
-    """Numbers of one pulse, where it is looked for, and whether they are those of another that has merged with it."""
+    """Numbers of a computed pulse: peak [N], arrival [s], width [s], impulse [N s], how long it lasts before and after its peak [s], and
+    whether they are those of another pulse that has merged with the first."""
 
     peak: float
     arrival: float
     width: float
-    start: int
+    impulse: float
+    before: float
+    after: float
     merged: bool = False
 
 
-NO_PULSE = Pulse(math.nan, math.nan, math.nan, -1)
+NO_PULSE = Pulse(math.nan, math.nan, math.nan, math.nan, math.nan, math.nan)
 
 
-def first_clear_pulse(time: np.ndarray, force: np.ndarray, noise: float, filtered: bool) -> Pulse:
-    """First pulse of a trace that stands out of its noise and of the ripples of a filter, by `analysis`.
+def computed_pulse(time: np.ndarray, force: np.ndarray, filtered: bool) -> Pulse:
+    """First pulse of a computed trace by `analysis`; its impulse ends as a measured one does.
 
-    What is before the force first leaves them is not shown to `analysis`, whose pulse begins at 1 % of the largest force.
+    What is before the force first leaves the ripples of a filter is not shown to `analysis`, whose pulse begins at 1 % of the largest force.
     """
-    largest = float(force.max(initial=0.0))
-    level = max((RIPPLES if filtered else PULSE_BEGINS) * largest, ABOVE_NOISE * noise)
-    if not largest > level:
+    level = (RIPPLES if filtered else PULSE_BEGINS) * float(force.max(initial=0.0))
+    if not level > 0.0:
         return NO_PULSE
     start = max(int(np.argmax(force >= level)) - 1, 0)
-    top = peak(time[start:], force[start:], noise=noise)
+    top = peak(time[start:], force[start:])
     if not top.complete:
         return NO_PULSE
-    return Pulse(top.force, top.time, pulse_width(time[start:], force[start:]), start, top.merged)
+    window = first_pulse(force[start:])
+    i = start + window.start + int(np.argmax(force[start:][window]))
+    end = pulse_end(force[i:], top.force)
+    begin = int(np.argmax(force >= PULSE_BEGINS**2 * top.force))
+    area = impulse(time[: i + end + 1], force[: i + end + 1]) if end is not None else math.nan
+    last = float(time[i + end] if end is not None else time[-1])
+    width, before = pulse_width(time[start:], force[start:]), top.time - float(time[begin])
+    return Pulse(top.force, top.time, width, area, before, last - top.time, top.merged)
 
 
 class Computed:
-    """The computed side: forces on the piezo, filtered, above the static force."""
+    """The computed side: forces on the piezo above the static force, filtered; numbers of the pulses through the stated filter alone."""
 
-    def __init__(self, result: Result, beads: Sequence[int], sensor: Sensor, messages: list[str]):
+    def __init__(self, result: Result, beads: Sequence[int], sensor: Sensor, stated: Sensor, messages: list[str]):
         from scipy.interpolate import CubicSpline
 
         self.law = result.law
@@ -64,7 +73,8 @@ class Computed:
         self.interval = float(self.time[-1] - self.time[0]) / (len(self.time) - 1)
         force = np.column_stack([piezo_force(result, bead, sensor, messages) for bead in beads])
         self.force = sensor.smooth(self.interval, force - force[0])
-        self.pulses = [first_clear_pulse(self.time, column, 0.0, sensor.cutoff is not None) for column in self.force.T]
+        plain = stated.smooth(self.interval, force - force[0])
+        self.pulses = [computed_pulse(self.time, column, stated.cutoff is not None) for column in plain.T]
         centres, labels = body_positions(result), np.asarray(result.bead).tolist()
         self.positions = [float(centres[labels.index(bead)]) for bead in beads]
         self._spline = CubicSpline(self.time, self.force, axis=0)
@@ -106,43 +116,101 @@ def piezo_force(result: Result, bead: int, sensor: Sensor, messages: list[str] |
 
 
 class Measured:
-    """The measured side: forces above their baseline, filtered, with their noise, and the uncertainty of each pulse's numbers."""
+    """The measured side: what each sensor read, and the forces above their baselines, filtered, with their noise.
 
-    def __init__(self, trace: Trace, beads: Sequence[int], sensor: Sensor):
+    Parameters
+    ----------
+    trace : Trace
+    beads : sequence of int
+    stated : Sensor
+        With the filter that is asked for or stated, which the numbers of the pulses go through.
+    """
+
+    def __init__(self, trace: Trace, beads: Sequence[int], stated: Sensor):
         labels = trace.sensor_bead.tolist()
         columns = [labels.index(bead) for bead in beads]
-        self.trace, self.beads, self.sensor = trace, list(beads), sensor
+        self.trace, self.beads, self.stated = trace, list(beads), stated
         self.time, self.interval = trace.time, trace.interval
-        raw = trace.sensor_force[:, columns]
-        self.baselines = [baseline_of(trace, column) for column in columns]
         self.raw_noise = [noise_of(trace, column) for column in columns]
-        self.force = sensor.smooth(self.interval, raw - np.array([one.value for one in self.baselines]))
-        # What the filter leaves of white noise of size 1, from its effect on one sample among many zeros.
-        count = len(self.time) if sensor.cutoff is None else max(64, math.ceil(8.0 * sensor.order / (sensor.cutoff * self.interval)))
+        raw = trace.sensor_force[:, columns]
+        response = self._response(stated)
+        noises = [Noise(noise, response) for noise in self.raw_noise]
+        self.readings = readings_of(self.time, stated.smooth(self.interval, raw), noises, stated.cutoff is not None)
+        lines = np.column_stack([reading.baseline.at(np.arange(len(raw))) for reading in self.readings])
+        self._above = raw - lines
+        self.filter(stated)
+
+    def filter(self, sensor: Sensor) -> None:
+        """Filter the forces; the numbers that were read stay."""
+        self.force = sensor.smooth(self.interval, self._above)
+        passed = Noise(1.0, self._response(sensor)).sample
+        self.noise = [passed * noise for noise in self.raw_noise]
+
+    def _response(self, sensor: Sensor) -> np.ndarray:
+        """What a filter makes of one sample among many zeros."""
+        if sensor.cutoff is None:
+            return np.empty(0)
+        count = max(64, math.ceil(8.0 * sensor.order / (sensor.cutoff * self.interval)))
         one = np.zeros(2 * count + 1)
         one[count] = 1.0
-        self.passed = float(np.linalg.norm(sensor.smooth(self.interval, one)))
-        self.noise = [self.passed * noise for noise in self.raw_noise]
-        filtered = sensor.cutoff is not None
-        pairs = zip(self.force.T, self.noise, strict=True)
-        self.pulses = [first_clear_pulse(self.time, column, noise, filtered) for column, noise in pairs]
+        return sensor.smooth(self.interval, one)
+
+    def merged(self, k: int) -> bool:
+        """Whether a larger pulse passed a sensor's first one before that had fallen to half."""
+        reading = self.readings[k]
+        return merged_from(self.time, self.force[:, k], reading, self.noise[k])
+
+    def messages(self) -> list[str]:
+        """What is wrong with the trace, bead by bead."""
+        return [f"bead {bead}: {said}" for bead, reading in zip(self.beads, self.readings, strict=True) for said in reading.messages]
 
 
-def sensor_of(trace: Trace, beads: Sequence[int], cutoff: float | None, messages: list[str]) -> Sensor:
-    """The sensor of the trace, with the filter that is asked for, stated, or needed; whatever it is compared with."""
+def merged_from(time: np.ndarray, force: np.ndarray, reading: Reading, noise: float) -> bool:
+    """Whether a larger pulse has merged with the one that was read; `force` [N] is above the baseline, `noise` its standard deviation [N]."""
+    if not math.isfinite(reading.before):
+        return False
+    return has_merged(force[np.searchsorted(time, reading.arrival.value - reading.before) :], noise=noise)
+
+
+def readings_of(time: np.ndarray, force: np.ndarray, noises: Sequence[Noise], filtered: bool) -> list[Reading]:
+    """What each sensor read. A small first pulse that sensors saw at one time is crosstalk; one seen by a single sensor may be either."""
+    readings = [reading_of(time, column, noise, filtered) for column, noise in zip(force.T, noises, strict=True)]
+    interval = float(time[-1] - time[0]) / (len(time) - 1)
+    doubtful = {k: reading.small for k, reading in enumerate(readings) if math.isfinite(reading.small)}
+    for k, at in doubtful.items():
+        one = readings[k]
+        near = max(one.small_width, 2.0 * interval)
+        others = [at - other for j, other in doubtful.items() if j != k]
+        if any(abs(apart) < near for apart in others):
+            said = f"a disturbance of {one.small_height:.3g} N at {1e6 * at:.4g} us, at other sensors too, is no wave and not taken for the pulse"
+            later = reading_of(time, force[:, k], noises[k], filtered, at + near)
+            readings[k] = replace(later, messages=(said, *later.messages))
+        elif not others:
+            said = f"a pulse of {one.small_height:.3g} N at {1e6 * at:.4g} us before a much larger one may be crosstalk: no number is given"
+            readings[k] = Reading(baseline=one.baseline, messages=(said, *one.messages))
+    return readings
+
+
+def stated_sensor(trace: Trace, cutoff: float | None) -> Sensor:
+    """The sensor of the trace with the filter that is asked for, or stated in about.toml; else without."""
     said = trace.about.sensor
-    asked = cutoff if cutoff is not None else said.cutoff
-    if asked is not None:
-        return Sensor(front_mass=said.front_mass, cutoff=asked or None, order=said.order)
-    bare = Sensor(front_mass=said.front_mass, order=said.order)
-    raw = Measured(trace, beads, bare)
-    noisy = any(noise > PULSE_BEGINS**2 * force.max() for noise, force in zip(raw.noise, raw.force.T, strict=True))
-    widths = [pulse.width for pulse in raw.pulses if math.isfinite(pulse.width)]
-    if not noisy:
-        return bare
-    chosen = float(f"{CUTOFF_WIDTHS / min(widths):.2g}") if widths else math.inf
-    if not chosen < 0.8 * NYQUIST / trace.interval:
-        why = "has few samples in a pulse" if widths else "is too noisy to tell the width of a pulse"
-        messages.append(f"the trace {why}: nothing was filtered; to filter it, name a frequency: --cutoff")
-        return bare
-    return Sensor(front_mass=said.front_mass, cutoff=chosen, order=said.order)
+    return Sensor(front_mass=said.front_mass, cutoff=(cutoff if cutoff is not None else said.cutoff) or None, order=said.order)
+
+
+def needed_sensor(measured: Measured, cutoff: float | None, messages: list[str]) -> Sensor:
+    """The sensor for forces over each other: with the stated filter, or, where nothing is stated and there is noise, one of its own."""
+    stated, about = measured.stated, measured.trace.about.sensor
+    if cutoff is not None or about.cutoff is not None:
+        return stated
+    # A sensor that read no width has no say: neither in what is noisy nor in what is narrow.
+    read = [(reading, noise) for reading, noise in zip(measured.readings, measured.raw_noise, strict=True) if math.isfinite(reading.width.value)]
+    if not read:
+        messages.append("the trace is too noisy to tell the width of a pulse: nothing was filtered; to filter it, name a frequency: --cutoff")
+        return stated
+    if not any(noise > PULSE_BEGINS**2 * reading.peak.value for reading, noise in read):
+        return stated
+    chosen = float(f"{CUTOFF_WIDTHS / min(reading.width.value for reading, _ in read):.2g}")
+    if not chosen < 0.8 * NYQUIST / measured.interval:
+        messages.append("the trace has few samples in a pulse: nothing was filtered; to filter it, name a frequency: --cutoff")
+        return stated
+    return Sensor(front_mass=stated.front_mass, cutoff=chosen, order=stated.order)

@@ -1,4 +1,4 @@
-"""What an instrument adds to a force: its offset and its noise, as the trace itself shows them."""
+"""What an instrument adds to a force: its baseline and its noise, as the trace itself shows them."""
 
 from __future__ import annotations
 
@@ -11,51 +11,117 @@ from granchain.traces.trace import Trace
 
 # Median of the size of a Gaussian number, in standard deviations: the quantile 3/4 of the normal distribution.
 _MEDIAN_SIZE = 0.6744897501960817
-# Samples before the pulse that tell something of offset and noise.
+# Samples before the pulse that tell noise and drift from each other.
 LEAST_QUIET = 8
+# A slope counts as drift from so many standard deviations: noise alone makes one of 15,000 so large.
+DRIFTS = 4.0
+# What is further from the line than this many standard deviations is no noise but a disturbance, and left out.
+_OUTLYING = 4.0
+# Parts of the quiet stretch whose means show whether the baseline wanders.
+_PARTS = 6
 
 
 class Baseline(NamedTuple):
-    """Offset of the instrument [N], and its uncertainty by the noise of the samples that it is the mean of."""
+    """What the instrument reads without a force: a value [N] in the middle of the quiet samples and a slope [N a sample].
+
+    Attributes
+    ----------
+    value, slope, middle : float
+        The line; a slope of 0 where there is none beyond noise.
+    value_error, slope_error : float
+        One standard deviation each; the slope's also where no slope is taken off.
+    count : int
+        Of quiet samples.
+    """
 
     value: float
-    uncertainty: float
+    slope: float
+    middle: float
+    value_error: float
+    slope_error: float
+    count: int
+
+    @property
+    def drifts(self) -> bool:
+        """Whether a slope is taken off."""
+        return self.slope != 0.0
+
+    def at(self, sample: np.ndarray | float) -> np.ndarray:
+        """The line at samples [N]."""
+        return np.asarray(self.value + self.slope * (np.asarray(sample, dtype=float) - self.middle))
+
+    def uncertainty(self, sample: float) -> float:
+        """Of the line at a sample [N].
+
+        Where a drift is seen, what it adds beyond the quiet samples too: a drift is not straight for ever.
+        """
+        away = abs(sample - self.middle)
+        beyond = max(0.0, away - 0.5 * self.count)
+        return math.hypot(self.value_error, self.slope_error * away, self.slope * beyond)
 
 
-def baseline_of(trace: Trace, column: int) -> Baseline:
-    """Mean of what comes before the pulse; 0, for certain, where the trace begins with the pulse.
+def baseline_of(force: np.ndarray, noise: float) -> Baseline:
+    """Line through the quiet samples of a sensor, from the first on, by least squares; disturbances are left out.
 
     Parameters
     ----------
-    trace : Trace
-    column : int
-        Which sensor, in the order of the trace.
+    force : array (n,)
+        Of the quiet samples alone [N].
+    noise : float
+        Standard deviation of one sample [N].
     """
-    quiet = _quiet(trace.sensor_force[:, column])
-    if len(quiet) < LEAST_QUIET:
-        return Baseline(0.0, 0.0)
-    return Baseline(float(quiet.mean()), noise_of(trace, column) / math.sqrt(len(quiet)))
+    n = len(force)
+    middle = 0.5 * (n - 1)
+    if n < LEAST_QUIET:
+        # Too few for a slope.
+        return Baseline(float(force.mean()), 0.0, middle, noise / math.sqrt(n), 0.0, n) if n else Baseline(0.0, 0.0, 0.0, math.inf, 0.0, 0)
+    x = np.arange(n) - middle
+    kept = np.ones(n, dtype=bool)
+    for _ in range(3):
+        slope, value = np.polyfit(x[kept], force[kept], 1)
+        off = force - value - slope * x
+        near = np.abs(off - np.median(off)) <= _OUTLYING * max(noise, float(np.median(np.abs(off - np.median(off)))) / _MEDIAN_SIZE)
+        if near.sum() < LEAST_QUIET:
+            break
+        kept = near
+    off, m = (force - value - slope * x)[kept], int(kept.sum())
+    # Noise of long periods moves the means of parts of the stretch by more than white noise would.
+    means = np.array([part.mean() for part in np.array_split(off, _PARTS)])
+    wander = max(noise, float(np.linalg.norm(means)) / math.sqrt(_PARTS - 2) * math.sqrt(m / _PARTS))
+    spread = float(np.linalg.norm(x[kept] - x[kept].mean()))
+    value_error, slope_error = wander / math.sqrt(m), wander / spread
+    if abs(slope) > DRIFTS * slope_error:
+        return Baseline(float(value), float(slope), middle, value_error, slope_error, n)
+    return Baseline(float(force[kept].mean()), 0.0, middle, value_error, slope_error, n)
+
+
+def rapid(force: np.ndarray) -> float:
+    """Size of white noise by the median size of third differences [N].
+
+    A smooth signal is as good as gone in them, and white noise sqrt(20) times as large as it was (1 + 9 + 9 + 1).
+    """
+    return float(np.median(np.abs(np.diff(force, 3)))) / (_MEDIAN_SIZE * math.sqrt(20.0))
+
+
+def step_of(force: np.ndarray) -> float:
+    """Step of the analogue-to-digital converter [N]: the least difference of two samples, where values come again; else 0."""
+    levels = np.unique(force)
+    return float(np.diff(levels).min()) if 1 < len(levels) < len(force) // 4 else 0.0
 
 
 def _quiet(force: np.ndarray) -> np.ndarray:
     """The first half of the samples before the force leaves its start by a tenth of its range, or by what noise alone does not reach."""
     start = float(np.median(force[: max(len(force) // 100, LEAST_QUIET)]))
-    away = max(0.1 * float(np.ptp(force)), 6.0 * _rapid(force))
+    away = max(0.1 * float(np.ptp(force)), 6.0 * rapid(force))
     left = np.abs(force - start) > away
     return force[: int(np.argmax(left)) // 2 if left.any() else 0]
-
-
-def _rapid(force: np.ndarray) -> float:
-    """Size of white noise by the median size of third differences, in which a smooth signal is as good as gone and white noise
-    sqrt(20) times as large as it was (1 + 9 + 9 + 1)."""
-    return float(np.median(np.abs(np.diff(force, 3)))) / (_MEDIAN_SIZE * math.sqrt(20.0))
 
 
 def noise_of(trace: Trace, column: int) -> float:
     """Standard deviation of the noise of one sample of a sensor [N]: as about.toml says, or estimated.
 
-    The estimate is the largest of three: the spread of the samples before the pulse; what is rapid in the whole trace; and what rounding
-    to the steps of an analogue-to-digital converter leaves, a step over sqrt(12).
+    The estimate is the largest of three: the spread of the samples before the pulse about their line, by its median; what is rapid in the
+    whole trace; and what rounding to the steps of an analogue-to-digital converter leaves, a step over sqrt(12).
 
     Parameters
     ----------
@@ -68,7 +134,9 @@ def noise_of(trace: Trace, column: int) -> float:
         return float(stated)
     force = trace.sensor_force[:, column]
     quiet = _quiet(force)
-    spread = float(quiet.std(ddof=1)) if len(quiet) >= LEAST_QUIET else 0.0
-    levels = np.unique(force)
-    step = float(np.diff(levels).min()) if 1 < len(levels) < len(force) // 4 else 0.0
-    return max(spread, _rapid(force), step / math.sqrt(12.0))
+    spread = 0.0
+    if len(quiet) >= LEAST_QUIET:
+        x = np.arange(len(quiet))
+        off = quiet - np.polyval(np.polyfit(x, quiet, 1), x)
+        spread = float(np.median(np.abs(off - np.median(off)))) / _MEDIAN_SIZE
+    return max(spread, rapid(force), step_of(force) / math.sqrt(12.0))

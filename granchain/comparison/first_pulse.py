@@ -1,0 +1,142 @@
+"""Where the first pulse of a measured trace is, by a smoothed copy of it: noise on a rising flank is no pulse.
+
+The definition is that of `analysis.first_pulse`, from 1 % of the largest force until below half the running maximum. On a noisy trace both
+are asked beyond doubt: a pulse begins where it stands out of the noise, and has ended where the force is below half by more than noise.
+The numbers of the pulse are taken from the samples themselves, not from the copy.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from granchain.analysis import PULSE_BEGINS, PULSE_ENDS
+from granchain.comparison.local_fit import Noise
+
+# Standard deviations of the smoothed trace that count as doubt: of ten thousand samples of Gaussian noise, none is above 4 but by chance.
+DOUBT = 4.0
+# A pulse stands out where it is twice that high: its height and the ground before it may each be off by the doubt.
+ABOVE_NOISE = 2.0 * DOUBT
+# A zero-phase filter makes ripples before and after a jump of force; of orders 1 to 8, they stay below this part of it.
+RIPPLES = 0.1
+# A trace is smoothed until its largest force is this many standard deviations, or with a Gaussian of an eighth of the pulse's width: that
+# takes 4 % off a Gaussian pulse, 1/sqrt(1 + 8 ln 2/64).
+CLEAR, SMOOTHEST = 300.0, 0.125
+# A foot: where the force changes by less than this part of the peak over half the time from the half height to the peak.
+FLAT = PULSE_BEGINS
+# Pulses of a trace that are looked at.
+MOST = 50
+
+
+class Pulse(NamedTuple):
+    """Samples where a pulse begins, has its largest force, and has ended, and that force on the smoothed trace [N]."""
+
+    start: int
+    top: int
+    stop: int
+    height: float
+
+
+class Found(NamedTuple):
+    """All pulses of a trace, in order.
+
+    Attributes
+    ----------
+    pulses : tuple of Pulse
+    smooth : array (n,)
+        The smoothed trace [N].
+    doubt : float
+        By which a sample of it may be off [N].
+    """
+
+    pulses: tuple[Pulse, ...]
+    smooth: np.ndarray
+    doubt: float
+
+
+def smoothed(force: np.ndarray, scale: float) -> np.ndarray:
+    """A Gaussian of this standard deviation [samples] over the trace."""
+    from scipy.ndimage import gaussian_filter1d
+
+    return np.asarray(gaussian_filter1d(force, scale, mode="nearest")) if scale > 0.0 else force
+
+
+def pulses_in(force: np.ndarray, noise: Noise, filtered: bool = False) -> Found:
+    """Pulses of a trace that stand out of its noise.
+
+    Parameters
+    ----------
+    force : array (n,)
+        Above the baseline [N].
+    noise : Noise
+    filtered : bool
+        Whether a filter may have made ripples.
+    """
+    scale, smooth = 0.0, force
+    while smooth.max(initial=0.0) < CLEAR * noise.smoothed(scale):
+        left, right = half_height(smooth, int(np.argmax(smooth)))
+        coarser = max(0.5, 1.5 * scale)
+        if not coarser <= SMOOTHEST * (right - left):
+            break
+        scale, smooth = coarser, smoothed(force, coarser)
+    doubt = DOUBT * noise.smoothed(scale)
+    level = max((RIPPLES if filtered else PULSE_BEGINS) * float(smooth.max(initial=0.0)), ABOVE_NOISE / DOUBT * doubt)
+    return Found(tuple(_pulses(smooth, level, doubt)) if level > 0.0 else (), smooth, doubt)
+
+
+def _pulses(force: np.ndarray, level: float, doubt: float) -> list[Pulse]:
+    found: list[Pulse] = []
+    begin = 0
+    while len(found) < MOST:
+        above = np.flatnonzero(force[begin:] >= level)
+        if not len(above):
+            break
+        start = begin + int(above[0])
+        after = force[start:]
+        fallen = np.flatnonzero(after < PULSE_ENDS * np.maximum.accumulate(after) - doubt)
+        stop = start + int(fallen[0]) if len(fallen) else len(force)
+        top = start + int(np.argmax(force[start:stop]))
+        found.append(Pulse(start, top, stop, float(force[top])))
+        # The next begins where the force is twice what it had fallen to, beyond doubt.
+        rest = force[stop:]
+        risen = np.flatnonzero(rest > np.maximum(np.minimum.accumulate(rest), 0.0) / PULSE_ENDS + doubt)
+        if not len(risen):
+            break
+        begin = stop + int(risen[0])
+    return found
+
+
+def half_height(force: np.ndarray, top: int, height: float | None = None) -> tuple[float, float]:
+    """Places where the force is half of that at the top, before and after it [samples]; nan where the trace ends before."""
+    half = PULSE_ENDS * (float(force[top]) if height is None else height)
+    before, after = np.flatnonzero(force[:top] < half), np.flatnonzero(force[top:] < half)
+    left = right = math.nan
+    if len(before):
+        i = int(before[-1])
+        left = i + float((half - force[i]) / (force[i + 1] - force[i]))
+    if len(after):
+        i = top + int(after[0]) - 1
+        right = i + float((half - force[i]) / (force[i + 1] - force[i])) if i >= top else float(top)
+    return left, right
+
+
+def foot_of(found: Found, pulse: Pulse, left: float) -> int:
+    """Samples before the rise of a pulse: back from the half height, until the force does not change any more."""
+    reach = max(1, round(0.5 * (pulse.top - left)))
+    flat = max(FLAT * pulse.height, 0.75 * found.doubt)
+    places = np.arange(reach, int(left) + 1)
+    level = np.flatnonzero(found.smooth[places] - found.smooth[places - reach] < flat)
+    if len(level):
+        return int(places[level[-1]]) - reach + 1
+    # A stretch too short for that: samples that are no higher than the first.
+    rise = np.maximum.accumulate(found.smooth[: int(left) + 1] - found.smooth[0]) >= flat
+    return int(np.argmax(rise)) if rise.any() else 0
+
+
+def fell_before(found: Found, pulse: Pulse) -> bool:
+    """Whether, within the doubt, an earlier pulse had ended already on the way up to the top."""
+    rise = found.smooth[pulse.start : pulse.top + 1]
+    highest = np.maximum.accumulate(rise)
+    return bool(((rise < PULSE_ENDS * highest + found.doubt) & (highest - rise > 1.5 * found.doubt)).any())

@@ -1,0 +1,277 @@
+"""Peak, time of the peak and crossings of a level from noisy samples: curves fitted to a stretch around the place, by least squares.
+
+Around its top a pulse is nearly the exponential of a polynomial: sech^2 and cos^6, the shapes of solitary waves, are one of degree two but
+for a hundredth (Nesterenko 1983, doi:10.1007/BF00905892); a steep front with a long tail needs the odd terms. How long a stretch is fitted
+is left to the samples, as in Lepski's method (Goldenshluger & Nemirovski 1997, Math. Methods Statist. 6, 135): short ones feel noise, long
+ones the shape of the pulse. The uncertainty of each has these two parts, and that with the smallest is taken:
+
+* noise: parameters that are a linear map G of the samples have the covariance G C G^T (JCGM 100:2008, sec. 5.2,
+  doi:10.59161/JCGM100-2008E). Where the curve misses the samples by more than noise, the excess counts as noise (Birge 1932,
+  doi:10.1103/PhysRev.40.207);
+* shape: an error of order l^p in the length l of the stretch makes the results of lengths l and r l differ by (r^p - 1) times the error
+  of the shorter (Richardson 1911, doi:10.1098/rsta.1911.0009).
+
+What the numbers here are worth is measured on synthetic sensors with pulses of every law, see docs/reliability.md, N12.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.polynomial import polynomial
+
+from granchain.analysis import vertex
+
+# Half lengths of the stretches, in parts of the time from the top to the nearer half height: each 1/sqrt(2) of the one before.
+STRETCHES = tuple(2.0 ** (0.5 - 0.5 * i) for i in range(11))
+# Degree of the polynomial in the exponent, and of that through a flank: the lowest with an odd term beyond the first, and with a curvature.
+TOP_DEGREE, FLANK_DEGREE = 3, 2
+# Order of the error of the shape: 2 for a smooth pulse; one with a kink at its top, as dissipative laws make, has its top misplaced by a
+# part of the length.
+SMOOTH, KINKED = 2.0, 1.0
+# Stretches are compared where the longer one is from 1.25 to 3 times as long.
+LONGER = (1.25, 3.0)
+# One difference of two estimates may be small by chance: what all estimates differ by that are up to so many times less sure is covered.
+COMPARABLE = 6.0
+# No kink between two samples is seen: its place is known to this part of an interval at best.
+LEAST_PLACE = 0.05
+# Part of the stretch in which a kink may be the top that counts as a standard deviation: five of them reach half way to its ends.
+HIDDEN = 0.1
+# Steps of Gauss and Newton, after which parameters found from logarithms of the samples move by no part of their uncertainty.
+STEPS = 4
+
+
+class Number(NamedTuple):
+    """A measured number and its uncertainty, one standard deviation; nan where it is withheld."""
+
+    value: float
+    uncertainty: float
+
+
+WITHHELD = Number(math.nan, math.nan)
+
+
+@dataclass(frozen=True, eq=False)
+class Noise:
+    """White noise of a size [N], and the response of the filter that it went through to one sample of it (empty: none)."""
+
+    size: float
+    response: np.ndarray
+
+    @property
+    def passed(self) -> float:
+        """Part of the standard deviation that the filter leaves."""
+        return float(np.linalg.norm(self.response)) if len(self.response) else 1.0
+
+    @property
+    def sample(self) -> float:
+        """Standard deviation of one sample [N]."""
+        return self.size * self.passed
+
+    def of_sum(self, weights: np.ndarray) -> float:
+        """Standard deviation of a weighted sum of consecutive samples [N]."""
+        if len(self.response) and self.size > 0.0:
+            from scipy.signal import fftconvolve
+
+            weights = fftconvolve(weights, self.response)
+        return self.size * float(np.linalg.norm(weights))
+
+    def smoothed(self, scale: float) -> float:
+        """Standard deviation of a sample after a Gaussian of this standard deviation [samples]; at most, where there is a filter too.
+
+        The squares of the weights of a Gaussian sum to 1/(2 sqrt(pi) scale).
+        """
+        return self.size * min(self.passed, 1.0 / math.sqrt(2.0 * math.sqrt(math.pi) * scale)) if scale > 0.0 else self.sample
+
+
+class _Fit(NamedTuple):
+    """One estimate: half length of its stretch [samples], numbers and what noise makes of each."""
+
+    length: float
+    values: tuple[float, ...]
+    noise: tuple[float, ...]
+
+
+def _chosen(fits: Sequence[_Fit], which: int, order: float) -> Number:
+    """Of estimates over ever shorter stretches, the one with the smallest uncertainty, which covers the others of nearly the same."""
+    found = []
+    for k, fit in enumerate(fits):
+        shape = [
+            abs(longer.values[which] - fit.values[which]) / ((longer.length / fit.length) ** order - 1.0)
+            for longer in fits[:k]
+            if LONGER[0] <= longer.length / fit.length <= LONGER[1]
+        ]
+        # The longest stretches have none to be compared with; two and three samples have the remainder of their interpolation.
+        if fit.length <= 1.0:
+            found.append(Number(fit.values[which], fit.noise[which]))
+        elif shape:
+            found.append(Number(fit.values[which], math.hypot(fit.noise[which], max(shape))))
+    if not found:
+        return WITHHELD
+    best = min(found, key=lambda one: one.uncertainty)
+    if not math.isfinite(best.uncertainty):
+        return WITHHELD
+    # An estimate that is q times less sure may differ by q times as much.
+    apart = [
+        abs(one.value - best.value) * best.uncertainty / one.uncertainty
+        for one in found
+        if 0.0 < one.uncertainty <= COMPARABLE * best.uncertainty
+    ]
+    return Number(best.value, max([best.uncertainty, *apart]))
+
+
+def top_of(force: np.ndarray, top: float, reach: float, noise: Noise) -> tuple[Number, Number]:
+    """Peak of a pulse [N], and its place [samples].
+
+    Parameters
+    ----------
+    force : array (n,)
+        [N].
+    top : float
+        Place near the peak [samples].
+    reach : float
+        From there to the nearer half height [samples].
+    noise : Noise
+    """
+    fits: list[_Fit] = []
+    for part in STRETCHES:
+        near = _near(force, top, part * reach)
+        fit = None if fits and near.stop - near.start >= round(2.0 * fits[-1].length) else _exponential(force, near, top, noise)
+        if fit is not None:
+            fits.append(fit)
+            top = fit.values[1]
+    near = _near(force, top, max(0.25 * reach, 1.0))
+    i = near.start + int(np.argmax(force[near]))
+    if 0 < i < len(force) - 1:
+        fits.append(_parabola(force, i, noise))
+    peak, place = _chosen(fits, 0, SMOOTH), _chosen(fits, 1, KINKED)
+    # Where the force is below its peak by no more than the uncertainty of that, a small kink may be the top; from the half height to the
+    # peak the force rises as a parabola does, about.
+    hidden = reach * math.sqrt(2.0 * peak.uncertainty / max(peak.value, peak.uncertainty)) if peak.uncertainty > 0.0 else 0.0
+    return peak, Number(place.value, max(math.hypot(place.uncertainty, LEAST_PLACE), HIDDEN * hidden))
+
+
+def crossing_of(force: np.ndarray, level: float, place: float, reach: float, noise: Noise) -> tuple[Number, float]:
+    """Where a flank passes a level [samples], and its slope there [N a sample].
+
+    Parameters
+    ----------
+    force : array (n,)
+        [N].
+    level : float
+        [N].
+    place : float
+        Near the crossing [samples].
+    reach : float
+        From the crossing to the top [samples].
+    noise : Noise
+    """
+    fits: list[_Fit] = []
+    for part in STRETCHES[3:]:
+        near = _near(force, place, part * reach)
+        fit = None if fits and near.stop - near.start >= round(2.0 * fits[-1].length) else _flank(force, level, near, place, noise)
+        if fit is not None:
+            fits.append(fit)
+            place = fit.values[0]
+    i = math.floor(place)
+    if 0 <= i < len(force) - 1 and force[i] != force[i + 1]:
+        fits.append(_straight(force, level, i, noise))
+    found = _chosen(fits, 0, SMOOTH)
+    slopes = [fit.values[1] for fit in fits if fit.values[0] == found.value]
+    return Number(found.value, math.hypot(found.uncertainty, LEAST_PLACE)), slopes[-1] if slopes else math.nan
+
+
+def _near(force: np.ndarray, place: float, half: float) -> slice:
+    """Samples up to a distance from a place."""
+    return slice(max(0, math.ceil(place - half)), min(len(force), math.floor(place + half) + 1))
+
+
+def _exponential(force: np.ndarray, near: slice, centre: float, noise: Noise) -> _Fit | None:
+    """Largest value of the exponential of a polynomial through samples, and its place."""
+    y, n, degree = force[near], near.stop - near.start, TOP_DEGREE
+    if n < degree + 2 or not y.max() > 0.0:
+        return None
+    scale = 0.5 * n
+    x = (np.arange(near.start, near.stop) - centre) / scale
+    powers = np.vander(x, degree + 1, increasing=True)
+    # To begin with, the logarithms, weighted with the force: an error of the force is one of its logarithm times the force.
+    above = np.maximum(y, 0.05 * y.max())
+    p = _by_sample(powers * above[:, np.newaxis]) @ (np.log(above) * above)
+    for _ in range(STEPS):
+        # e^30 of the largest force is no pulse any more.
+        curve = np.exp(np.clip(powers @ p, -700.0, math.log(y.max()) + 30.0))
+        p = p + _by_sample(powers * curve[:, np.newaxis]) @ (y - curve)
+    exponent = powers @ p
+    turns = polynomial.polyroots(polynomial.polyder(p)) if p[-1] else np.empty(0)
+    turns = turns[np.abs(turns.imag) < 1e-9].real
+    second = polynomial.polyder(p, 2)
+    tops = [at for at in turns if x[0] <= at <= x[-1] and polynomial.polyval(at, second) < 0.0]
+    if not tops or exponent.max() > math.log(y.max()) + 1.0:
+        return None
+    at = float(max(tops, key=lambda at: polynomial.polyval(at, p)))
+    curve = np.exp(exponent)
+    by_sample = _by_sample(powers * curve[:, np.newaxis])
+    k = np.arange(degree + 1)
+    height = math.exp(polynomial.polyval(at, p))
+    # d(height) = height sum at^k dp_k; d(place) = -(sum k at^(k-1) dp_k)/(second derivative of the exponent)
+    of_height = height * at**k @ by_sample
+    of_place = -scale * (k[1:] * at ** k[:-1]) @ by_sample[1:] / polynomial.polyval(at, second)
+    return _Fit(scale, (height, centre + at * scale), _errors((of_height, of_place), y - curve, n - degree - 1, noise))
+
+
+def _by_sample(columns: np.ndarray) -> np.ndarray:
+    """The linear map from samples to least-squares parameters."""
+    q, r = np.linalg.qr(columns)
+    return np.asarray(np.linalg.solve(r, q.T)) if np.abs(np.diag(r)).min() > 1e-12 * np.abs(r).max() else np.linalg.pinv(columns)
+
+
+def _flank(force: np.ndarray, level: float, near: slice, centre: float, noise: Noise) -> _Fit | None:
+    """Where a polynomial through samples passes a level, nearest to their middle, and its slope there."""
+    y, n, degree = force[near] - level, near.stop - near.start, FLANK_DEGREE
+    if n < degree + 2:
+        return None
+    scale = 0.5 * n
+    x = (np.arange(near.start, near.stop) - centre) / scale
+    powers = np.vander(x, degree + 1, increasing=True)
+    by_sample = _by_sample(powers)
+    p = by_sample @ y
+    places = polynomial.polyroots(p) if p[-1] else np.empty(0)
+    places = places[(np.abs(places.imag) < 1e-9) & (places.real >= x[0]) & (places.real <= x[-1])].real
+    if not len(places):
+        return None
+    at = float(min(places, key=abs))
+    slope = float(polynomial.polyval(at, polynomial.polyder(p)))
+    of_place = -scale / slope * (at ** np.arange(degree + 1) @ by_sample) if slope else np.full(n, math.inf)
+    return _Fit(scale, (centre + at * scale, slope / scale), (*_errors((of_place,), y - powers @ p, n - degree - 1, noise), math.nan))
+
+
+def _errors(rows: tuple[np.ndarray, ...], missed: np.ndarray, free: int, noise: Noise) -> tuple[float, ...]:
+    """Standard deviation of sums of samples with these weights: by the noise, or by what a curve misses them by where that is more."""
+    scatter = float(np.linalg.norm(missed)) / math.sqrt(free)
+    return tuple(max(noise.of_sum(row), scatter * float(np.linalg.norm(row))) for row in rows)
+
+
+def _parabola(force: np.ndarray, i: int, noise: Noise) -> _Fit:
+    """The parabola of `analysis.peak` about a largest sample.
+
+    Newton's remainder of an interpolation at -1, 0, 1 is (t^3 - t)/6 times the third difference: within half a sample at most 1/16 of it,
+    its derivative at most 1/6 of it. The place is the slope over the second difference; noise changes that by sqrt(1 + 4 + 1) of its size.
+    """
+    height, place = vertex(np.arange(i - 1.0, i + 2.0), force[i - 1 : i + 2])
+    second = abs(float(force[i - 1] - 2.0 * force[i] + force[i + 1]))
+    third = float(np.abs(np.diff(force[max(i - 2, 0) : i + 3], 3)).max(initial=0.0))
+    sure = second - 3.0 * math.sqrt(6.0) * noise.sample
+    off = math.hypot(noise.sample / math.sqrt(2.0), third / 6.0) / sure if sure > 0.0 else math.inf
+    return _Fit(1.0, (height, place), (math.hypot(noise.sample, third / 16.0), off))
+
+
+def _straight(force: np.ndarray, level: float, i: int, noise: Noise) -> _Fit:
+    """The line between two samples, as `analysis.pulse_width`; its remainder is at most 1/8 of the second difference."""
+    slope = float(force[i + 1] - force[i])
+    second = float(np.abs(np.diff(force[max(i - 1, 0) : i + 3], 2)).max(initial=0.0))
+    place = i + (level - float(force[i])) / slope
+    return _Fit(1.0, (place, slope), (math.hypot(noise.sample, second / 8.0) / abs(slope), math.nan))

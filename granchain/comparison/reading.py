@@ -1,0 +1,351 @@
+"""What one sensor measured: its baseline, its first pulse, the numbers of that with their uncertainties, and what is wrong with the trace.
+
+A number that the trace does not hold is withheld, with the reason: the peak of a clipped pulse, the width of one that is cut off.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from granchain.analysis import PULSE_BEGINS, PULSE_ENDS
+from granchain.comparison.first_pulse import DOUBT, Found, Pulse, fell_before, foot_of, half_height, pulses_in
+from granchain.comparison.local_fit import WITHHELD, Noise, Number, crossing_of, top_of
+from granchain.traces.noise import LEAST_QUIET, Baseline, baseline_of, step_of
+
+# The top of a pulse of any law is above 1 - e of its peak for at most 1.7 sqrt(e) of its width (Hertz 1.6, wang-liu-hysteretic 1.7 over
+# 51 laws, 5 beads, e from .003 to .2; a parabola of that half height: 1.4). What is flat for longer is at a limit of the instrument.
+FLAT_TOP = 1.8
+# The stretches that are looked at: where the force is below its largest by less than these parts of its doubt.
+FLAT_DOUBTS = (1.5, 1.0, 0.75)
+# A sample that stands alone differs from the cubic through its four neighbours by more than these differ from each other.
+ALONE = 1.0
+# Below this part of a later pulse a first one may be a disturbance, such as crosstalk of the trigger.
+SMALL = 0.25
+# A disturbance is no wave where it is this much shorter, or longer, than the pulse.
+SHORT = 1.0 / 3.0
+# Fewer samples in the width than that are said.
+FEW_SAMPLES = 8.0
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """The first pulse of one sensor.
+
+    Attributes
+    ----------
+    peak, arrival, width, impulse : Number
+        [N], [s] on the clock of the trace, [s], [N s].
+    before, after : float
+        How long the pulse lasts before and after its peak [s]; nan where there is none, or it does not end.
+    baseline : Baseline
+    sound : bool
+        Whether the shape of the pulse was recorded: not where it is clipped, cut off or not told from another.
+    small : float
+        Time of a pulse so small before a larger one that it may be no wave [s]; nan where there is none.
+    small_height, small_width : float
+        Its height [N] and its width [s].
+    messages : tuple of str
+        What is wrong with the trace, a sentence each.
+    """
+
+    peak: Number = WITHHELD
+    arrival: Number = WITHHELD
+    width: Number = WITHHELD
+    impulse: Number = WITHHELD
+    before: float = math.nan
+    after: float = math.nan
+    baseline: Baseline = field(default=Baseline(0.0, 0.0, 0.0, math.inf, 0.0, 0))
+    sound: bool = False
+    small: float = math.nan
+    small_height: float = 0.0
+    small_width: float = 0.0
+    messages: tuple[str, ...] = ()
+
+
+def reading_of(time: np.ndarray, recorded: np.ndarray, noise: Noise, filtered: bool = False, begin: float = -math.inf) -> Reading:
+    """Read the first pulse of a sensor.
+
+    Parameters
+    ----------
+    time : array (n,)
+        Evenly spaced [s].
+    recorded : array (n,)
+        The force, filtered where a filter is asked for [N].
+    noise : Noise
+    filtered : bool
+        Whether a filter may have made ripples.
+    begin : float
+        What is before this time is a disturbance [s].
+    """
+    messages: list[str] = []
+    interval = float(time[-1] - time[0]) / (len(time) - 1)
+    recorded = _without_lone_samples(time, recorded, noise, messages)
+    baseline = Baseline(float(np.median(recorded[: max(len(recorded) // 100, LEAST_QUIET)])), 0.0, 0.0, 0.0, 0.0, LEAST_QUIET)
+    # The baseline is found before the pulse, and the pulse above the baseline.
+    for _ in range(2):
+        force = recorded - baseline.at(np.arange(len(recorded)))
+        found = pulses_in(force, noise, filtered)
+        pulses = [pulse for pulse in found.pulses if time[pulse.top] >= begin]
+        if not pulses:
+            return Reading(baseline=baseline, messages=(*messages, "no whole pulse stands out of the measured trace"))
+        first = pulses[0]
+        left, right = half_height(found.smooth, first.top)
+        foot = foot_of(found, first, left) if math.isfinite(left) else 0
+        quiet = foot - round(0.5 * (first.top - foot))
+        if quiet >= max(LEAST_QUIET, left - foot):
+            baseline = baseline_of(recorded[:quiet], noise.sample)
+        else:
+            baseline = _short_baseline(recorded, found, foot, left, noise, first.height)
+    baseline = _with_fall(baseline, found, first)
+    force = recorded - baseline.at(np.arange(len(recorded)))
+    found = pulses_in(force, noise, filtered) if baseline.count else found
+    largest = max(pulses, key=lambda pulse: pulse.height)
+    small = largest is not first and first.height < SMALL * largest.height
+    if small:
+        ratio = (right - left) / float(np.diff(half_height(found.smooth, largest.top))[0])
+        if not SHORT < ratio < 1.0 / SHORT:
+            said = (
+                f"a disturbance of {first.height:.3g} N at {1e6 * time[first.top]:.4g} us, much {'shorter' if ratio < 1.0 else 'longer'} than "
+                "the pulse, is not taken for it"
+            )
+            later = reading_of(time, recorded, noise, filtered, float(time[first.stop]))
+            return replace(later, messages=(*messages, said, *later.messages))
+    if largest is not first and largest.height > first.height + found.doubt:
+        messages.append(
+            f"a pulse {largest.height / first.height:.2g} times as large follows {1e6 * (time[largest.top] - time[first.top]):.3g} us after the "
+            "first; the first is taken"
+        )
+    reading = _numbers(time, force, noise, found, first, foot, baseline, messages)
+    reading = replace(reading, messages=tuple(messages))
+    if not small:
+        return reading
+    return replace(reading, small=float(time[first.top]), small_height=first.height, small_width=interval * (right - left))
+
+
+def _numbers(
+    time: np.ndarray, force: np.ndarray, noise: Noise, found: Found, pulse: Pulse, foot: int, baseline: Baseline, messages: list[str]
+) -> Reading:
+    interval = float(time[-1] - time[0]) / (len(time) - 1)
+    top = pulse.top
+    if pulse.stop >= len(force):
+        messages.append("the trace ends before the pulse has fallen to half its height: its peak may be still to come, no number is given")
+        return Reading(baseline=baseline)
+    if fell_before(found, pulse):
+        messages.append("noise does not tell whether its first pulse is one or two: no number is given")
+        return Reading(baseline=baseline)
+    left, right = half_height(found.smooth, top)
+    sides = [side for side in (top - left, right - top) if math.isfinite(side)]
+    if not sides or top < 1:
+        messages.append("the trace holds too little of the pulse: no number is given")
+        return Reading(baseline=baseline)
+    peak, place = top_of(force, top, max(min(sides), 1.0), noise)
+    place = _other_tops(found, pulse, place)
+    flat = _flat_top(force, found, noise, top, right - left)
+    whole = baseline.count > 0
+    if not whole:
+        messages.append("the trace begins on the rise of the pulse, which leaves no baseline: peak, width and impulse are withheld")
+    elif baseline.count < LEAST_QUIET:
+        messages.append(f"only {baseline.count} samples before the pulse tell the baseline")
+    if baseline.drifts:
+        messages.append(f"the baseline drifts by {baseline.slope * (len(force) - 1):+.2g} N over the trace; its line is taken off")
+    if flat is not None:
+        messages.append(
+            f"the pulse is flat at {float(force[flat].max()):.4g} N for {1e6 * interval * (flat.stop - 1 - flat.start):.3g} us, as an instrument "
+            "at its limit makes it: peak, width and impulse are withheld"
+        )
+        # Uniform over the flat part.
+        place = Number(0.5 * (flat.start + flat.stop - 1), math.hypot((flat.stop - flat.start) / math.sqrt(12.0), place.uncertainty))
+    # A slope of the baseline moves the place where that of the pulse is 0, the more the flatter its top: a parabola of that half height.
+    tilt = math.hypot(baseline.slope, baseline.slope_error) * min(sides) ** 2 / max(pulse.height, found.doubt)
+    arrival = Number(float(time[0]) + interval * place.value, interval * math.hypot(place.uncertainty, tilt))
+    if not whole or flat is not None or not math.isfinite(peak.value):
+        return Reading(arrival=arrival, baseline=baseline)
+    peak = Number(peak.value, math.hypot(peak.uncertainty, baseline.uncertainty(top)))
+    width = _width(force, noise, found, top, peak, interval)
+    if math.isnan(width.value):
+        messages.append("the measured trace is too noisy, or too short, for a width at half height")
+    elif width.value < FEW_SAMPLES * interval:
+        messages.append(f"only {width.value / interval:.2g} samples in the width of the pulse")
+    begin = max(0, foot - round(0.5 * (top - foot)))
+    area, end = _impulse(force, noise, found, pulse, begin, baseline)
+    if math.isnan(area.value):
+        messages.append("the trace ends before the pulse does: its impulse is withheld")
+    return Reading(
+        peak,
+        arrival,
+        width,
+        Number(interval * area.value, interval * area.uncertainty),
+        before=interval * (place.value - begin),
+        after=interval * (end - place.value),
+        baseline=baseline,
+        sound=True,
+    )
+
+
+def _short_baseline(recorded: np.ndarray, found: Found, n: int, left: float, noise: Noise, height: float) -> Baseline:
+    """Baseline from so few samples that they may stand on the foot of the pulse.
+
+    A foot that rises as e^(i/t), by `rise` over the n samples, is rise/(e^(n/t) - 1) high at their beginning; t is its mean from their end
+    to the half height.
+    """
+    if n == 0:
+        return Baseline(0.0, 0.0, 0.0, math.inf, 0.0, 0)
+    rise = max(float(found.smooth[n] - found.smooth[0]), found.doubt / DOUBT)
+    growth = math.log(max(PULSE_ENDS * height / rise, 2.0)) / max(left - n, 1.0)
+    hidden = rise / math.expm1(min(n * growth, 50.0))
+    return Baseline(
+        float(recorded[:n].mean()), 0.0, 0.5 * (n - 1), math.hypot(noise.sample / math.sqrt(n), 0.5 * rise, hidden), 0.0, min(n, LEAST_QUIET - 1)
+    )
+
+
+def _with_fall(baseline: Baseline, found: Found, pulse: Pulse) -> Baseline:
+    """The baseline, less sure where the trace later falls below it: beads do not pull, so that has drifted, evenly as far as is known."""
+    after = found.smooth[pulse.stop :]
+    if not len(after) or after.min() > -2.0 * found.doubt:
+        return baseline
+    lowest = pulse.stop + int(np.argmin(after))
+    return baseline._replace(slope_error=math.hypot(baseline.slope_error, float(after.min()) / (lowest - baseline.middle)))
+
+
+def _without_lone_samples(time: np.ndarray, force: np.ndarray, noise: Noise, messages: list[str]) -> np.ndarray:
+    """Samples that no neighbour supports, replaced by the cubic through four neighbours, (-f_-2 + 4 f_-1 + 4 f_1 - f_2)/6."""
+    around = np.stack([force[:-4], force[1:-3], force[3:-1], force[4:]])
+    between = (-around[0] + 4.0 * around[1] + 4.0 * around[2] - around[3]) / 6.0
+    # Of white noise the difference has sqrt(1 + 34/36) times the size.
+    beyond = np.maximum(2.0 * DOUBT * math.sqrt(70.0 / 36.0) * noise.sample, ALONE * np.ptp(around, axis=0))
+    lone = np.flatnonzero(np.abs(force[2:-2] - between) > beyond) + 2
+    if not len(lone) or len(lone) > max(3, len(force) // 100):
+        return force
+    mended = force.copy()
+    mended[lone] = between[lone - 2]
+    places = ", ".join(f"{1e6 * time[i]:.4g}" for i in lone[:3])
+    messages.append(f"{len(lone)} samples that stand alone, at {places} us, are taken for disturbances and left out")
+    return mended
+
+
+def _other_tops(found: Found, pulse: Pulse, place: Number) -> Number:
+    """The place of the peak, less sure where the pulse is as high elsewhere, within the doubt, with a dip between."""
+    high = found.smooth[pulse.start : pulse.stop] > found.smooth[pulse.top] - math.sqrt(2.0) * found.doubt
+    parts = np.flatnonzero(np.diff(np.concatenate([[0], high.astype(int), [0]])))
+    if len(parts) <= 2:
+        return place
+    away = max(pulse.top - (pulse.start + int(parts[0])), pulse.start + int(parts[-1]) - 1 - pulse.top)
+    return Number(place.value, math.hypot(place.uncertainty, away / 3.0))
+
+
+def _flat_top(force: np.ndarray, found: Found, noise: Noise, top: int, width: float) -> slice | None:
+    """The samples of a top that is flatter than that of any pulse; None where it is none.
+
+    Over a stretch of length l a top sags by (l/FLAT_TOP width)^2 of its height at least: that is compared with what a parabola through the
+    samples sags by, and with twice the uncertainty of that.
+    """
+    step = step_of(force)
+    first = max(top - 2, 0)
+    highest = first + int(np.argmax(force[first : top + 3]))
+    # Equal readings of a trace that has noise, and no steps to round to, are the limit itself.
+    near = _run(force, highest, step)
+    n = near.stop - near.start
+    if n >= (2 if noise.sample > 0.0 and step == 0.0 else 3) and n - 1 > FLAT_TOP * math.sqrt(step / float(force[highest])) * width:
+        return near
+    traces = ((force, highest, DOUBT * noise.sample), (found.smooth, top, found.doubt))
+    for part, (trace, start, doubt) in itertools.product(FLAT_DOUBTS, traces):
+        near = _run(trace, start, max(part * doubt, step))
+        n = near.stop - near.start
+        if n < 3:
+            continue
+        by_sample = np.linalg.pinv(np.vander(np.linspace(-1.0, 1.0, n), 3, increasing=True))[2]
+        least = float(found.smooth[top]) * ((n - 1) / (FLAT_TOP * width)) ** 2
+        if max(-float(by_sample @ force[near]), 0.0) + 2.0 * noise.of_sum(by_sample) + step < least:
+            return near
+    return None
+
+
+def _run(trace: np.ndarray, i: int, within: float) -> slice:
+    """Samples around one that are no more than this below it."""
+    low = trace < trace[i] - within
+    before, after = np.flatnonzero(low[:i]), np.flatnonzero(low[i:])
+    return slice(int(before[-1]) + 1 if len(before) else 0, i + int(after[0]) if len(after) else len(low))
+
+
+def _width(force: np.ndarray, noise: Noise, found: Found, top: int, peak: Number, interval: float) -> Number:
+    level = 0.5 * peak.value
+    places = half_height(found.smooth, top, peak.value)
+    if not all(map(math.isfinite, places)):
+        return WITHHELD
+    crossings, uncertainty = [], []
+    by_height = 0.0
+    for side, place in enumerate(places):
+        at, slope = crossing_of(force, level, place, max(abs(place - top), 1.0), noise)
+        if not math.isfinite(at.value) or not slope:
+            return WITHHELD
+        # Where the flank is nearly flat, its crossing is anywhere the doubt allows.
+        high, low = (half_height(found.smooth, top, peak.value + 2.0 * sign * found.doubt)[side] for sign in (1.0, -1.0))
+        crossings.append(at.value)
+        uncertainty.append(max(at.uncertainty, abs(high - low) / (2.0 * DOUBT) if math.isfinite(high - low) else math.inf))
+        by_height += 0.5 * peak.uncertainty / abs(slope)
+    sure = math.hypot(*uncertainty, by_height)
+    return Number(interval * (crossings[1] - crossings[0]), interval * sure) if math.isfinite(sure) else WITHHELD
+
+
+def _impulse(force: np.ndarray, noise: Noise, found: Found, pulse: Pulse, begin: int, baseline: Baseline) -> tuple[Number, float]:
+    """Sum over a pulse [N samples], and where it ends [samples].
+
+    In noise the pulse ends somewhere from the earliest to the latest place; the mean of both sums is taken.
+    """
+    after, by = found.smooth[pulse.top :], max(found.doubt, 1e-9 * pulse.height)
+    early, late = pulse_end(after, pulse.height, by), pulse_end(after, pulse.height, -by)
+    if early is None:
+        return WITHHELD, math.nan
+    if late is None:
+        if after.min() > PULSE_BEGINS * pulse.height + by:
+            return WITHHELD, math.nan
+        late = int(np.argmin(after))
+    late = max(early, late)
+    sums = [float(np.trapezoid(force[begin : pulse.top + end + 1])) for end in (early, late)]
+    stretch = force[begin : pulse.top + late + 1]
+    # Every other sample makes four times the error of the rule; the two halves of the samples differ by twice that.
+    sampling = abs(float(stretch[::2].sum() - stretch[1::2].sum())) / 3.0
+    count = len(stretch)
+    by_noise = noise.of_sum(np.ones(count))
+    by_baseline = baseline.uncertainty(0.5 * (begin + pulse.top + late)) * count
+    sure = math.hypot(0.5 * (sums[1] - sums[0]), by_noise, by_baseline, sampling)
+    return Number(0.5 * (sums[0] + sums[1]), sure), pulse.top + 0.5 * (early + late)
+
+
+def pulse_end(after: np.ndarray, height: float, doubt: float = 0.0) -> int | None:
+    """Samples from the peak to where the force is down to 1 % of it, or lowest before it rises again by 1 % of it.
+
+    Parameters
+    ----------
+    after : array (n,)
+        Force from the peak on [N].
+    height : float
+        [N].
+    doubt : float
+        By which this may have happened without being seen: the earliest place it can be, or the latest where it is negative [N].
+
+    Returns
+    -------
+    int or None
+        None where the trace ends before.
+    """
+    enough = PULSE_BEGINS * height
+    down = after <= enough + 0.5 * doubt
+    # A rise of nearly 1 % may be one of more, or less, between the samples.
+    rise = enough * (0.5 if doubt > 0.0 else 2.0 if doubt < 0.0 else 1.0) - doubt
+    if rise > 0.0:
+        risen = after - np.minimum.accumulate(after) > rise
+    else:
+        # A rise could hide in the doubt wherever the force does not fall by more than that over the time of a fall to half.
+        half = max(1, int(np.argmax(after < PULSE_ENDS * height)))
+        later = np.concatenate([after[half:], np.full(min(half, len(after)), -math.inf)])
+        risen = (after - later < doubt) & (after < height - 2.0 * doubt)
+    ended = down | risen
+    if not ended.any():
+        return None
+    end = int(np.argmax(ended))
+    return end if down[end] else int(np.argmin(after[: end + 1]))
