@@ -7,6 +7,9 @@ from types import FrameType
 
 def end_at_once(number: int, frame: FrameType | None) -> None:
     """There is nothing to lose yet: end as the signal would, with the exit code that a shell gives it."""
+    for kind in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(kind, signal.SIG_IGN)
+    os.write(2, b"granchain: interrupted\n")
     os._exit(128 + number)
 
 

@@ -60,5 +60,13 @@ class FileError(GranchainError):
     """A file that cannot be read or written."""
 
 
+def text_of(error: BaseException) -> str:
+    """What an exception says; nothing where its own text fails."""
+    try:
+        return str(error).strip()
+    except BaseException:
+        return ""
+
+
 class GranchainWarning(UserWarning):
     """Something the user should know, and that does not stop the run."""

@@ -142,7 +142,9 @@ def _need(result: Result, *names: str) -> None:
         except AttributeError as error:
             raise GranchainError(str(error)) from None
         if not len(values):
-            raise GranchainError(f"this result has an empty {name}: there is nothing to draw")
+            raise GranchainError(
+                f"figure: got a result with an empty {name}, allowed one with entries: there is nothing to draw; run longer, or record more"
+            )
 
 
 def _chosen(asked: Sequence[int] | None, there: np.ndarray, most: int, what: str) -> tuple[list[int], str]:
@@ -326,7 +328,9 @@ def space_time(result: Result, quantity: str = "velocity") -> tuple[Figure, Axes
     else:
         raise GranchainError(f'space_time: quantity: got {quantity!r}, allowed: "velocity", "force"')
     if len(time) < 2 or len(places) < 2:
-        raise GranchainError("space_time: needs two instants and two places at least; raise the end time, or record more")
+        raise GranchainError(
+            "space_time: got fewer than two instants or places, allowed two of each at least; raise the end time, or record more"
+        )
     factor, unit = _time_unit(float(time[-1]))
     figure = _new_figure(7.0, 4.6)
     axes = figure.subplots()
@@ -664,7 +668,7 @@ def restitution_delivered(curves: Mapping[str, Sequence[tuple[float, float]]], s
 def _restitutions(curves: Mapping[str, Sequence[tuple[float, float]]]) -> tuple[Figure, Axes]:
     """Lines by name over one axis, from 0 to 1."""
     if not curves or min(len(curve) for curve in curves.values()) < 2:
-        raise GranchainError("a line needs two values at least; give more speeds or restitutions")
+        raise GranchainError("figure: got fewer than two values, allowed two values at least; give more speeds or restitutions")
     figure = _new_figure(6.4, 4.4)
     axes = figure.subplots()
     colours = _colours()

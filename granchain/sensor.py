@@ -142,7 +142,9 @@ class Sensor:
         """
         times, forces = np.asarray(time, dtype=float), np.asarray(force, dtype=float)
         if self.noise > 0.0 and seed is None:
-            raise GranchainError("sensor: noise needs a seed, so that the reading can be made again; give seed=0, say")
+            raise GranchainError(
+                "sensor: seed: got none beside noise, allowed a whole number, so that the reading can be made again; give seed=0, say"
+            )
         if len(times) < 2:
             raise GranchainError(f"sensor: got {len(times)} samples, allowed: two or more")
         given = float(times[-1] - times[0]) / (len(times) - 1)

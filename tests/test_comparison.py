@@ -13,7 +13,9 @@ from granchain import analysis, figures
 from granchain.cli import obey
 from granchain.cli.compare import tables
 from granchain.comparison import compare, time_shift
-from granchain.comparison.sides import first_clear_pulse, piezo_force
+from granchain.comparison.local_fit import Noise
+from granchain.comparison.reading import reading_of
+from granchain.comparison.sides import merged_from, piezo_force
 from granchain.errors import TraceError
 from granchain.sensor import Sensor
 from granchain.status import Status

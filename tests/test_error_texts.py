@@ -54,3 +54,23 @@ def test_the_words_of_every_error_stand_in_a_test(figure):
     assert len(found) > 100
     print("no test knows the words of", *unknown)
     figure("errors with words that stand in a test, of all [%]", 100.0 * (1.0 - len(unknown) / len(found)), at_least=95.0)
+
+
+# Files whose sentences say it in their own order.
+ELSEWHERE = ("traces/", "output/foreign.py", "engine/specialise.py")
+
+
+@pytest.mark.promise("I2")
+def test_every_error_says_what_was_got_and_what_is_allowed(figure):
+    # after a question of the system there is nothing that would be allowed
+    asked = (
+        "to_xarray needs xarray",
+        "written, but the disk did not confirm",
+        ": reading it does not end",
+        ": reading it ends the program",
+    )
+    found = [(where, "".join(words)) for where, words in sentences() if not where.startswith(ELSEWHERE)]
+    lacking = [where for where, text in found if not ("got" in text and "allowed" in text) and not any(words in text for words in asked)]
+    assert len(found) > 90
+    print("says not what was got, or not what is allowed:", *lacking)
+    figure("errors that do not say what was got and what is allowed", len(lacking), at_most=0)

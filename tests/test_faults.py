@@ -204,6 +204,29 @@ def test_a_run_stopped_at_any_moment_ends_at_once_and_its_file_is_whole(trials: 
 
 
 @pytest.mark.promise("R6")
+@pytest.mark.parametrize("trials", [4, pytest.param(40, marks=pytest.mark.long)])
+def test_two_signals_at_once_are_one_sentence_and_one_end(trials: int, tmp_path: Path) -> None:
+    draw = random.Random(12)
+    for trial in range(trials):
+        folder = tmp_path / str(trial)
+        folder.mkdir()
+        running = process(*LONG, "--checkpoint", "0.2", folder=folder)
+        # the interpreter's own start is not ours
+        time.sleep((0.15, 0.4, 0.8, 1.5)[trial] if trial < 4 else 0.15 + 2.0 * draw.random())
+        running.send_signal(signal.SIGTERM)
+        time.sleep(draw.choice([0.0, 0.001, 0.01, 0.05]))
+        with contextlib.suppress(ProcessLookupError):
+            running.send_signal(signal.SIGINT)
+        _, said = running.communicate(timeout=60)
+        lines = [line for line in said.splitlines() if line.startswith("granchain: ")]
+        assert running.returncode in (130, 143) and len(lines) == 1 and "interrupted" in lines[0], said
+        assert "Traceback" not in said and "ignored" not in said
+        if (folder / "run.h5").exists():
+            assert open_result(folder / "run.h5").status is Status.INTERRUPTED
+        assert not any(name.endswith((".part", ".lock")) for name in left_in(folder))
+
+
+@pytest.mark.promise("R6")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_before_the_first_step_ends_the_process_where_exceptions_are_forgotten(number: int, tmp_path: Path) -> None:
     def forgets() -> None:
@@ -256,7 +279,7 @@ def test_checkpoints_onto_a_full_disk_are_missed_and_the_run_goes_on(disk: Calla
     ("options", "name", "sentence"),
     [
         (("size=1m", "ro"), "run.h5", "is on a read-only disk; name a file in another folder"),
-        (("size=1m",), "no/run.h5", "does not exist; make it first"),
+        (("size=1m",), "no/run.h5", "which does not exist, allowed one that does; make it first"),
     ],
 )
 def test_a_folder_that_cannot_take_the_file_is_told_before_the_run(
@@ -310,7 +333,7 @@ def test_a_second_run_to_the_same_file_is_refused_and_the_first_unharmed(
     before = time.monotonic()
     assert obey([*RUN, *more]) == 4
     figure("second writer of a file: time to its refusal [s]", time.monotonic() - before, at_most=1.0)
-    assert f"another run (process {first.pid}) is writing this file" in capfd.readouterr().err
+    assert f"got a file that another run (process {first.pid}) is writing, allowed one run at a time" in capfd.readouterr().err
     assert first.is_alive()
     first.join()
     assert first.exitcode == 0, (tmp_path / "said").read_text()

@@ -589,16 +589,16 @@ def test_a_file_cut_off_anywhere_is_refused_or_whole(tmp_path, content):
 @pytest.mark.parametrize(
     ("name", "sentence"),
     [
-        ("text.h5", "is not an HDF5 file"),
-        ("empty.h5", "is empty"),
-        ("folder", "is a folder; name an output file in it"),
-        ("missing.h5", "there is no such file"),
-        ("no/such/folder.h5", "there is no such file"),
-        ("text.h5/a.h5", "cannot be read: Not a directory"),
-        ("pipe", "is a device, pipe or socket"),
+        ("text.h5", "got a file that is not HDF5, allowed an output file of granchain"),
+        ("empty.h5", "got an empty file, allowed an output file; granchain never leaves"),
+        ("folder", "got a folder, allowed an output file; name one in it"),
+        ("missing.h5", "got no file of this name, allowed an output file"),
+        ("no/such/folder.h5", "got no file of this name"),
+        ("text.h5/a.h5", "got a file that cannot be read (Not a directory), allowed an output file"),
+        ("pipe", "got a device, pipe or socket, allowed an output file; name one"),
         ("other.h5", "is an HDF5 file, but not one that granchain wrote"),
-        ("huge.h5", "has 5000000000 bytes, an output file at most 4294967296"),
-        ("null\0character", "cannot be read"),
+        ("huge.h5", "got 5000000000 bytes, allowed for an output file: at most 4294967296"),
+        ("null\0character", "got a file that cannot be read"),
     ],
 )
 def test_what_is_no_output_file_is_refused_in_a_sentence(tmp_path, read, name, sentence):
@@ -670,7 +670,9 @@ def test_a_checkpoint_with_flipped_bits_is_refused(tmp_path, state, checkpointed
     for _ in range(count):
         path.write_bytes(flipped(checkpointed, draw))
         start = time.monotonic()
-        with pytest.raises(FileError, match=r"run\.chk: (the file was damaged|is not a checkpoint of this granchain)"):
+        with pytest.raises(
+            FileError, match=r"run\.chk: (the file was damaged|got a file that is not a checkpoint of this granchain, allowed one)"
+        ):
             resumed(path, state)
         assert time.monotonic() - start < 1.0
         refused += 1
@@ -735,7 +737,7 @@ FORGED = {
     "a type that is code": (header_set(arrays=[["bodies", "|O", [3]]]), "a type or shape"),
     "a type that is none": (header_set(arrays=[["bodies", ["<f8"], [3]]]), "a type or shape"),
     "a shape beyond memory": (shape_set("bodies", [10**9, 10**9]), "longer than the file"),
-    "a shape of nothing times more than there is": (shape_set("bodies", [0, 10**30]), "is not a checkpoint that granchain wrote"),
+    "a shape of nothing times more than there is": (shape_set("bodies", [0, 10**30]), "got a checkpoint that granchain did not write"),
     "a negative shape": (shape_set("bodies", [-1, -8]), "a type or shape"),
     "a shape of fractions": (shape_set("bodies", [1.5]), "a type or shape"),
     "another shape": (shape_set("numbers", [layout.N_NUMBERS, 1]), "numbers is"),

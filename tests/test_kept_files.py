@@ -72,7 +72,7 @@ def test_a_file_with_the_name_of_a_checkpoint_stays(here, capsys):
         Path(name).write_text(load_case("steel-chain").toml)
     before = contents(here)
     assert obey(["run", "steel-chain", *SMALL, "--out", "run.h5"]) == 4
-    assert "holds an unfinished run and is kept" in capsys.readouterr().err
+    assert "got an unfinished run, which is kept" in capsys.readouterr().err
     assert obey(["run", "steel-chain", *SMALL, "--out", "run.h5", "--overwrite"]) == 0
     assert {path: text for path, text in contents(here).items() if path.name != "run.h5"} == before
     with pytest.warns(UserWarning, match=r"no checkpoint, the run goes on: run\.h5\.chk: got a file that granchain did not write"):
@@ -96,7 +96,10 @@ def test_figures_are_replaced_where_it_is_asked_for(here, capsys):
     capsys.readouterr()
     assert obey(["plot", "run.h5", "--out", "figures"]) == 4
     err = capsys.readouterr().err
-    assert "exists and is kept; name another folder with --out, or replace figures with --overwrite" in err and " more: " in err
+    assert (
+        "got figures that exist and are kept, allowed new ones; name another folder with --out, or replace them with --overwrite" in err
+        and " more: " in err
+    )
     assert contents(here) == before
     # a file that is no figure is kept all the same
     first = min(Path("figures").iterdir())

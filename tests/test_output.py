@@ -408,7 +408,7 @@ def test_a_result_with_a_case_of_this_version_gives_it_back(tmp_path):
 def test_an_existing_file_is_kept_unless_it_may_be_overwritten(tmp_path):
     path = tmp_path / "a.h5"
     path.write_bytes(b"thesis")
-    with pytest.raises(FileError, match=r"a\.h5: exists and is kept; .*--overwrite"):
+    with pytest.raises(FileError, match=r"a\.h5: got a file that exists and is kept, allowed a new one; .*--overwrite"):
         a_result().save(path)
     with pytest.raises(FileError, match=r"a\.h5: got a file that granchain did not write .*; name another file, or delete it"):
         a_result().save(path, overwrite=True)
@@ -451,10 +451,10 @@ def test_a_disk_without_hard_links_takes_the_file(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("name", "sentence"),
     [
-        ("no/such/folder/a.h5", "the folder .*no/such/folder does not exist; make it first"),
-        ("notes.txt/a.h5", "notes.txt is a file, not a folder"),
-        ("folder", "folder: is a folder; name a file in it"),
-        ("pipe", "is a device, pipe or socket"),
+        ("no/such/folder/a.h5", "got the folder .*no/such/folder, which does not exist, allowed one that does; make it first"),
+        ("notes.txt/a.h5", "notes.txt for a folder, which is a file, allowed a folder"),
+        ("folder", "folder: got a folder, allowed a file; name one in it"),
+        ("pipe", "got a device, pipe or socket, allowed an output file; name one"),
         ("x" * 300, "the name is too long"),
     ],
 )
@@ -578,7 +578,7 @@ def test_a_second_process_is_refused_and_the_first_one_unharmed(tmp_path):
         try:
             a_result(seed=1).save(path, overwrite=True)
         except FileError as error:
-            says = f"another run (process {os.getppid()}) is writing this file" in str(error)
+            says = f"got a file that another run (process {os.getppid()}) is writing, allowed one run at a time" in str(error)
             os._exit(7 if says and time.monotonic() - start < 1.0 else 8)
 
     with claim(path):
@@ -604,7 +604,7 @@ def test_a_second_thread_is_refused(tmp_path):
         thread = threading.Thread(target=second)
         thread.start()
         thread.join()
-    assert "is writing this file" in said[0]
+    assert "is writing, allowed one run at a time" in said[0]
     assert left_in(tmp_path) == []
 
 
@@ -714,6 +714,6 @@ def test_of_many_who_find_a_dead_claim_one_takes_it(tmp_path):
 
 def test_a_result_too_large_for_a_file_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(package_result, "LARGEST_FILE", 1000)
-    with pytest.raises(FileError, match=r"a\.h5: the result takes \d+ bytes, a file holds at most 1000; record less"):
+    with pytest.raises(FileError, match=r"a\.h5: got a result of \d+ bytes, allowed at most 1000; record less"):
         a_result().save(tmp_path / "a.h5")
     assert left_in(tmp_path) == []

@@ -187,7 +187,7 @@ def test_what_a_complete_run_is_asked_to_go_on_with_is_nothing(stopping: Stoppin
 
 def test_there_must_be_something_to_go_on_with(stopping: Stopping, capsys: pytest.CaptureFixture[str]) -> None:
     assert obey([*RUN, "--resume"]) == 4
-    assert "run.h5.chk: there is no checkpoint to go on from; run without --resume" in capsys.readouterr().err
+    assert "run.h5.chk: got no checkpoint, allowed one to go on from; run without --resume" in capsys.readouterr().err
     assert left() == []
     with pytest.raises(FileError, match="got no checkpoint"):
         gc.run(gc.load_case("steel-chain", KEYS), resume=True)
@@ -201,7 +201,7 @@ def test_an_unfinished_run_is_not_begun_anew_by_mistake(stopping: Stopping, caps
     before = Path("run.h5.chk").read_bytes()
     assert obey([*RUN]) == 4
     said = capsys.readouterr().err
-    assert "run.h5.chk: holds an unfinished run and is kept" in said and "--resume" in said and "--overwrite" in said
+    assert "run.h5.chk: got an unfinished run, which is kept" in said and "--resume" in said and "--overwrite" in said
     assert left() == ["run.h5.chk"] and Path("run.h5.chk").read_bytes() == before
     assert obey([*RUN, "--resume", "--overwrite"]) == 2
     assert "got both, allowed one" in capsys.readouterr().err
@@ -256,7 +256,7 @@ def test_the_file_of_another_run_is_kept(stopping: Stopping, capsys: pytest.Capt
     assert obey([*RUN]) == 0
     before = Path("run.h5").read_bytes()
     assert obey([*RUN, "--set", "striker.speed=1.8", "--resume"]) == 4
-    assert "holds the run of another case" in capsys.readouterr().err
+    assert "got the run of another case" in capsys.readouterr().err
     assert Path("run.h5").read_bytes() == before
 
 
@@ -320,7 +320,9 @@ def test_a_run_without_a_checkpoint_writes_no_file(tmp_path: Path, monkeypatch: 
 def test_a_checkpoint_that_cannot_be_written_is_told_once_and_stops_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     kept = Checkpoint(tmp_path / "no" / "run.chk", 1e-9)
     Stopping(monkeypatch)
-    with pytest.warns(GranchainWarning, match=r"no checkpoint, the run goes on: .*run\.chk.*does not exist; make it first") as told:
+    with pytest.warns(
+        GranchainWarning, match=r"no checkpoint, the run goes on: .*run\.chk.*which does not exist, allowed one that does; make it first"
+    ) as told:
         result = gc.run(gc.load_case("steel-chain", KEYS), checkpoint=kept)
     assert len(told) == 1
     assert result.provenance["data_sha256"] == unbroken()

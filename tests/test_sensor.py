@@ -137,7 +137,7 @@ def test_a_reading_between_samples_is_that_of_the_smooth_force():
 @pytest.mark.parametrize(
     ("sensor", "time", "sentence"),
     [
-        (Sensor(noise=0.1), 1e-6 * np.arange(50), "noise needs a seed"),
+        (Sensor(noise=0.1), 1e-6 * np.arange(50), "seed: got none beside noise, allowed a whole number"),
         (Sensor(interval=1e-7), 1e-6 * np.arange(50), "interval: got 1e-07 s, allowed: from 1e-06 s"),
         (Sensor(), np.zeros(1), "got 1 samples, allowed: two or more"),
     ],

@@ -715,7 +715,7 @@ def test_a_curve_read_off_a_figure_says_from_where_and_how():
 
 def test_a_trace_is_kept_unless_it_may_be_replaced():
     brought_in(text(HEAD, *rows()), changes=["who=A. Person"])
-    with pytest.raises(FileError, match=r"trace.csv: exists and is kept"):
+    with pytest.raises(FileError, match=r"trace.csv: got a file that exists and is kept"):
         brought_in(text(HEAD, *rows()[:20]))
     assert len(read_trace("folder").time) == N
     assert len(brought_in(text(HEAD, *rows()[:20]), overwrite=True).time) == 20

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -91,28 +93,34 @@ def test_a_file_that_fails_the_second_time_leaves_what_was_loaded(here: Path) ->
     assert sys.modules[first.__module__] is module
 
 
-def test_ctrl_c_while_a_file_is_loaded_is_no_fault_of_the_file(here: Path) -> None:
-    (here / "own.py").write_text("raise KeyboardInterrupt")
-    with pytest.raises(KeyboardInterrupt):
-        load_law_module("own.py")
-    assert PREFIX + "own" not in sys.modules
-
-
 def test_of_two_files_of_one_name_the_second_is_refused(here: Path) -> None:
     (here / "other").mkdir()
     for folder in (here, here / "other"):
         (folder / "twin.py").write_text(LAW)
     load_law_module("twin.py")
-    with pytest.raises(LawError, match=r"law file other/twin\.py: .*/twin\.py of the same name is loaded already; rename one of the two"):
+    with pytest.raises(
+        LawError, match=r"law file other/twin\.py: got a second file of this name beside .*/twin\.py, allowed one; rename one of the two"
+    ):
         load_law_module("other/twin.py")
 
 
 BAD = {
-    "syntax": ("x = 1\ndef f(:\n", "line 2: invalid syntax; mend it there"),
+    "syntax": ("x = 1\ndef f(:\n", "line 2: got invalid syntax, allowed Python; mend it there"),
     "nested without end": ("a." * 100_000 + "a", "is not Python (maximum recursion depth exceeded"),
-    "import": ("\nimport nothing_of_that_name\n", "line 2: ModuleNotFoundError: No module named 'nothing_of_that_name'; mend it there"),
-    "exit": ("raise SystemExit", "line 1: SystemExit; mend it there"),
-    "no law": ("x = 1", "no contact law in it; define a class based on granchain.ContactLaw and set its name"),
+    "import": ("\nimport nothing_of_that_name\n", "line 2: ModuleNotFoundError: No module named 'nothing_of_that_name'; allowed: code"),
+    "exit": ("raise SystemExit", "line 1: SystemExit; allowed: code that runs to its end; mend it there"),
+    "generator": ("\nraise GeneratorExit('soon')\n", "line 2: GeneratorExit: soon; allowed: code that runs to its end"),
+    "interruption of its own": ("raise KeyboardInterrupt", "line 1: KeyboardInterrupt; allowed: code that runs to its end"),
+    "text that fails": (
+        "class Silent(Exception):\n    def __str__(self):\n        raise ValueError\nraise Silent",
+        "line 4: Silent; allowed: code that runs to its end",
+    ),
+    "text that interrupts": (
+        "class Silent(BaseException):\n    def __str__(self):\n        raise KeyboardInterrupt\nraise Silent",
+        "line 4: Silent; allowed: code that runs to its end",
+    ),
+    "module of no name": ("class Odd(Exception):\n    __module__ = None\nraise Odd(1)", "line 3: Odd: 1; allowed"),
+    "no law": ("x = 1", "got no contact law, allowed one or more; define a class based on granchain.ContactLaw and set its name"),
     "malformed": (LAW.replace("    @staticmethod\n    def force", "    def force"), "force: got no @staticmethod, allowed:"),
     "a name that is taken": (LAW.replace("own-spring", "hertz"), 'name: got "hertz", which is taken'),
 }  # fmt: skip
@@ -128,14 +136,33 @@ def test_a_file_without_a_law_that_can_be_used_is_refused_with_line_and_reason(t
     assert laws() == before
 
 
+@pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("while_in", ["while True:\n    pass\n", "import time\ntime.sleep(60)\n"])
+def test_an_interruption_while_the_file_runs_is_none_of_its_own(kind: int, while_in: str, here: Path) -> None:
+    (here / "slow.py").write_text("print('here', flush=True)\n" + while_in)
+    command = [sys.executable, "-m", "granchain", "laws", "--law-module", "slow.py"]
+    process = subprocess.Popen(command, cwd=here, stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None and process.stderr.readline() == "here\n"
+    process.send_signal(kind)
+    said = process.stderr.read()
+    assert (process.wait(), said) == (128 + kind, "granchain: interrupted\n")
+
+
+def test_pythons_own_interruption_while_the_file_runs_is_raised(here: Path) -> None:
+    (here / "slow.py").write_text("import os, signal, time\nos.kill(os.getpid(), signal.SIGINT)\ntime.sleep(60)\n")
+    with pytest.raises(KeyboardInterrupt):
+        load_law_module("slow.py")
+    assert PREFIX + "slow" not in sys.modules
+
+
 @pytest.mark.parametrize(
     ("name", "error", "words"),
     [
-        ("none.py", FileError, "there is no such file"),
-        (".", FileError, "is a folder or a device, not a file; name a Python file"),
-        ("nu\0ll.py", FileError, "cannot be read: embedded null byte; look at its name"),
-        ("x" * 300 + ".py", FileError, "cannot be read: File name too long; look at its name"),
-        ("law.txt", LawError, "is not Python; name a file that ends in .py"),
+        ("none.py", FileError, "got no file of this name, allowed a Python file"),
+        (".", FileError, "got a folder or a device, allowed a Python file; name the file itself"),
+        ("nu\0ll.py", FileError, "got one that cannot be read (embedded null byte), allowed"),
+        ("x" * 300 + ".py", FileError, "got one that cannot be read (File name too long), allowed"),
+        ("law.txt", LawError, "got a name that is no Python file's, allowed one that ends in .py"),
     ],
 )
 def test_what_is_no_python_file_is_refused(name: str, error: type[Exception], words: str, here: Path) -> None:

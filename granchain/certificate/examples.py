@@ -145,7 +145,7 @@ def factors_of(unit: str) -> list[tuple[str, float]]:
     while at < len(unit):
         match = _FACTOR.match(unit, at)
         if match is None or match[2] not in DIMENSIONS:
-            raise LawError(f'unit "{unit}": allowed are {", ".join(DIMENSIONS)} and their powers and products, as in N s/m^1.5')
+            raise LawError(f'unit: got "{unit}", allowed {", ".join(DIMENSIONS)} with powers and products; write it as in N s/m^1.5')
         slash, name, power, above, below, free = match.groups()
         exponent = EXPONENT if free else float(power) if power else int(above) / int(below) if above else 1.0
         found.append((name, -exponent if slash else exponent))

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
+import platform
+from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from granchain import __version__
 from granchain.cli.options import FileArgument, JsonOption, OverwriteOption, app, the_one
 from granchain.cli.run import numbers_of
 from granchain.cli.text import aligned, say, tell, tell_json
@@ -31,11 +36,22 @@ def cases(name: Annotated[str | None, typer.Argument(metavar="NAME", help="Print
 
 @app.command()
 def info(
-    file: FileArgument,
+    file: Annotated[str | None, typer.Argument(metavar="FILE", help="Output file of a run.")] = None,
     verify: Annotated[bool, typer.Option("--verify", help="Read every value and compare it with the hash in the file.")] = False,
+    system: Annotated[bool, typer.Option("--system", help="Say what a report of a defect needs: versions, processor, cache.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Say what an output file holds."""
+    """Say what an output file holds, or on what granchain runs."""
+    if (file is None) != system or (system and verify):
+        got = "FILE or --verify beside --system" if system else "neither FILE nor --system"
+        raise CaseError(f"info: got {got}, allowed FILE, or --system alone; name an output file, or ask for the system")
+    if file is None:
+        about = about_system()
+        if as_json:
+            tell_json({"command": "info", "system": about})
+        else:
+            tell(aligned(about.items(), "<<"))
+        return
     from granchain.analysis import summary
     from granchain.output import open_result
     from granchain.output import verify as verified
@@ -79,18 +95,50 @@ def plot(
     try:
         folder.mkdir(exist_ok=True)
     except (OSError, ValueError) as error:
-        raise FileError(f"{out}: no folder can be made there ({getattr(error, 'strerror', None) or error}); name another") from None
+        raise FileError(
+            f"{out}: got a place where no folder can be made ({getattr(error, 'strerror', None) or error}), allowed a folder; name another"
+        ) from None
     drawn = {folder / f"{Path(file).stem}-{name.replace('_', '-')}.png": draw for name, draw in all_figures(result).items()}
     there = [target for target in drawn if os.path.lexists(target)]
     if there and not overwrite:
         more = f" and {len(there) - 1} more" if len(there) > 1 else ""
-        raise FileError(f"{there[0]}{more}: exists and is kept; name another folder with --out, or replace figures with --overwrite")
+        raise FileError(
+            f"{there[0]}{more}: got figures that exist and are kept, allowed new ones; name another folder with --out, or "
+            "replace them with --overwrite"
+        )
     for target, draw in drawn.items():
         figure, _ = draw()
         save(figure, target, overwrite)
         tell(str(target))
     for name, advice in lacking(result).items():
         say(f"no {name}: {advice}")
+
+
+def about_system() -> dict[str, str]:
+    """What a report of a defect needs to know of the system; nothing that names its user or machine but the cache folder."""
+    from granchain.engine.specialise import cache_folder
+    from granchain.output.result import source_hash, versions
+
+    found = {"granchain": __version__, **json.loads(versions()), "source_hash": source_hash()}
+    for package in ("llvmlite", "scipy", "matplotlib", "pydantic", "typer"):
+        found[package] = metadata.version(package)
+    found["platform"] = platform.platform()
+    found["processor"] = processor()
+    found["processors"] = str(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count())
+    found["python"] = f"{platform.python_implementation()} {platform.python_version()}, {platform.architecture()[0]}"
+    found["cache"] = cache_folder()
+    found["environment"] = ", ".join(sorted(name for name in os.environ if name.startswith(("NUMBA_", "GRANCHAIN_")))) or "-"
+    return found
+
+
+def processor() -> str:
+    """The processor's own name where the system gives it, else its kind."""
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            name, _, value = line.partition(":")
+            if name.strip() == "model name":
+                return value.strip()
+    return platform.processor() or platform.machine()
 
 
 def heading(result: Result) -> list[tuple[str, str]]:

@@ -28,7 +28,10 @@ app = typer.Typer(
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Discrete-element simulation of one-dimensional chains of beads.",
-    epilog="Exit codes: 0 done, 2 wrong input, 3 the run failed, 4 file or disk, 5 a stated tolerance missed, 130 or 143 interrupted.",
+    epilog=(
+        "Exit codes: 0 done, 1 a defect of granchain, please report it with what `granchain info --system` prints, 2 wrong input, 3 the "
+        "run failed, 4 file or disk, 5 a stated tolerance missed, 130 or 143 interrupted."
+    ),
 )
 
 CaseArgument = Annotated[str, typer.Argument(metavar="CASE", help="Path of a case file, or name of a built-in case.", show_default=True)]
@@ -84,7 +87,7 @@ def load_laws(law_module: str | None) -> None:
 @contextlib.contextmanager
 def blamed(law: type[ContactLaw]) -> Iterator[Waiting | None]:
     """Where a user's law fails, or does not end, it is the law that is told of."""
-    from granchain.contact.user import blame, file_of
+    from granchain.contact.user import blame, file_of, from_outside
 
     file = file_of(law)
     if file is None:
@@ -96,5 +99,7 @@ def blamed(law: type[ContactLaw]) -> Iterator[Waiting | None]:
             yield waiting
     except (GranchainError, MemoryError, OSError):
         raise
-    except Exception as error:
+    except BaseException as error:
+        if not isinstance(error, Exception) and from_outside(error):
+            raise
         raise LawError(f"{told}: {blame(error, file)}; mend it there") from error

@@ -15,9 +15,10 @@ from typer.exceptions import TyperException
 
 from granchain.cli.options import BUG, DONE, FILE_OR_DISK, RUN_FAILED, SIGNALLED, WRONG_INPUT, app
 from granchain.cli.run import InterruptedRun
+from granchain.cli.signals import is_echo
 from granchain.cli.text import say, tell_json
 from granchain.cli.waiting import Waiting
-from granchain.errors import CaseError, FileError, GranchainError, GranchainWarning, RunError, TraceError
+from granchain.errors import CaseError, FileError, GranchainError, GranchainWarning, RunError, TraceError, text_of
 
 
 def main() -> None:
@@ -36,8 +37,9 @@ def main() -> None:
             if handler is not signal.SIG_IGN:
                 signal.signal(kind, _interrupt)
         code = obey(sys.argv[1:], own_process=True)
-        for kind, handler in before.items():
-            signal.signal(kind, handler)
+        # what there was to do is done, and the process ends
+        for kind in before:
+            signal.signal(kind, signal.SIG_IGN)
     except KeyboardInterrupt:
         code = SIGNALLED + signal.SIGINT
     except SystemExit as stop:
@@ -45,8 +47,11 @@ def main() -> None:
     leave(code)
 
 
-def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
+def _interrupt(number: int, frame: FrameType | None) -> None:
     """SIGTERM ends a command as SIGINT does: what is being written is taken away."""
+    if is_echo():
+        return
+    os.write(2, b"granchain: interrupted\n")
     if number == signal.SIGINT:
         raise KeyboardInterrupt
     raise SystemExit(SIGNALLED + number)
@@ -102,15 +107,15 @@ def obey(arguments: Sequence[str], own_process: bool = False) -> int:
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
         return _told(error, FILE_OR_DISK, f"file or disk: {place}{error.strerror or error}", arguments)
-    except Exception as error:
+    except BaseException as error:
         sentence = (
-            "this is a mistake in granchain, not in what you asked for; please report it, with what you did and what "
-            f"GRANCHAIN_DEBUG=1 adds to it: {type(error).__name__}: {error}"
+            "this is a defect of granchain, not of what you asked for; please report it with this line, the command, what "
+            f"`granchain info --system` prints, and what GRANCHAIN_DEBUG=1 adds to it: {type(error).__name__}: {text_of(error)}"
         )
         return _told(error, BUG, sentence, arguments)
 
 
-def _told(error: Exception, code: int, sentence: str, arguments: Sequence[str]) -> int:
+def _told(error: BaseException, code: int, sentence: str, arguments: Sequence[str]) -> int:
     """Tell of an error, on standard error and, where JSON was asked for, as the one object; gives back the exit code."""
     if os.environ.get("GRANCHAIN_DEBUG") == "1":
         import traceback

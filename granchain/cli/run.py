@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, NoReturn
 import typer
 
 from granchain.cli.options import SIGNALLED, CaseArgument, JsonOption, LawModuleOption, SetOption, app, blamed, load_laws
+from granchain.cli.signals import Heard, is_echo
 from granchain.cli.text import aligned, clean, number, say, tell, tell_json
 from granchain.cli.waiting import Waiting
 from granchain.errors import CaseError, FileError, RunError
@@ -35,9 +36,9 @@ IN_VAIN = "interrupted before the run began; {} was not written"
 
 
 CheckpointOption = Annotated[
-    float | None,
+    str | None,
     typer.Option(
-        "--checkpoint", metavar="SECONDS", min=0.0, show_default=False,
+        "--checkpoint", metavar="SECONDS", show_default=False,
         help="Wall time between two checkpoints, FILE.chk; 0: none. Default: 30, and never more than 2 % of the run's time.",
     ),
 ]  # fmt: skip
@@ -58,6 +59,7 @@ def run(
 ) -> None:
     """Run a case: its output file, and the numbers of the run."""
     target = Path(f"{Path(case).stem}.h5" if out is None else out)
+    every = None if checkpoint is None else seconds_of(checkpoint)
     if resume and overwrite:
         raise CaseError("--resume, --overwrite: got both, allowed one: --resume goes on with a run, --overwrite begins it anew")
     with no_collection(), Interruption() as interruption:
@@ -65,15 +67,26 @@ def run(
         try:
             load_laws(law_module)
             progress = Progress(interruption, shown=not quiet and sys.stderr.isatty())
-            file = OutputFile(target, overwrite, resume, checkpoint)
+            file = OutputFile(target, overwrite, resume, every)
             result = computed(case, changes or [], file, progress, bool(context.obj))
             report_run(result, target, as_json)
         except KeyboardInterrupt:
             raise InterruptedRun(IN_VAIN.format(target), interruption.exit_code) from None
         if result.status.label == "interrupted":
-            go_on = "" if checkpoint == 0.0 else "; to go on, give the same command with --resume"
+            go_on = "" if every == 0.0 else "; to go on, give the same command with --resume"
             say(f"interrupted; {target} holds what was computed until then{go_on}")
             raise typer.Exit(interruption.exit_code)
+
+
+def seconds_of(text: str) -> float:
+    """The wall time between two checkpoints."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0.0 <= value < math.inf:
+        raise CaseError(f'--checkpoint: got "{text[:60]}", allowed a finite number from 0 [s]; write for example --checkpoint 60')
+    return value
 
 
 class OutputFile(NamedTuple):
@@ -127,7 +140,7 @@ def before(case: Case, file: OutputFile, checkpoint: Checkpoint) -> Result | Non
     if not file.resume:
         if checkpoint.exists and not file.overwrite:
             raise FileError(
-                f"{checkpoint.path}: holds an unfinished run and is kept; go on with --resume, begin anew with --overwrite, "
+                f"{checkpoint.path}: got an unfinished run, which is kept, allowed none; go on with --resume, begin anew with --overwrite, "
                 "or name another file"
             )
         return None
@@ -137,7 +150,10 @@ def before(case: Case, file: OutputFile, checkpoint: Checkpoint) -> Result | Non
 
     there = open_result(target)
     if there.provenance.get("case_sha256") != case.sha256:
-        raise FileError(f"{target}: holds the run of another case, or of one with other changes, and is kept; name another file")
+        raise FileError(
+            f"{target}: got the run of another case, or of one with other changes, and keeps it, allowed one of this case; name "
+            "another file"
+        )
     if there.status.label != "interrupted":
         say(f"{target} is complete: there is nothing to go on with")
         return there
@@ -197,8 +213,8 @@ class Interruption:
     """SIGINT and SIGTERM during a run.
 
     Before the first step there is nothing to lose, and it ends the process at once, or, where that is not the run's own, is raised; from
-    then on it is noted and heard between two blocks of steps, and the file is written. A second one ends the process as soon as what is
-    open is closed, a third one without.
+    then on it is noted and heard between two blocks of steps, and the file is written. Those that come together are one. A second one ends
+    the process as soon as what is open is closed, a third one without.
     """
 
     def __init__(self) -> None:
@@ -214,6 +230,7 @@ class Interruption:
         return SIGNALLED + self.number
 
     def __enter__(self) -> Interruption:
+        Heard.at = -math.inf
         for kind in (signal.SIGINT, signal.SIGTERM):
             # Ignored in a background job, or under nohup: stay so.
             if signal.getsignal(kind) is not signal.SIG_IGN:
@@ -225,6 +242,8 @@ class Interruption:
             signal.signal(signal_number, handler)
 
     def _note(self, number: int, frame: FrameType | None) -> None:
+        if is_echo():
+            return
         self.number = number
         self._count += 1
         if self._count > 2:

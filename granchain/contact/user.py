@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dis
 import hashlib
 import os
 import re
@@ -9,14 +10,15 @@ import stat
 import sys
 import sysconfig
 import traceback
+from collections.abc import Iterator
 from importlib.machinery import ModuleSpec
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from types import CodeType, ModuleType
+from types import CodeType, ModuleType, TracebackType
 
 from granchain.contact import laws
 from granchain.contact.law import ContactLaw, registered, reinstate
-from granchain.errors import FileError, LawError
+from granchain.errors import FileError, LawError, text_of
 
 # What a user's module is called; the stem of its file follows.
 PREFIX = "granchain_law_"
@@ -24,6 +26,7 @@ PREFIX = "granchain_law_"
 INSTALLED = (*(sysconfig.get_path(kind) for kind in ("stdlib", "platstdlib", "purelib", "platlib")), str(Path(__file__).parents[1]))
 # What a module that a law file imports was loaded from: Python's note of the loading, and the hash of the file then.
 _READ: dict[str, tuple[ModuleSpec, str]] = {}
+_PACKAGE = os.fspath(Path(__file__).parents[1]) + os.sep
 
 
 def load_law_module(path: str | os.PathLike[str]) -> dict[str, type[ContactLaw]]:
@@ -56,7 +59,7 @@ def load_law_module(path: str | os.PathLike[str]) -> dict[str, type[ContactLaw]]
     name = PREFIX + re.sub(r"\W", "_", file.stem)
     module, held = _module(name, file), sys.modules.get(name)
     if held is not None and held.__file__ != module.__file__:
-        raise LawError(f"law file {shown}: {held.__file__} of the same name is loaded already; rename one of the two")
+        raise LawError(f"law file {shown}: got a second file of this name beside {held.__file__}, allowed one; rename one of the two")
     sys.modules[name] = module
     try:
         exec(code, module.__dict__)
@@ -66,12 +69,15 @@ def load_law_module(path: str | os.PathLike[str]) -> dict[str, type[ContactLaw]]
         sys.modules.pop(name)
         if held is not None:
             sys.modules[name] = held
-        if not isinstance(error, (Exception, SystemExit)):
+        if from_outside(error):
             raise
-        raise LawError(f"law file {shown}: {blame(error, file)}; mend it there") from error
+        allowed = "" if isinstance(error, LawError) else "; allowed: code that runs to its end"
+        raise LawError(f"law file {shown}: {blame(error, file)}{allowed}; mend it there") from error
     found = {law: made for law, made in registered().items() if before.get(law) is not made}
     if not found:
-        raise LawError(f"law file {shown}: no contact law in it; define a class based on granchain.ContactLaw and set its name")
+        raise LawError(
+            f"law file {shown}: got no contact law, allowed one or more; define a class based on granchain.ContactLaw and set its name"
+        )
     return found
 
 
@@ -116,11 +122,30 @@ def _is_edited(origin: str | None) -> bool:
     return origin is not None and origin.endswith(".py") and os.path.isfile(origin) and not origin.startswith(INSTALLED)
 
 
+def from_outside(error: BaseException) -> bool:
+    """Whether it is an interruption that came while a user's code ran, and not the code's own: raised by a handler of this package, or by
+    Python's own between two operations, none of which raises."""
+    if not isinstance(error, (KeyboardInterrupt, SystemExit)) or error.__traceback__ is None:
+        return False
+    *_, last = _frames(error.__traceback__)
+    if last.tb_frame.f_code.co_filename.startswith(_PACKAGE):
+        return True
+    return isinstance(error, KeyboardInterrupt) and last.tb_frame.f_code.co_code[last.tb_lasti] != dis.opmap["RAISE_VARARGS"]
+
+
+def _frames(trace: TracebackType) -> Iterator[TracebackType]:
+    """The frames of a traceback, the innermost last."""
+    here: TracebackType | None = trace
+    while here is not None:
+        yield here
+        here = here.tb_next
+
+
 def blame(error: BaseException, file: str | os.PathLike[str]) -> str:
     """What went wrong in a user's file: the line, where it is known, and the sentence of the error."""
     frames = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == os.fspath(file)]
-    line, told = (frames[-1] if frames else None), str(error).strip()
-    if type(error).__module__.startswith("numba"):
+    line, told = (frames[-1] if frames else None), text_of(error)
+    if str(type(error).__module__).startswith("numba"):
         line, told = _compilers(told, os.fspath(file))
     elif not isinstance(error, LawError):
         told = f"{type(error).__name__}{': ' + told if told else ''}"
@@ -146,13 +171,15 @@ def file_of(law: type[ContactLaw]) -> str | None:
 def _content(file: Path, shown: str) -> bytes:
     try:
         if not stat.S_ISREG(file.stat().st_mode):
-            raise FileError(f"law file {shown}: is a folder or a device, not a file; name a Python file")
+            raise FileError(f"law file {shown}: got a folder or a device, allowed a Python file; name the file itself")
         return file.read_bytes()
     except FileNotFoundError:
-        raise FileError(f"law file {shown}: there is no such file; look at the name and the folder") from None
+        raise FileError(f"law file {shown}: got no file of this name, allowed a Python file; look at the name and the folder") from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise FileError(f"law file {shown}: cannot be read: {reason}; look at its name and its permissions") from None
+        raise FileError(
+            f"law file {shown}: got one that cannot be read ({reason}), allowed a Python file; look at its name and its permissions"
+        ) from None
 
 
 def _compiled(content: bytes, file: Path, shown: str) -> CodeType:
@@ -161,13 +188,15 @@ def _compiled(content: bytes, file: Path, shown: str) -> CodeType:
         return compile(content, os.fspath(file), "exec", dont_inherit=True)
     except SyntaxError as error:
         where = f"line {error.lineno}: " if error.lineno else ""
-        raise LawError(f"law file {shown}: {where}{error.msg}; mend it there") from None
+        raise LawError(f"law file {shown}: {where}got {error.msg}, allowed Python; mend it there") from None
     except (ValueError, RecursionError, MemoryError, OverflowError) as error:
-        raise LawError(f"law file {shown}: is not Python ({str(error) or type(error).__name__}); name a Python file") from None
+        raise LawError(
+            f"law file {shown}: got text that is not Python ({text_of(error) or type(error).__name__}), allowed Python; name a Python file"
+        ) from None
 
 
 def _module(name: str, file: Path) -> ModuleType:
     spec = spec_from_file_location(name, file)
     if spec is None:
-        raise LawError(f"law file {file.name}: is not Python; name a file that ends in .py")
+        raise LawError(f"law file {file.name}: got a name that is no Python file's, allowed one that ends in .py; rename it")
     return module_from_spec(spec)

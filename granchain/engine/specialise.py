@@ -184,6 +184,14 @@ def compiled(function: Callable) -> Callable:
     return dispatcher
 
 
+def cache_folder() -> str:
+    """Where compiled loops are kept, or why they are not."""
+    try:
+        return str(numba.njit(cache=True, **OPTIONS)(_nothing)._cache.cache_path)
+    except (RuntimeError, OSError, AttributeError) as problem:
+        return f"none: {problem}"
+
+
 def _probe(path: str) -> None:
     """Raise OSError where no file can be made in the cache folder."""
     os.makedirs(path, exist_ok=True)

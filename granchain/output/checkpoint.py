@@ -143,7 +143,7 @@ class Checkpoint:
             Where there is none, both are damaged, or it is of another run.
         """
         if not self.exists:
-            raise FileError(f"{self.path}: there is no checkpoint to go on from; run without --resume (in Python: resume=False)")
+            raise FileError(f"{self.path}: got no checkpoint, allowed one to go on from; run without --resume (in Python: resume=False)")
         try:
             header, content = _opened(self.path)
         except FileError as error:
@@ -187,7 +187,7 @@ def _pieces(saved: Saved, facts: Mapping[str, str]) -> list[bytes | memoryview]:
         digest.update(piece)
     size = sum(len(piece) for piece in pieces) + SEAL_LENGTH
     if size > LARGEST_FILE:
-        raise FileError(f"a checkpoint would take {size} bytes, a file holds at most {LARGEST_FILE}; record less")
+        raise FileError(f"checkpoint: got {size} bytes, allowed at most {LARGEST_FILE}; record less")
     return [*pieces, SEAL % digest.hexdigest().encode()]
 
 
@@ -195,7 +195,7 @@ def _opened(path: Path) -> tuple[dict[str, Any], memoryview]:
     """Header and arrays of a checkpoint that is whole."""
     content = read_whole(path, "a checkpoint")
     if not content.startswith(_FIRST_LINE):
-        raise FileError(f"{path}: is not a checkpoint of this granchain")
+        raise FileError(f"{path}: got a file that is not a checkpoint of this granchain, allowed one to go on from; {_ANEW}")
     if not check_seal(path, content):
         raise FileError(f"{path}: {DAMAGED}")
     end = content.find(b"\n", len(_FIRST_LINE), len(_FIRST_LINE) + _LARGEST_HEADER)
@@ -226,5 +226,7 @@ def _saved(path: Path, header: Mapping[str, Any], content: memoryview) -> Saved:
         if at < len(content):
             raise ValueError("it is longer than its arrays")
     except (ValueError, TypeError, OverflowError) as error:
-        raise FileError(f"{path}: is not a checkpoint that granchain wrote: {printable(str(error))}; {_ANEW}") from None
+        raise FileError(
+            f"{path}: got a checkpoint that granchain did not write ({printable(str(error))}), allowed one of its own; {_ANEW}"
+        ) from None
     return Saved(arrays, started, wall_time)

@@ -165,7 +165,7 @@ def _content(path: str | os.PathLike[str]) -> bytes:
     content = read_whole(path, "an output file")
     # The signature of HDF5: HDF5 File Format Specification 3.0, II.A.
     if not content.startswith(b"\x89HDF\r\n\x1a\n"):
-        raise FileError(f"{os.fspath(path)}: is not an HDF5 file; an output file of granchain is one")
+        raise FileError(f"{os.fspath(path)}: got a file that is not HDF5, allowed an output file of granchain; name another")
     return content
 
 

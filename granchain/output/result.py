@@ -252,7 +252,7 @@ class Result:
         size = sum(variable.data.nbytes for variable in self.variables.values())
         if size > LARGEST_FILE:
             raise FileError(
-                f"{os.fspath(path)}: the result takes {size} bytes, a file holds at most {LARGEST_FILE}; record less: raise the interval "
+                f"{os.fspath(path)}: got a result of {size} bytes, allowed at most {LARGEST_FILE}; record less: raise the interval "
                 "under [sensors] or [snapshots], or name fewer beads and contacts"
             )
         with claim(path, overwrite):

@@ -102,20 +102,23 @@ def give_up_claims() -> None:
 def _check_target(target: Path, overwrite: bool, marks: tuple[bytes, ...] = ()) -> None:
     folder = target.parent
     if target.is_dir():
-        raise FileError(f"{target}: is a folder; name a file in it")
+        raise FileError(f"{target}: got a folder, allowed a file; name one in it")
     if not folder.exists():
-        raise FileError(f"{target}: the folder {folder} does not exist; make it first, or name a file in another one")
+        raise FileError(f"{target}: got the folder {folder}, which does not exist, allowed one that does; make it first, or name another")
     if not folder.is_dir():
-        raise FileError(f"{target}: {folder} is a file, not a folder; name a file in a folder")
+        raise FileError(f"{target}: got {folder} for a folder, which is a file, allowed a folder; name a file in a folder")
     if not os.path.lexists(target):
         return
     if target.exists() and not target.is_file():
-        raise FileError(f"{target}: is a device, pipe or socket, not a file; name a file")
+        raise FileError(f"{target}: got a device, pipe or socket, allowed a file; name one")
     if not overwrite:
-        raise FileError(f"{target}: exists and is kept; name another file, or replace it with --overwrite (in Python: overwrite=True)")
+        raise FileError(
+            f"{target}: got a file that exists and is kept, allowed a new one; name another file, or replace it with --overwrite (in "
+            "Python: overwrite=True)"
+        )
     if not replaceable(target, marks):
         raise FileError(
-            f"{target}: got a file that granchain did not write in place of one of its own, and keeps it; name another file, or delete it"
+            f"{target}: got a file that granchain did not write, and keeps it, allowed one of its own; name another file, or delete it"
         )
 
 
@@ -151,8 +154,8 @@ def _take(lock: Path, target: Path, key: str) -> None:
             if owner and _lives(owner, host, key):
                 where = f" on {printable(host)}" if host and host != platform.node() else ""
                 raise FileError(
-                    f"{target}: another run (process {owner}{where}) is writing this file; wait for it, or name another file. "
-                    f"If there is no such run, delete {lock}"
+                    f"{target}: got a file that another run (process {owner}{where}) is writing, allowed one run at a time; wait for it, "
+                    f"or name another file. If there is no such run, delete {lock}"
                 )
             try:
                 if owner:
@@ -166,7 +169,9 @@ def _take(lock: Path, target: Path, key: str) -> None:
                 os.unlink(lock)
                 raise
             return
-    raise FileError(f"{target}: another run is about to write this file; wait for it, or name another file")
+    raise FileError(
+        f"{target}: got a file that another run is about to write, allowed one run at a time; wait for it, or name another file"
+    )
 
 
 def _opened(lock: Path, target: Path) -> FileIO:
@@ -182,7 +187,8 @@ def _opened(lock: Path, target: Path) -> FileIO:
         if not lock.exists():
             raise
         raise FileError(
-            f"{target}: a run of another user is writing this file; name another file. If there is no such run, delete {lock}"
+            f"{target}: got a file that a run of another user is writing, allowed one run at a time; name another file. If there is no "
+            f"such run, delete {lock}"
         ) from error
     except OSError as error:
         # a folder, a link, a socket
@@ -372,18 +378,24 @@ def read_whole(path: str | os.PathLike[str], what: str) -> bytes:
     try:
         kind = os.stat(name)
         if stat.S_ISDIR(kind.st_mode):
-            raise FileError(f"{name}: is a folder; name {what} in it")
+            raise FileError(f"{name}: got a folder, allowed {what}; name one in it")
         if not stat.S_ISREG(kind.st_mode):
-            raise FileError(f"{name}: is a device, pipe or socket, not a file; name {what}")
+            raise FileError(f"{name}: got a device, pipe or socket, allowed {what}; name one")
         if kind.st_size == 0:
-            raise FileError(f"{name}: is empty; granchain never leaves an empty file, so take another copy, or run the case again")
+            raise FileError(
+                f"{name}: got an empty file, allowed {what}; granchain never leaves one, so take another copy, or run the case again"
+            )
         if kind.st_size > LARGEST_FILE:
-            raise FileError(f"{name}: has {kind.st_size} bytes, {what} at most {LARGEST_FILE}; this is not one")
+            raise FileError(
+                f"{name}: got {kind.st_size} bytes, allowed for {what}: at most {LARGEST_FILE}; name another file, this is not one"
+            )
         return Path(name).read_bytes()
     except FileNotFoundError as error:
-        raise FileError(f"{name}: there is no such file; look at the name and the folder") from error
+        raise FileError(f"{name}: got no file of this name, allowed {what}; look at the name and the folder") from error
     except (OSError, ValueError) as error:
-        raise FileError(f"{name}: cannot be read: {getattr(error, 'strerror', None) or error}; look at its permissions") from error
+        raise FileError(
+            f"{name}: got a file that cannot be read ({getattr(error, 'strerror', None) or error}), allowed {what}; look at its permissions"
+        ) from error
 
 
 def check_seal(path: str | os.PathLike[str], content: bytes) -> bool:
