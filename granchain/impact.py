@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from granchain.analysis import Jumps, summit
 from granchain.chain import Chain
 from granchain.contact import laws
 from granchain.contact.law import ContactLaw, Elastoplastic
@@ -166,7 +167,7 @@ def collide(contacts: Contacts, chain: Chain, speed: float, refine: float) -> Im
     n_steps = int(FIRST_STEPS * refine)
     for _ in range(DOUBLINGS):
         step = TimeStep(dt, n_steps, auto.limit, auto.reason)
-        state = State(contacts, chain, step, Recording(sensor_contacts=(1,), interval=dt, energy_interval=n_steps * dt, ledger=True))
+        state = State(contacts, chain, step, Recording((1,), (1,), dt, energy_interval=n_steps * dt, ledger=True))
         status = state.advance(n_steps + 1)
         if status.failed and status is not Status.UNSTABLE:
             raise RunError(f"impact with {law.name} at {speed:g} m/s: {status.sentence}")
@@ -196,8 +197,10 @@ def measured(
     # rate at the full step: the central difference is the mean of the two half-step rates, which Verlet's kicks make exact
     rate = np.gradient(overlap, dt)
     rate[0] = speed
-    at, max_overlap = vertex(time, overlap)
-    _, max_force = vertex(time, force)
+    max_overlap, at, _ = summit(time, overlap)
+    # a body between the contact and nothing: its sensor reads half the contact's force
+    jumps = Jumps(2.0 * state.jump_force[kept, 0], state.jump_time[kept, 0]) if law.has_jumps() else None
+    max_force = summit(time, force, jumps).height
     residual = float(state.h[[q.name for q in law.history].index("residual_overlap"), 1]) if has_dent(law) else 0.0
     opened = float(
         time[last] + (0.0 if last + 1 >= time.size else (overlap[last] - residual) / max(overlap[last] - overlap[last + 1], 1e-300) * dt)
@@ -217,16 +220,3 @@ def measured(
 def has_dent(law: type[ContactLaw]) -> bool:
     """Whether the law's history holds a residual overlap."""
     return any(quantity.name == "residual_overlap" for quantity in law.history)
-
-
-def vertex(x: np.ndarray, y: np.ndarray) -> tuple[float, float]:
-    """Place and height of the largest value, by a parabola through three samples."""
-    k = int(np.argmax(y))
-    if k == 0 or k == y.size - 1:
-        return float(x[k]), float(y[k])
-    a, b, c = y[k - 1], y[k], y[k + 1]
-    bend = a - 2.0 * b + c
-    if bend == 0.0:
-        return float(x[k]), float(b)
-    shift = 0.5 * (a - c) / bend
-    return float(x[k] + shift * (x[1] - x[0])), float(b - 0.25 * (a - c) * shift)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from granchain.analysis import Peak, energy_balance, order_of_three, peak, richardson
+from granchain.analysis import Peak, energy_balance, order_of_three, richardson, sensor_peak
 from granchain.case import Case
 from granchain.contact import laws
 from granchain.engine.state import time_step_of
@@ -235,8 +235,7 @@ def sensor_errors(case: Case, results: list[Result], factors: tuple[float, ...],
 
 def first_peak(result: Result, sensor: int, every: int = 1) -> Peak:
     """Peak of a sensor's first pulse, from every so many of its samples."""
-    force = result.sensor_force[::every, sensor]
-    return peak(result.time[::every], force, float(force[0]))
+    return sensor_peak(result, sensor, every)
 
 
 def error_bar(values: list[float], factors: tuple[float, ...], order: float, safety: float) -> float:

@@ -337,6 +337,8 @@ def numbers_of(summary: Summary) -> str:
     if summary.sensors:
         rows = [(str(p.bead), number(p.peak), number(p.arrival * 1e6) if p.complete else "not yet") for p in summary.sensors]
         parts.append(aligned([("sensor bead", "peak [N]", "arrival [us]"), *rows], ">>>"))
+        if any(pulse.sampled for pulse in summary.sensors):
+            parts.append("these peaks are the largest samples: the force jumps between samples, and the file does not hold its jumps")
     if math.isfinite(summary.wave_speed):
         parts.append(f"wave speed {summary.wave_speed:.6g} m/s")
     if summary.energy is not None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from granchain.analysis import PULSE_BEGINS, body_positions, peak, pulse_width
+from granchain.analysis import PULSE_BEGINS, Jumps, body_positions, is_smooth, jumps_of, peak, pulse_width
 from granchain.sensor import NYQUIST, Sensor
 from granchain.traces.noise import baseline_of, noise_of
 
@@ -36,7 +36,9 @@ class Pulse(NamedTuple):
 NO_PULSE = Pulse(math.nan, math.nan, math.nan, -1)
 
 
-def first_clear_pulse(time: np.ndarray, force: np.ndarray, noise: float, filtered: bool) -> Pulse:
+def first_clear_pulse(
+    time: np.ndarray, force: np.ndarray, noise: float, filtered: bool, jumps: Jumps | None = None, smooth: bool = True
+) -> Pulse:
     """First pulse of a trace that stands out of its noise and of the ripples of a filter, by `analysis`.
 
     What is before the force first leaves them is not shown to `analysis`, whose pulse begins at 1 % of the largest force.
@@ -46,10 +48,11 @@ def first_clear_pulse(time: np.ndarray, force: np.ndarray, noise: float, filtere
     if not largest > level:
         return NO_PULSE
     start = max(int(np.argmax(force >= level)) - 1, 0)
-    top = peak(time[start:], force[start:])
+    later = Jumps(jumps.force[start:], jumps.time[start:]) if jumps is not None else None
+    top = peak(time[start:], force[start:], jumps=later, smooth=smooth)
     if not top.complete:
         return NO_PULSE
-    return Pulse(top.force, top.time, pulse_width(time[start:], force[start:]), start)
+    return Pulse(top.force, top.time, pulse_width(time[start:], force[start:], jumps=later, smooth=smooth), start)
 
 
 class Computed:
@@ -63,7 +66,15 @@ class Computed:
         self.interval = float(self.time[-1] - self.time[0]) / (len(self.time) - 1)
         force = np.column_stack([piezo_force(result, bead, sensor, messages) for bead in beads])
         self.force = sensor.smooth(self.interval, force - force[0])
-        self.pulses = [first_clear_pulse(self.time, column, 0.0, sensor.cutoff is not None) for column in self.force.T]
+        filtered = sensor.cutoff is not None
+        # a filter leaves no jump; the jumps that a result holds are those of the mean of a bead's two forces
+        smooth = filtered or is_smooth(result)
+        self.pulses = []
+        for k, bead in enumerate(beads):
+            jumps = None if filtered or sensor.front_mass is not None else jumps_of(result, result.sensor_bead.tolist().index(bead))
+            if jumps is not None:
+                jumps = Jumps(jumps.force - force[0, k], jumps.time)
+            self.pulses.append(first_clear_pulse(self.time, self.force[:, k], 0.0, filtered, jumps, smooth))
         centres, labels = body_positions(result), np.asarray(result.bead).tolist()
         self.positions = [float(centres[labels.index(bead)]) for bead in beads]
         self._spline = CubicSpline(self.time, self.force, axis=0)
