@@ -72,7 +72,11 @@ class Peak(NamedTuple):
     force, time : float
         [N], [s].
     complete : bool
-        Whether the trace goes on beyond the peak: else it is still to come.
+        Whether the trace goes on beyond it: else the peak is still to come.
+    jump : bool
+        Whether it is the force on one side of a jump, or at a kink.
+    sampled : bool
+        Whether it comes from samples between which the force may have jumped: it may be low by what lies between two of them.
     merged : bool
         Whether it is the peak of another, larger pulse, that has passed the first before the force had fallen to half: `has_merged`.
     """
@@ -80,6 +84,8 @@ class Peak(NamedTuple):
     force: float
     time: float
     complete: bool
+    jump: bool = False
+    sampled: bool = False
     merged: bool = False
 
 
@@ -108,11 +114,30 @@ def has_merged(force: ArrayLike, baseline: float = 0.0, noise: float = 0.0) -> b
     return bool((so_far - rise > np.maximum(MERGED_FALL * so_far, MERGED_NOISE * noise)).any())
 
 
-def peak(time: ArrayLike, force: ArrayLike, baseline: float = 0.0, noise: float = 0.0) -> Peak:
-    """Peak force and arrival time of a trace's first pulse, by a parabola through three samples.
+class Jumps(NamedTuple):
+    """Jumps and kinks of a sampled force: `force` [N], the largest beside one since the sample before, and its `time` [s]; nan for none."""
+
+    force: np.ndarray
+    time: np.ndarray
+
+    def every(self, count: int, phase: int = 0) -> Jumps:
+        """Of every so many of the samples, beginning with one of the first."""
+        rows = -(-max(len(self.force) - phase, 0) // count)
+        force, time = np.full(rows, math.nan), np.full(rows, math.nan)
+        for i in np.flatnonzero(np.isfinite(self.force)):
+            row = max(int(-(-(i - phase) // count)), 0)
+            if row < rows and not self.force[i] <= force[row]:
+                force[row], time[row] = self.force[i], self.time[i]
+        return Jumps(force, time)
+
+
+def peak(
+    time: ArrayLike, force: ArrayLike, baseline: float = 0.0, *, noise: float = 0.0, jumps: Jumps | None = None, smooth: bool = True
+) -> Peak:
+    """Peak force and arrival time of a trace's first pulse, by a parabola through three samples, or beside a jump of the force.
 
     The samples may be unevenly spaced in time. Of the elastic wave in the chain of 70 steel beads, samples 2e-7 s apart lose up to
-    1.1e-4 of the peak, the parabola through them 1e-7.
+    1.1e-4 of the peak, the parabola through them 1e-7. No parabola is laid across a jump: samples 0, F, F - eps would give 9/8 F.
 
     Parameters
     ----------
@@ -124,6 +149,10 @@ def peak(time: ArrayLike, force: ArrayLike, baseline: float = 0.0, noise: float 
         Static force, which decides where the pulse begins and is part of the peak [N].
     noise : float
         Standard deviation of the noise of a measured force, which decides what is a maximum before the peak [N].
+    jumps : Jumps, optional
+        Where the force jumps between the samples.
+    smooth : bool
+        Where the jumps are not known: whether there are none. If not, the peak is the largest sample.
 
     Returns
     -------
@@ -138,19 +167,67 @@ def peak(time: ArrayLike, force: ArrayLike, baseline: float = 0.0, noise: float 
         return NO_PEAK
     i = window.start + int(np.argmax(samples[window]))
     merged = has_merged(samples, baseline, noise)
-    if i == 0 or i == len(samples) - 1:
-        return Peak(float(samples[i]), float(times[i]), False, merged)
+    complete = 0 < i < len(samples) - 1
     beyond = np.flatnonzero(samples[i:] != samples[i])
     flat = int(beyond[0]) if len(beyond) else len(samples) - i
-    if flat > 2:
+    if complete and flat > 2:
         # A sensor at its limit: no parabola through a corner.
-        return Peak(float(samples[i]), 0.5 * float(times[i] + times[i + flat - 1]), True, merged)
-    height, at = vertex(times[i - 1 : i + 2], samples[i - 1 : i + 2])
-    return Peak(height, at, True, merged)
+        return Peak(float(samples[i]), 0.5 * float(times[i] + times[i + flat - 1]), True, merged=merged)
+    if jumps is None and not smooth:
+        return Peak(float(samples[i]), float(times[i]), complete, sampled=True, merged=merged)
+    top = summit(times, samples, jumps, window)
+    return Peak(top.height, top.time, complete or top.jump, top.jump, merged=merged)
+
+
+class Summit(NamedTuple):
+    """Largest value of a trace, its time [s], and whether it lies beside a jump."""
+
+    height: float
+    time: float
+    jump: bool
+
+
+def summit(time: np.ndarray, values: np.ndarray, jumps: Jumps | None = None, within: slice = slice(0, None)) -> Summit:
+    """Largest value of a trace: of the parabola through samples between two jumps, or beside a jump.
+
+    Parameters
+    ----------
+    time, values : array (n,)
+        Samples.
+    jumps : Jumps, optional
+        Between the samples.
+    within : slice
+        Samples of which the largest is sought; a jump may end the last of them, before the next sample.
+    """
+    i = within.start + int(np.argmax(values[within]))
+    height, at = _between_jumps(time, values, i, jumps)
+    if jumps is not None:
+        beside = jumps.force[within.start : None if within.stop is None else within.stop + 1]
+        if np.isfinite(beside).any():
+            j = within.start + int(np.nanargmax(beside))
+            if jumps.force[j] >= height:
+                return Summit(float(jumps.force[j]), float(jumps.time[j]), True)
+    return Summit(height, at, False)
+
+
+def _between_jumps(time: np.ndarray, values: np.ndarray, i: int, jumps: Jumps | None) -> tuple[float, float]:
+    """Height and place of the parabola about sample i, the largest, from samples between the same two jumps; else of that sample."""
+    n = len(values)
+    if 0 < i < n - 1:
+        # slot i says what lies between samples i - 1 and i
+        if jumps is None or not np.isfinite(jumps.force[i : i + 2]).any():
+            return vertex(time[i - 1 : i + 2], values[i - 1 : i + 2])
+        left, right = np.isnan(jumps.force[i : i + 2])
+        for free, first, low, high in ((right, i, jumps.time[i], time[i + 1]), (left, i - 2, time[i - 1], jumps.time[i + 1])):
+            if free and 0 <= first < n - 2 and not np.isfinite(jumps.force[first + 1 : first + 3]).any():
+                height, at = vertex(time[first : first + 3], values[first : first + 3])
+                if height > values[i] and low < at < high:
+                    return height, at
+    return float(values[i]), float(time[i])
 
 
 def vertex(t: np.ndarray, f: np.ndarray) -> tuple[float, float]:
-    """Height and place of the parabola through three samples, the middle one the largest."""
+    """Height and place of the parabola through three samples; of the middle one where it has no largest value."""
     left, right = t[0] - t[1], t[2] - t[1]
     # Newton's divided differences about the middle sample.
     slope_left, slope_right = (f[0] - f[1]) / left, (f[2] - f[1]) / right
@@ -162,7 +239,9 @@ def vertex(t: np.ndarray, f: np.ndarray) -> tuple[float, float]:
     return float(f[1] + 0.5 * slope * shift), float(t[1] + shift)
 
 
-def pulse_width(time: ArrayLike, force: ArrayLike, level: float = 0.5, baseline: float = 0.0) -> float:
+def pulse_width(
+    time: ArrayLike, force: ArrayLike, level: float = 0.5, baseline: float = 0.0, *, jumps: Jumps | None = None, smooth: bool = True
+) -> float:
     """Width of a trace's first pulse at a part of its height, by linear interpolation.
 
     Parameters
@@ -173,6 +252,8 @@ def pulse_width(time: ArrayLike, force: ArrayLike, level: float = 0.5, baseline:
         Part of the height above the baseline, between 0 and 1.
     baseline : float
         Static force [N].
+    jumps, smooth : Jumps, bool
+        See `peak`.
 
     Returns
     -------
@@ -183,7 +264,7 @@ def pulse_width(time: ArrayLike, force: ArrayLike, level: float = 0.5, baseline:
         raise ValueError(f"level: got {level!r}, allowed: between 0 and 1")
     samples, times = _finite(force), np.asarray(time, dtype=float)
     window = first_pulse(samples, baseline)
-    top = peak(times, samples, baseline)
+    top = peak(times, samples, baseline, jumps=jumps, smooth=smooth)
     if not top.complete:
         return math.nan
     i = window.start + int(np.argmax(samples[window]))
@@ -418,6 +499,8 @@ class SensorPulse:
         [N s]; nan where the trace does not hold it whole.
     complete : bool
         Whether the trace goes on beyond the peak; else a larger force may be still to come.
+    jump, sampled : bool
+        See `Peak`.
     merged : bool
         Whether a second, larger pulse has passed the first before it had fallen to half, see `has_merged`: the numbers are then those of
         both, peak and arrival the second's.
@@ -430,6 +513,8 @@ class SensorPulse:
     width: float
     impulse: float
     complete: bool
+    jump: bool = False
+    sampled: bool = False
     merged: bool = False
 
 
@@ -550,24 +635,63 @@ def sensor_pulses(result: Result) -> tuple[SensorPulse, ...]:
     if "sensor_force" not in result.variables:
         return ()
     time, labels = np.asarray(result.time), np.asarray(result.bead)
-    centres = body_positions(result)
+    centres, smooth = body_positions(result), is_smooth(result)
     pulses = []
-    for bead, force in zip(np.asarray(result.sensor_bead).tolist(), np.asarray(result.sensor_force).T, strict=True):
-        baseline = float(force[0]) if len(force) and math.isfinite(force[0]) else 0.0
-        top = peak(time, force, baseline)
+    for i, (bead, force) in enumerate(zip(np.asarray(result.sensor_bead).tolist(), np.asarray(result.sensor_force).T, strict=True)):
+        baseline = _static(force)
+        jumps = jumps_of(result, i)
+        top = peak(time, force, baseline, jumps=jumps, smooth=smooth)
         pulses.append(
             SensorPulse(
                 bead=int(bead),
                 position=float(centres[np.flatnonzero(labels == bead)[0]]),
                 peak=top.force,
                 arrival=top.time,
-                width=pulse_width(time, force, baseline=baseline),
+                width=pulse_width(time, force, baseline=baseline, jumps=jumps, smooth=smooth),
                 impulse=pulse_impulse(time, force, baseline),
                 complete=top.complete,
+                jump=top.jump,
+                sampled=top.sampled,
                 merged=top.merged,
             )
         )
     return tuple(pulses)
+
+
+def _static(force: np.ndarray) -> float:
+    """Force of a sensor before the pulse [N]."""
+    return float(force[0]) if len(force) and math.isfinite(force[0]) else 0.0
+
+
+def jumps_of(result: Result, sensor: int) -> Jumps | None:
+    """Jumps of the force at a sensor of a result; None where the result holds none: none were there, or it is of granchain 0.1.0."""
+    if "sensor_jump_force" not in result.variables:
+        return None
+    return Jumps(result.sensor_jump_force[:, sensor], result.sensor_jump_time[:, sensor])
+
+
+def is_smooth(result: Result) -> bool:
+    """Whether the forces of a result's law have no jumps; a law that is not installed is taken to have none."""
+    from granchain.contact import laws
+
+    law = laws().get(result.law)
+    return law is None or not law.has_jumps()
+
+
+def sensor_peak(result: Result, sensor: int, every: int = 1, phase: int = 0) -> Peak:
+    """Peak of a sensor's first pulse.
+
+    Parameters
+    ----------
+    result : Result
+    sensor : int
+        Its place in `sensor_bead`.
+    every, phase : int
+        Take every so many of the samples, beginning with one of the first.
+    """
+    force, jumps = np.asarray(result.sensor_force[:, sensor]), jumps_of(result, sensor)
+    thinned = jumps.every(every, phase) if jumps is not None else None
+    return peak(result.time[phase::every], force[phase::every], _static(force), jumps=thinned, smooth=is_smooth(result))
 
 
 def front_speed(pulses: tuple[SensorPulse, ...]) -> float:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from granchain.analysis import HELD, body_positions, energy_put_in, first_pulse, peak, wave_speed
+from granchain.analysis import HELD, body_positions, energy_put_in, first_pulse, peak, sensor_peak, wave_speed
 from granchain.errors import CaseError, FileError, GranchainError
 from granchain.output import write_whole
 
@@ -224,7 +224,7 @@ def force_traces(*results: Result, sensors: Sequence[int] | None = None) -> tupl
             axes.plot(factor * result.time, force, color=colour, label=label)
             if len(results) == 1:
                 axes.fill_between(factor * result.time, force, color=colour, alpha=0.18, linewidth=0.0)
-                top = peak(result.time, force)
+                top = sensor_peak(result, int(column[0]))
                 text += f"\n{top.force:.3g} N" if top.complete else "\nno pulse" if top.force == 0.0 else "\nstill rising"
                 text += "\nmerged" if top.merged else ""
         axes.text(1.012, 0.5, text, transform=axes.transAxes, va="center", fontsize=8, linespacing=1.3)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from granchain.analysis import Jumps, summit
 from granchain.chain import Chain
 from granchain.contact import laws
 from granchain.contact.law import OPEN, ContactLaw, Elastoplastic, Functions
@@ -187,14 +188,14 @@ def collide(contacts: Contacts, chain: Chain, speed: float, refine: float) -> Im
     longest, record = max(LONGEST, n_steps), Record()
     while n_steps <= longest:
         step = TimeStep(dt, n_steps, auto.limit, auto.reason)
-        recording = Recording(sensor_contacts=(1,), interval=stride * dt, energy_interval=n_steps * dt, ledger=True)
+        recording = Recording((1,), (1,), stride * dt, energy_interval=n_steps * dt, ledger=True)
         state = State(contacts, chain, step, recording)
         status = Status.RUNNING
         while status in (Status.RUNNING, Status.UNSTABLE) and state.step <= n_steps:
             status = state.advance(BLOCK)
         if status.failed and status is not Status.UNSTABLE:
             raise RunError(f"impact with {law.name} at {speed:g} m/s: {status.sentence}")
-        record = record.replaced_by(stride, state.contact_overlap[:, 0], state.contact_force[:, 0])
+        record = record.replaced_by(Record.of(state, stride))
         outgoing = float(state.bodies[layout.V, 2] - state.bodies[layout.V, 1])
         if outgoing > 0.0 and record.force[-1] == 0.0 and (record.overlap[-1] <= OPEN or not law.uses_rate):
             return measured(law, speed, mass, dt, record, outgoing, state)
@@ -215,23 +216,38 @@ def collide(contacts: Contacts, chain: Chain, speed: float, refine: float) -> Im
 
 @dataclass(frozen=True)
 class Record:
-    """Overlap [m] and force [N] of a contact at steps of a run: at each from the start on, then at every stride-th."""
+    """Of a contact at steps of a run, at each from the start on, then at every stride-th: overlap [m], force [N], and where a law's force
+    jumps, those jumps at the sensor of a body since the step before [N], [s]."""
 
     steps: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=int))
     overlap: np.ndarray = field(default_factory=lambda: np.empty(0))
     force: np.ndarray = field(default_factory=lambda: np.empty(0))
+    jump_force: np.ndarray = field(default_factory=lambda: np.empty(0))
+    jump_time: np.ndarray = field(default_factory=lambda: np.empty(0))
     close: int = 0
 
-    def replaced_by(self, stride: int, overlap: np.ndarray, force: np.ndarray) -> Record:
-        """The record of a longer run; where that has a stride, the steps that this one holds each of stay: the motion is the same."""
+    @classmethod
+    def of(cls, state: State, stride: int) -> Record:
+        """What a run recorded of two bodies."""
+        overlap, force = state.contact_overlap[:, 0], state.contact_force[:, 0]
         steps = stride * np.arange(overlap.size)
-        if stride == 1:
-            return Record(steps, overlap, force, overlap.size)
-        mine, new = slice(self.close), steps >= self.close
+        return cls(steps, overlap, force, state.jump_force[:, 0], state.jump_time[:, 0], overlap.size if stride == 1 else 0)
+
+    def replaced_by(self, longer: Record) -> Record:
+        """The record of a longer run; where that has a stride, the steps that this one holds each of stay: the motion is the same."""
+        if longer.close:
+            return longer
+        new = longer.steps >= self.close
+
+        def joined(mine: np.ndarray, its: np.ndarray) -> np.ndarray:
+            return np.concatenate([mine[: self.close], its[new] if its.size else its])
+
         return Record(
-            np.concatenate([self.steps[mine], steps[new]]),
-            np.concatenate([self.overlap[mine], overlap[new]]),
-            np.concatenate([self.force[mine], force[new]]),
+            joined(self.steps, longer.steps),
+            joined(self.overlap, longer.overlap),
+            joined(self.force, longer.force),
+            joined(self.jump_force, longer.jump_force),
+            joined(self.jump_time, longer.jump_time),
             self.close,
         )
 
@@ -263,8 +279,10 @@ def measured(law: type[ContactLaw], speed: float, mass: float, dt: float, record
         apart = float(time[inside] + overlap[inside] / outgoing)
     kept = slice(0, last + 2)
     time, overlap, force, rate = time[kept], overlap[kept], force[kept], rate[kept]
-    at, max_overlap = vertex(time, overlap)
-    _, max_force = vertex(time, force)
+    max_overlap, at, _ = summit(time, overlap)
+    # a body between the contact and nothing: its sensor reads half the contact's force
+    jumps = Jumps(2.0 * record.jump_force[kept], record.jump_time[kept]) if law.has_jumps() else None
+    max_force = summit(time, force, jumps).height
     residual = float(h[[q.name for q in law.history].index("residual_overlap")]) if has_dent(law) else 0.0
     total = 0.5 * mass * (speed * speed - outgoing * outgoing)
     k = int(np.argmax(overlap))
@@ -293,16 +311,3 @@ def force_ends(law: Functions, c: tuple, h: tuple, overlaps: np.ndarray, rates: 
 def has_dent(law: type[ContactLaw]) -> bool:
     """Whether the law's history holds a residual overlap."""
     return any(quantity.name == "residual_overlap" for quantity in law.history)
-
-
-def vertex(x: np.ndarray, y: np.ndarray) -> tuple[float, float]:
-    """Place and height of the largest value, by a parabola through three samples."""
-    k = int(np.argmax(y))
-    if k == 0 or k == y.size - 1:
-        return float(x[k]), float(y[k])
-    a, b, c = y[k - 1], y[k], y[k + 1]
-    bend = a - 2.0 * b + c
-    if bend == 0.0:
-        return float(x[k]), float(b)
-    shift = 0.5 * (a - c) / bend
-    return float(x[k] + shift * (x[1] - x[0])), float(b - 0.25 * (a - c) * shift)

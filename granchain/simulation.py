@@ -235,6 +235,8 @@ def result_of(case: Case, state: State, status: Status, messages: list[str], sta
     if state.recording.sensor_beads:
         data["sensor_bead"] = np.array(state.recording.sensor_beads, dtype=np.int64)
         data["sensor_force"] = state.sensor_force[:samples]
+        if state.law.has_jumps():
+            data["sensor_jump_force"], data["sensor_jump_time"] = state.jump_force[:samples], state.jump_time[:samples]
     if state.recording.sensor_contacts:
         data["sensor_contact"] = np.array(state.recording.sensor_contacts, dtype=np.int64)
         data["contact_force"], data["contact_overlap"] = state.contact_force[:samples], state.contact_overlap[:samples]

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from granchain.analysis import Peak, energy_balance, observed_order, peak, richardson
+from granchain.analysis import Peak, energy_balance, observed_order, richardson, sensor_peak
 from granchain.case import Case
 from granchain.contact import laws
 from granchain.engine.state import time_step_of
@@ -306,8 +306,7 @@ def sensor_errors(
 
 def first_peak(result: Result, sensor: int, every: int = 1, phase: int = 0) -> Peak:
     """Peak of a sensor's first pulse, from every so many of its samples, beginning with one of the first."""
-    force = result.sensor_force[:, sensor]
-    return peak(result.time[phase::every], force[phase::every], float(force[0]))
+    return sensor_peak(result, sensor, every, phase)
 
 
 def sampling_error(sampled: float, close: float, placed: list[float], closest: float) -> float:

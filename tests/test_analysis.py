@@ -65,6 +65,61 @@ def test_the_peak_of_a_trace_cut_off_at_a_limit_is_the_middle_of_its_flat_top():
     assert analysis.peak([0.0, 1.0, 2.0, 3.0], [0.0, 4.0, 4.0, 0.0])[:3] == (4.5, 1.5, True)
 
 
+def jumps_at(count, *known):
+    """Jumps between samples: (slot, force, time)."""
+    force, time = np.full(count, np.nan), np.full(count, np.nan)
+    for slot, f, t in known:
+        force[slot], time[slot] = f, t
+    return analysis.Jumps(force, time)
+
+
+# zero, then 8 - 0.02 t^2 from t = 0 on: the samples at -1, 0, 1, ... are 0, 8, 7.98, ...
+FALLING_TIME = np.arange(-3.0, 12.0)
+FALLING = np.where(FALLING_TIME < 0.0, 0.0, 8.0 - 0.02 * FALLING_TIME**2)
+
+
+def test_no_parabola_is_laid_across_a_jump():
+    # a parabola through 0, F, F - eps has its top near 9/8 F
+    assert analysis.peak(FALLING_TIME, FALLING).force == pytest.approx(9.0 / 8.0 * 8.0, rel=2e-3)
+    known = analysis.peak(FALLING_TIME, FALLING, jumps=jumps_at(15, (3, 8.0, -0.4)))
+    assert known == (8.0, -0.4, True, True, False)
+    # where it is not known whether the force jumps, the largest sample, which says so
+    assert analysis.peak(FALLING_TIME, FALLING, smooth=False) == (8.0, 0.0, True, False, True)
+
+
+def test_a_maximum_beside_a_jump_is_found_from_the_samples_on_its_side():
+    # a parabola with its top at t = 1.7, behind a jump at .5 from 0 to 6.9, and before one at 2.9 back to 0
+    time = np.arange(0.0, 8.0)
+    top = 7.0 - 0.05 * (time - 1.7) ** 2
+    behind = analysis.peak(time, np.where(time < 0.5, 0.0, top), jumps=jumps_at(8, (1, 6.9, 0.5)))
+    assert behind[:4] == pytest.approx((7.0, 1.7, True, False), rel=1e-13)
+    # the largest sample, at 2, has a jump on its left at 1.2: samples on its right alone
+    behind = analysis.peak(time, np.where(time < 1.5, 0.0, top), jumps=jumps_at(8, (2, 6.9, 1.2)))
+    assert behind[:4] == pytest.approx((7.0, 1.7, True, False), rel=1e-13)
+    before = analysis.peak(time, np.where(time > 2.5, 0.0, top), jumps=jumps_at(8, (3, 6.9, 2.9)))
+    assert before[:4] == pytest.approx((7.0, 1.7, True, False), rel=1e-13)
+    # a top on the other side of the jump is none
+    later = analysis.peak(time, np.where(time < 1.5, 0.0, top), jumps=jumps_at(8, (2, 6.9, 1.9)))
+    assert later[:4] == (top[2], 2.0, True, False)
+    # between two jumps there is the sample
+    both = analysis.peak(time, np.where(time == 2.0, 7.0, 1.0), jumps=jumps_at(8, (2, 6.5, 1.9), (3, 6.4, 2.1)))
+    assert both[:4] == (7.0, 2.0, True, False)
+
+
+def test_a_jump_counts_where_it_lies_in_the_first_pulse():
+    # the pulse ends at the first sample below half its height, and a jump may end it; a larger one comes later
+    time = np.arange(0.0, 10.0)
+    force = np.array([0.0, 2.0, 4.0, 6.0, 1.0, 0.0, 0.0, 9.0, 1.0, 0.0])
+    known = jumps_at(10, (4, 6.6, 3.6), (8, 12.0, 7.5))
+    assert analysis.peak(time, force, jumps=known)[:4] == (6.6, 3.6, True, True)
+    # every other sample: what lay between two of them, or further apart, stays between
+    thinned = known.every(2)
+    assert np.flatnonzero(np.isfinite(thinned.force)).tolist() == [2, 4]
+    assert thinned.force[[2, 4]].tolist() == [6.6, 12.0] and thinned.time[[2, 4]].tolist() == [3.6, 7.5]
+    # of two in one interval the larger
+    assert jumps_at(7, (1, 3.0, 0.5), (2, 2.0, 1.5), (6, 1.0, 5.5)).every(3).force.tolist()[1:] == [3.0, 1.0]
+
+
 def test_a_trace_that_starts_at_its_peak_has_no_complete_one():
     assert analysis.peak([0.0, 1.0, 2.0, 3.0], [4.0, 3.0, 1.0, 0.0])[:3] == (4.0, 0.0, False)
 
@@ -333,6 +388,8 @@ def test_what_is_not_known_is_none_in_json():
         "impulse": 0.0,
         "complete": False,
         "merged": False,
+        "jump": False,
+        "sampled": False,
     }
     assert read["wave_speed_beads"] == []
     assert read["energy"]["plastic"] == pytest.approx(2e-4, rel=1e-12)

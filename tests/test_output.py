@@ -158,7 +158,7 @@ def test_the_attributes_of_the_file_are_those_of_the_design(saved):
     assert found == {
         "Conventions": "CF-1.11",
         "title": StandIn.title,
-        "granchain_format": "1.0",
+        "granchain_format": "1.1",
         "law": "ma-liu",
         "status": "complete",
         "NX_class": "NXdata",

@@ -367,6 +367,8 @@ def numbers_of(summary: Summary) -> str:
     if summary.sensors:
         rows = [(str(p.bead), number(p.peak), arrival_of(p)) for p in summary.sensors]
         parts.append(aligned([("sensor bead", "peak [N]", "arrival [us]"), *rows], ">>>"))
+        if any(pulse.sampled for pulse in summary.sensors):
+            parts.append("these peaks are the largest samples: the force jumps between samples, and the file does not hold its jumps")
     if any(pulse.merged for pulse in summary.sensors):
         parts.append("merged: a second, larger pulse has passed the first before it had fallen to half; peak and arrival are the second's")
     if math.isfinite(summary.wave_speed):

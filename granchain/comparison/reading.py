@@ -198,7 +198,12 @@ def _short_baseline(recorded: np.ndarray, found: Found, n: int, left: float, noi
     growth = math.log(max(PULSE_ENDS * height / rise, 2.0)) / max(left - n, 1.0)
     hidden = rise / math.expm1(min(n * growth, 50.0))
     return Baseline(
-        float(recorded[:n].mean()), 0.0, 0.5 * (n - 1), math.hypot(noise.sample / math.sqrt(n), 0.5 * rise, hidden), 0.0, min(n, LEAST_QUIET - 1)
+        float(recorded[:n].mean()),
+        0.0,
+        0.5 * (n - 1),
+        math.hypot(noise.sample / math.sqrt(n), 0.5 * rise, hidden),
+        0.0,
+        min(n, LEAST_QUIET - 1),
     )
 
 

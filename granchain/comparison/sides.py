@@ -9,7 +9,18 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from granchain.analysis import PULSE_BEGINS, body_positions, first_pulse, has_merged, impulse, peak, pulse_width
+from granchain.analysis import (
+    PULSE_BEGINS,
+    Jumps,
+    body_positions,
+    first_pulse,
+    has_merged,
+    impulse,
+    is_smooth,
+    jumps_of,
+    peak,
+    pulse_width,
+)
 from granchain.comparison.first_pulse import RIPPLES
 from granchain.comparison.local_fit import Noise
 from granchain.comparison.reading import Reading, pulse_end, reading_of
@@ -40,7 +51,7 @@ class Pulse(NamedTuple):
 NO_PULSE = Pulse(math.nan, math.nan, math.nan, math.nan, math.nan, math.nan)
 
 
-def computed_pulse(time: np.ndarray, force: np.ndarray, filtered: bool) -> Pulse:
+def computed_pulse(time: np.ndarray, force: np.ndarray, filtered: bool, jumps: Jumps | None = None, smooth: bool = True) -> Pulse:
     """First pulse of a computed trace by `analysis`; its impulse ends as a measured one does.
 
     What is before the force first leaves the ripples of a filter is not shown to `analysis`, whose pulse begins at 1 % of the largest force.
@@ -49,7 +60,8 @@ def computed_pulse(time: np.ndarray, force: np.ndarray, filtered: bool) -> Pulse
     if not level > 0.0:
         return NO_PULSE
     start = max(int(np.argmax(force >= level)) - 1, 0)
-    top = peak(time[start:], force[start:])
+    later = Jumps(jumps.force[start:], jumps.time[start:]) if jumps is not None else None
+    top = peak(time[start:], force[start:], jumps=later, smooth=smooth)
     if not top.complete:
         return NO_PULSE
     window = first_pulse(force[start:])
@@ -58,7 +70,8 @@ def computed_pulse(time: np.ndarray, force: np.ndarray, filtered: bool) -> Pulse
     begin = int(np.argmax(force >= PULSE_BEGINS**2 * top.force))
     area = impulse(time[: i + end + 1], force[: i + end + 1]) if end is not None else math.nan
     last = float(time[i + end] if end is not None else time[-1])
-    width, before = pulse_width(time[start:], force[start:]), top.time - float(time[begin])
+    width = pulse_width(time[start:], force[start:], jumps=later, smooth=smooth)
+    before = top.time - float(time[begin])
     return Pulse(top.force, top.time, width, area, before, last - top.time, top.merged)
 
 
@@ -74,7 +87,15 @@ class Computed:
         force = np.column_stack([piezo_force(result, bead, sensor, messages) for bead in beads])
         self.force = sensor.smooth(self.interval, force - force[0])
         plain = stated.smooth(self.interval, force - force[0])
-        self.pulses = [computed_pulse(self.time, column, stated.cutoff is not None) for column in plain.T]
+        filtered = stated.cutoff is not None
+        # a filter leaves no jump; the jumps that a result holds are those of the mean of a bead's two forces
+        smooth = filtered or is_smooth(result)
+        self.pulses = []
+        for k, bead in enumerate(beads):
+            jumps = None if filtered or stated.front_mass is not None else jumps_of(result, result.sensor_bead.tolist().index(bead))
+            if jumps is not None:
+                jumps = Jumps(jumps.force - force[0, k], jumps.time)
+            self.pulses.append(computed_pulse(self.time, plain[:, k], filtered, jumps, smooth))
         centres, labels = body_positions(result), np.asarray(result.bead).tolist()
         self.positions = [float(centres[labels.index(bead)]) for bead in beads]
         self._spline = CubicSpline(self.time, self.force, axis=0)
@@ -203,9 +224,13 @@ def needed_sensor(measured: Measured, cutoff: float | None, messages: list[str])
     if cutoff is not None or about.cutoff is not None:
         return stated
     # A sensor that read no width has no say: neither in what is noisy nor in what is narrow.
-    read = [(reading, noise) for reading, noise in zip(measured.readings, measured.raw_noise, strict=True) if math.isfinite(reading.width.value)]
+    read = [
+        (reading, noise) for reading, noise in zip(measured.readings, measured.raw_noise, strict=True) if math.isfinite(reading.width.value)
+    ]
     if not read:
-        messages.append("the trace is too noisy to tell the width of a pulse: nothing was filtered; to filter it, name a frequency: --cutoff")
+        messages.append(
+            "the trace is too noisy to tell the width of a pulse: nothing was filtered; to filter it, name a frequency: --cutoff"
+        )
         return stated
     if not any(noise > PULSE_BEGINS**2 * reading.peak.value for reading, noise in read):
         return stated

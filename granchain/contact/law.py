@@ -246,6 +246,8 @@ class ContactLaw:
         Whether the force depends on the rate.
     forgets : bool
         Whether an opening contact loses its history, and with it what the ledger has to keep.
+    onset_jump : bool
+        Whether the force jumps where a contact closes at speed; such a law carries the onset weight of power 0.
     order : int
         Order in time of the scheme under this law; 1 where the force jumps at an overlap that `jumps` does not name.
     fixed_units : bool
@@ -263,6 +265,7 @@ class ContactLaw:
     history: ClassVar[tuple[Quantity, ...]] = ()
     uses_rate: ClassVar[bool] = False
     forgets: ClassVar[bool] = False
+    onset_jump: ClassVar[bool] = False
     order: ClassVar[int] = 2
     fixed_units: ClassVar[bool] = False
     examples: ClassVar[dict[str, Any]] = {}
@@ -322,12 +325,15 @@ class ContactLaw:
 
     @staticmethod
     def jumps(c: tuple) -> tuple:
-        """Overlaps [m] at which the force jumps: the step that crosses one is kicked by a force in between, and the order stays two."""
+        """Overlaps [m] at which the force jumps, or has a kink at which it may be largest.
+
+        The step that crosses a jump is kicked by a force in between, and the order stays two; peaks are those on its two sides.
+        """
         return ()
 
     @staticmethod
     def jump(overlap: float, rate: float, c: tuple, h: tuple) -> float:
-        """By how much the force of this history jumps [N] where the contact closes through one of these overlaps."""
+        """By how much the force of this history jumps [N] where the contact closes through one of these overlaps; 0 for kinks alone."""
         return 0.0
 
     @classmethod
@@ -340,6 +346,11 @@ class ContactLaw:
         """Position of a coefficient; -1 where the law has none of that name."""
         names = [quantity.name for quantity in cls.coefficients]
         return names.index(coefficient) if coefficient in names else -1
+
+    @classmethod
+    def has_jumps(cls) -> bool:
+        """Whether the force jumps, or has a kink, at the onset or inside a contact: a parabola through samples is then no peak."""
+        return cls.onset_jump or cls.jumps is not ContactLaw.jumps
 
     @classmethod
     def summary(cls) -> str:
@@ -370,6 +381,8 @@ def check_law(cls: type[ContactLaw]) -> None:
         names = [q.name for q in quantities]
         for name in sorted({name for name in names if names.count(name) > 1}):
             problems.append(f"{group}: got {name} twice, allowed: each name once; rename one of the two")
+    if cls.onset_jump and isinstance(cls.history, tuple) and ONSET_HISTORY[0] not in cls.history:
+        problems.append("onset_jump: needs the onset weight; begin its history with ONSET_HISTORY, and see KelvinVoigt")
     for name in Functions._fields:
         if not isinstance(inspect.getattr_static(cls, name), staticmethod):
             problems.append(f"{name}: got no @staticmethod, allowed: a pure function of its arguments; write @staticmethod above it")

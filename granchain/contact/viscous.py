@@ -125,6 +125,7 @@ class Viscous(ContactLaw):
 class Linear(Viscous):
     """Base of the linear viscous laws: F = K d + c rate."""
 
+    onset_jump = True
     coefficients: ClassVar[tuple[Quantity, ...]] = (Quantity("stiffness", "N/m", "K"), Quantity("damping", "N s/m", "c"), LOWEST_FORCE)
 
     @staticmethod
@@ -223,6 +224,11 @@ class LeeWangTransition(Linear):
         f = stiffness * overlap + h[0] * damping * math.exp(transition_rate * short) * rate
         f = f if f > lowest else lowest
         return f if overlap > OPEN else 0.0
+
+    @staticmethod
+    def jumps(c: tuple) -> tuple:
+        # a kink, at which the force is often largest
+        return (c[4],)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -28,11 +28,21 @@ CONTACT_ROWS = 18
 DT, ALLOWED_STEP, DRIVE_WORK, LEFT_LAST, RIGHT_LAST, LEFT_SPEED, RIGHT_SPEED, LEFT_FORCE, RIGHT_FORCE, PENDING, DRIVE_REST = range(11)
 N_NUMBERS = 11
 
-# Counts; ACTIVE: contacts that had an event at the step before, listed in the second row of places.
+# Counts; ACTIVE: contacts that had an event at the step before, listed in the second row of places. LEAPT: jumps of the force in this step;
+# ECHOES: 1 where the kicks of the step before were not the recorded forces.
 (
-    N_STEPS, N_BODIES, STRIDE, STEP, FRONT, SAMPLE, SNAPSHOT, ENERGY, CLAMPED, WHERE, LEFT_DRIVE, RIGHT_DRIVE, ACTIVE,
-) = range(13)  # fmt: skip
-N_COUNTS = 13
+    N_STEPS, N_BODIES, STRIDE, STEP, FRONT, SAMPLE, SNAPSHOT, ENERGY, CLAMPED, WHERE, LEFT_DRIVE, RIGHT_DRIVE, ACTIVE, LEAPT, ECHOES,
+) = range(15)  # fmt: skip
+N_COUNTS = 15
+
+# Rows of the jumps of a step: the contact, the part of the step that lies behind the jump, the force before and after it.
+CONTACT, BEHIND, BEFORE, AFTER = range(4)
+LEAP_ROWS = 4
+# Rows of the table of corrections, for laws whose force jumps. EXCESS: by how much the kick of the step before exceeded the recorded force;
+# PAST: the recorded force of the step before, beside a contact whose force jumps; KICK: the force that kicks, while the recorded one is
+# corrected; SHIFT, of bodies: by how much the predicted velocity is corrected.
+EXCESS, PAST, KICK, SHIFT = range(4)
+CORRECTION_ROWS = 4
 
 # Kinds of drive.
 NO_DRIVE, DISPLACEMENT, FORCE = range(3)

@@ -19,13 +19,16 @@ from granchain.engine.layout import (
     DRIVE_WORK,
     DT,
     DT_OVER_M,
+    ECHOES,
     ELASTIC,
     ENERGY,
     FORCE,
     FRONT,
     INVERSE_MASS,
+    KICK,
     KICKED,
     LANES,
+    LEAPT,
     LEFT_DRIVE,
     LEFT_FORCE,
     LEFT_LAST,
@@ -158,17 +161,18 @@ def loop_of(law: Functions, features: Features) -> Callable:
 
 
 def _make(law: Functions, features: Features) -> Callable:
-    LEDGER, DRIVEN = features.ledger, features.driven
+    LEDGER, DRIVEN, LEAPS = features.ledger, features.driven, features.leaps
     made = sweeps_of(law, features)
     march, raise_peaks = made.march, made.raise_peaks
     kick, drift, dissipate, account, inspect, jolt = made.kick, made.drift, made.dissipate, made.account, made.inspect, made.jolt
+    correct = made.correct
     for function in (*vars(made).values(), added, follow, hold, power_of_drives):
         jitable(function)
 
     def loop(  # type: ignore[no-untyped-def]
         stop, bodies, table, c, h, places, counts, numbers, left_knots, left_spline, right_knots, right_spline,
         sensor_left, sensor_right, sensor_force, recorded, contact_force, contact_overlap,
-        snapshot_at, displacement, velocity, energy_at, energies,
+        snapshot_at, displacement, velocity, energy_at, energies, jump_force, jump_time, corrections, leaps,
     ):  # fmt: skip
         """Advance to step `stop` and look at the state; the status."""
         u, v, a = bodies[U], bodies[V], bodies[A]
@@ -186,7 +190,7 @@ def _make(law: Functions, features: Features) -> Callable:
             # a whole step is one at which more is asked than forces, kick and drift; up to the next one the chain marches
             whole_at = snapshot_next if snapshot_next < energy_next else energy_next
             whole_at = whole_at if whole_at < n_steps else n_steps
-            if DRIVEN or step == 0:
+            if DRIVEN or step == 0 or (LEAPS and counts[ECHOES] > 0):
                 whole_at = step
             if DRIVEN:
                 left_jump, right_jump = follow(bodies, counts, numbers, left_knots, left_spline, right_knots, right_spline)
@@ -207,11 +211,19 @@ def _make(law: Functions, features: Features) -> Callable:
             contacts = contacts if contacts < start.size else start.size
             done, changed = march(
                 u, v, a, dt, dt_over_m, inverse_mass, loads, table, c, h, places, numbers, counts, contacts, ordinary, step == whole_at,
-                NEVER if recorded.size > 0 else sample_at, sensor_left, sensor_right, sensor_force,
+                NEVER if recorded.size > 0 else sample_at, sensor_left, sensor_right, sensor_force, corrections, leaps,
             )  # fmt: skip
             step += done
             counts[STEP] = step
             complete = done == ordinary
+            corrected = False
+            if LEAPS:
+                corrected = not complete and (counts[LEAPT] > 0 or counts[ECHOES] > 0 or changed > 0)
+                if corrected:
+                    correct(
+                        bodies, table, c, h, places, counts, numbers, sensor_left, sensor_right, jump_force, jump_time, corrections, leaps,
+                        changed, contacts,
+                    )  # fmt: skip
             sample = counts[SAMPLE]
             sample_at = sample * stride if sample < n_samples else NEVER
             if step == sample_at + complete and (recorded.size > 0 or not complete):
@@ -226,6 +238,9 @@ def _make(law: Functions, features: Features) -> Callable:
             raise_peaks(row, peak, contacts)
             for e in range(changed):
                 row[places[0, e]] = kicked[e]
+            if LEAPS and corrected:
+                for k in range(contacts):
+                    row[k] = corrections[KICK, k]
             scale = 0.5 if step == 0 or step == n_steps else 1.0
             back = 0.5 * dt if step < n_steps else 0.0
             if DRIVEN:

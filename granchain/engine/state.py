@@ -115,6 +115,7 @@ def time_step_of(contacts: Contacts, chain: Chain, step: str | float, end: float
 CHANGING = (
     "bodies", "table", "h", "places", "counts", "numbers",
     "sensor_force", "contact_force", "contact_overlap", "displacement", "velocity", "energies",
+    "jump_force", "jump_time", "corrections",
 )  # fmt: skip
 FIXED = (
     "c", "left_knots", "left_spline", "right_knots", "right_spline",
@@ -124,6 +125,7 @@ FIXED = (
 RECORDS = {
     "sensor_force": layout.SAMPLE, "contact_force": layout.SAMPLE, "contact_overlap": layout.SAMPLE,
     "displacement": layout.SNAPSHOT, "velocity": layout.SNAPSHOT, "energies": layout.ENERGY,
+    "jump_force": layout.SAMPLE, "jump_time": layout.SAMPLE,
 }  # fmt: skip
 # Counts that a run does not change.
 CONSTANT_COUNTS = (layout.N_STEPS, layout.N_BODIES, layout.STRIDE, layout.LEFT_DRIVE, layout.RIGHT_DRIVE)
@@ -214,9 +216,13 @@ class State:
             self._drive(chain.left, layout.LEFT_DRIVE),
             self._drive(chain.right, layout.RIGHT_DRIVE),
         )
-        self._prepare_records()
         self._features = features_of(self.law, recording.ledger, bool(bodies[layout.STEADY].any()), bool(self._driven()))
+        self._prepare_records(self._features.leaps)
         self.functions = Functions(*frozen(*self.law.functions()))
+        # a contact's force may jump at the onset and at each overlap that the law names, in one step
+        places = 1 + len(self.functions.jumps(tuple(contacts.c[:, 0].tolist())))
+        self.corrections = np.zeros((layout.CORRECTION_ROWS, width + layout.LANES if self._features.leaps else 0))
+        self.leaps = np.zeros((layout.LEAP_ROWS, places * width if self._features.leaps else 0))
         self._loop: Callable = loop_of(self.functions, self._features)
 
     def _driven(self) -> bool:
@@ -245,7 +251,7 @@ class State:
             spline[2], spline[3] = np.diff(value) / np.diff(time), value[:-1]
         return np.ascontiguousarray(time), spline
 
-    def _prepare_records(self) -> None:
+    def _prepare_records(self, leaps: bool) -> None:
         recording, chain, n_steps = self.recording, self.chain, self.time_step.n_steps
         dt = self.time_step.value
         stride = self.time_step.stride(recording.interval)
@@ -256,6 +262,7 @@ class State:
         beads = np.array(recording.sensor_beads, dtype=np.int64) - first_body
         self.sensor_left, self.sensor_right = beads, beads + 1
         self.sensor_force = np.zeros((sampled, beads.size))
+        self.jump_force, self.jump_time = (np.full((sampled if leaps else 0, beads.size), np.nan) for _ in range(2))
         self.recorded = np.array(recording.sensor_contacts, dtype=np.int64) - first_contact
         self.contact_force = np.zeros((sampled, self.recorded.size))
         self.contact_overlap = np.zeros((sampled, self.recorded.size))
@@ -345,8 +352,11 @@ class State:
             raise ValueError(f"counts is {counts.dtype} {counts.shape}, and must be {self.counts.dtype} {self.counts.shape}")
         largest = np.full(layout.N_COUNTS, self.places.shape[1])  # an index of a body or contact
         for name, i in RECORDS.items():
-            largest[i] = getattr(self, name).shape[0]
+            if name not in ("jump_force", "jump_time"):  # which some laws have no rows of
+                largest[i] = getattr(self, name).shape[0]
         largest[layout.STEP], largest[layout.CLAMPED] = self.time_step.n_steps + 1, np.iinfo(np.int64).max
+        # jumps are noted and dealt with in one step
+        largest[layout.LEAPT], largest[layout.ECHOES] = 0, 1
         smallest = np.zeros(layout.N_COUNTS, dtype=np.int64)
         for i in CONSTANT_COUNTS:
             smallest[i] = largest[i] = self.counts[i]
@@ -370,6 +380,7 @@ class State:
                 self.left_knots, self.left_spline, self.right_knots, self.right_spline,
                 self.sensor_left, self.sensor_right, self.sensor_force, self.recorded, self.contact_force, self.contact_overlap,
                 self.snapshot_at, self.displacement, self.velocity, self.energy_at, self.energies,
+                self.jump_force, self.jump_time, self.corrections, self.leaps,
             )
         )  # fmt: skip
         return status if status.failed else self._finite(status)

@@ -12,31 +12,40 @@ from dataclasses import dataclass
 from functools import cache
 from types import SimpleNamespace
 
-from granchain.contact.law import OPEN, ContactLaw, Functions
+from granchain.contact.law import ASIDE, OPEN, ContactLaw, Functions
 from granchain.engine.layout import (
     ACTIVE,
+    AFTER,
     ALLOWED_STEP,
+    BEFORE,
+    BEHIND,
     CLAMP,
     CLAMP_REST,
     CLAMP_TOTAL,
     CLAMP_WORK,
     CLAMPED,
     CLAMPING,
+    CONTACT,
     DRIVE_REST,
     DRIVE_WORK,
     DRIVES,
     DT,
+    ECHOES,
     ELASTIC,
     ENDWISE,
+    EXCESS,
     EXTERNAL,
     GRAVITY,
     INVERSE_MASS,
+    KICK,
     KICKED,
     KINETIC,
+    LEAPT,
     LIMIT,
     LOST,
     MASS,
     N_BODIES,
+    PAST,
     PEAK,
     PENDING,
     PLASTIC,
@@ -47,6 +56,7 @@ from granchain.engine.layout import (
     RISE,
     ROW,
     SAMPLE,
+    SHIFT,
     START,
     STEADY,
     STEP,
@@ -90,7 +100,11 @@ class Features:
     forgets : bool
         An opening contact loses its history.
     jumps : bool
-        The force jumps inside a contact.
+        The force jumps, or has a kink, inside a contact.
+    kinks : bool
+        At these overlaps it has kinks alone.
+    leaps : bool
+        It does so there or at the onset: records are corrected at a jump, and its one-sided values kept.
     weight, lowest : int
         Position of `onset_weight` in the history and of `lowest_force` in the coefficients, or -1.
     n_coefficients, n_history : int
@@ -104,6 +118,8 @@ class Features:
     driven: bool
     forgets: bool
     jumps: bool
+    kinks: bool
+    leaps: bool
     weight: int
     lowest: int
     n_coefficients: int
@@ -121,6 +137,8 @@ def features_of(law: type[ContactLaw], ledger: bool, loaded: bool, driven: bool)
         driven=driven,
         forgets=law.forgets,
         jumps=law.jumps is not ContactLaw.jumps,
+        kinks=law.jump is ContactLaw.jump,
+        leaps=law.has_jumps(),
         weight=names.index("onset_weight") if "onset_weight" in names else -1,
         lowest=law.index_of("lowest_force") if law.uses_rate else -1,
         n_coefficients=len(law.coefficients),
@@ -128,17 +146,17 @@ def features_of(law: type[ContactLaw], ledger: bool, loaded: bool, driven: bool)
     )
 
 
-def unclamped(count: int, lowest: int) -> Callable:
-    """Function (table, k) -> the coefficients of contact k with the lowest force replaced by -inf."""
+def replaced(count: int, place: int, value: float) -> Callable:
+    """Function (table, k) -> the first rows of contact k as a tuple, one of them replaced by a value; none for a place of -1."""
     gather = gatherer(count)
-    if lowest < 0:
+    if place < 0:
         return gather
-    before, after = gatherer(lowest), gatherer(count - lowest - 1, lowest + 1)
+    before, after = gatherer(place), gatherer(count - place - 1, place + 1)
 
-    def gather_unclamped(table, k):  # type: ignore[no-untyped-def]
-        return before(table, k) + (-math.inf,) + after(table, k)
+    def gather_replaced(table, k):  # type: ignore[no-untyped-def]
+        return before(table, k) + (value,) + after(table, k)
 
-    return gather_unclamped
+    return gather_replaced
 
 
 def added(total, rest, value):  # type: ignore[no-untyped-def]
@@ -188,12 +206,16 @@ def sweeps_of(law: Functions, features: Features) -> SimpleNamespace:
     force, needs_update, update = law.force, law.needs_update, law.update
     energy, plastic, largest_overlap = law.energy, law.plastic, law.largest_overlap
     RATE, HISTORY, LEDGER, LOADED = features.rate, features.history, features.ledger, features.loaded
-    ONSET, LOWEST, FORGETS, JUMPS = features.weight, features.lowest, features.forgets, features.jumps
+    ONSET, LOWEST, FORGETS, JUMPS, LEAPS = features.weight, features.lowest, features.forgets, features.jumps, features.leaps
+    # `closed` follows `onset_weight` in the history of a law with a weight; a law that names overlaps without a jump has kinks there
+    CLOSED, KINKS = features.weight + 1, features.kinks
     jumps, jump = law.jumps, law.jump
     coefficients_at = gatherer(features.n_coefficients)
     history_at = gatherer(features.n_history)
     store_history = scatterer(features.n_history)
-    unclamped_at = unclamped(features.n_coefficients, features.lowest)
+    unclamped_at = replaced(features.n_coefficients, features.lowest, -math.inf)
+    # as a sensor reads it: with the onset weight 1
+    unweighted_at = replaced(features.n_history, features.weight, 1.0)
     kick, drift, raise_peaks, dissipate = plain_sweeps(RATE, LOADED, LOWEST >= 0)
 
     def crosses(d, before, ck):  # type: ignore[no-untyped-def]
@@ -218,7 +240,20 @@ def sweeps_of(law: Functions, features: Features) -> SimpleNamespace:
             after = here if here > after else after
         return events, after
 
-    def renew(u, v, a, dt, half_dt, table, c, h, places, counts, contacts):  # type: ignore[no-untyped-def]
+    def force_there(overlap, rate, ck, hk):  # type: ignore[no-untyped-def]
+        """Force at an overlap that the contact has passed within a step."""
+        return force(overlap, rate, ck, update((overlap, rate, rate, 1.0), ck, hk) if needs_update(overlap, rate, ck, hk) else hk)
+
+    def leap(k, behind, before, after, row, counts, corrections, leaps):  # type: ignore[no-untyped-def]
+        """Note a jump of the force of contact k, and what was recorded beside it at the step before."""
+        n = counts[LEAPT]
+        leaps[CONTACT, n], leaps[BEHIND, n], leaps[BEFORE, n], leaps[AFTER, n] = k, behind, before, after
+        counts[LEAPT] = n + 1
+        for m in (k - 1, k + 1):
+            if 0 <= m < row.size:
+                corrections[PAST, m] = row[m] - corrections[EXCESS, m]
+
+    def renew(u, v, a, inverse_mass, dt, half_dt, table, c, h, places, counts, corrections, leaps, contacts):  # type: ignore[no-untyped-def]
         """Give each contact with an event its new history; how many are kicked by a force that is not the one recorded.
 
         A contact that is being loaded has an event at each step: those of the step before come first, from a list, so that the search
@@ -284,6 +319,8 @@ def sweeps_of(law: Functions, features: Features) -> SimpleNamespace:
                                 rest = mirrored[ONSET] - 1.0
                                 if ck[LOWEST] < 0.0:
                                     kick = rest * row[k]
+                                    if LEAPS:
+                                        leap(k, d / (dt * half), row[k] - corrections[EXCESS, k], 0.0, row, counts, corrections, leaps)
                                 elif LEDGER:
                                     # clamped, the force is zero there and only its parts are not: what the dashpot takes, the clamp gives
                                     viscous = row[k] - table[ELASTIC, k] - table[CLAMP, k]
@@ -291,6 +328,10 @@ def sweeps_of(law: Functions, features: Features) -> SimpleNamespace:
                                     table[VISCOUS_WORK, k] += work
                                     table[CLAMP_WORK, k] -= work
                         else:
+                            if LEAPS and hk[CLOSED] == 0.0:
+                                onset_rate = r - 2.0 * theta * (r - half)
+                                after = force(2.0 * OPEN, onset_rate, ck, unweighted_at(h, k))
+                                leap(k, theta, 0.0, after, row, counts, corrections, leaps)
                             h[ONSET, k] = 1.0
                             record = force(d, r, ck, history_at(h, k))
                             store_history(h, k, renewed)
@@ -304,6 +345,22 @@ def sweeps_of(law: Functions, features: Features) -> SimpleNamespace:
                                 part = ((d - place) / (d - before) - 0.5) * (1.0 if d > before else -1.0)
                                 kick += part * jump(place, r, ck, hk)
                                 rise[changed] += part * jump(place, 0.0, ck, hk)
+                                if KINKS or jump(place, r, ck, hk) != 0.0:
+                                    behind = (d - place) / (d - before)
+                                    hx = unweighted_at(h, k) if ONSET >= 0 else hk
+                                    near = place * (1.0 - ASIDE) if d > before else place * (1.0 + ASIDE)
+                                    far = place * (1.0 + ASIDE) if d > before else place * (1.0 - ASIDE)
+                                    # the rate there: on the line of the step before, less what the force has grown by since then
+                                    rate = r - 2.0 * behind * (r - half)
+                                    first_side = force_there(near, rate, ck, hx)
+                                    if RATE:
+                                        known_force = row[k] - corrections[EXCESS, k]
+                                        middle = force_there(0.5 * (before + near), rate, ck, hx)
+                                        # Simpson's mean: a damping may rise by orders within a step
+                                        grown = (4.0 * middle + first_side - 5.0 * known_force) / 6.0
+                                        rate -= (1.0 - behind) * dt * (inverse_mass[k] + inverse_mass[k + 1]) * grown
+                                        first_side = force_there(near, rate, ck, hx)
+                                    leap(k, behind, first_side, force_there(far, rate, ck, hx), row, counts, corrections, leaps)
                     if kick != record:
                         places[0, changed] = k
                         kicked[changed] = kick
@@ -404,6 +461,8 @@ def sweeps_of(law: Functions, features: Features) -> SimpleNamespace:
         sensor_left,
         sensor_right,
         sensor_force,
+        corrections,
+        leaps,
     ):  # type: ignore[no-untyped-def]
         """Steps, with the samples of their sensors; how many were done, and how many kicks of the next one differ from the recorded force.
 
@@ -414,8 +473,10 @@ def sweeps_of(law: Functions, features: Features) -> SimpleNamespace:
         pending = numbers[PENDING]
         for done in range(steps):
             half_dt = 0.5 * dt if counts[STEP] + done > 0 else 0.0
-            changed = renew(u, v, a, dt, half_dt, table, c, h, places, counts, contacts) if HISTORY or JUMPS else 0
-            if whole or changed > 0:
+            changed = 0
+            if HISTORY or JUMPS:
+                changed = renew(u, v, a, inverse_mass, dt, half_dt, table, c, h, places, counts, corrections, leaps, contacts)
+            if whole or changed > 0 or (LEAPS and counts[LEAPT] > 0):
                 clamped = forces(
                     u, v, a, start, half_dt, pending, c, h, row, reach, elastic, clamp, viscous_work, clamp_work, contacts
                 )  # fmt: skip
@@ -441,6 +502,72 @@ def sweeps_of(law: Functions, features: Features) -> SimpleNamespace:
                 sample_at = sample_at + counts[STRIDE] if sample + 1 < sensor_force.shape[0] else -1
         numbers[PENDING] = pending
         return steps, 0
+
+    def beside(m, behind, n, row, corrections, leaps, later):  # type: ignore[no-untyped-def]
+        """Force of a contact at a moment within the step, on the line between those that are known of it.
+
+        Where it jumps at that moment itself, the force before or after (`later`) its jump.
+        """
+        start, end, first, last = corrections[PAST, m], row[m], 1.0, 0.0
+        for e in range(n):
+            if leaps[CONTACT, e] == m:
+                if leaps[BEHIND, e] > behind or (later and leaps[BEHIND, e] == behind):
+                    if leaps[BEHIND, e] < first or first == 1.0:
+                        start, first = leaps[AFTER, e], leaps[BEHIND, e]
+                elif leaps[BEHIND, e] >= last:
+                    end, last = leaps[BEFORE, e], leaps[BEHIND, e]
+        return start + (end - start) * ((first - behind) / (first - last)) if first > last else end
+
+    def correct(bodies, table, c, h, places, counts, numbers, sensor_left, sensor_right, jump_force, jump_time, corrections, leaps,
+                changed, contacts):  # type: ignore[no-untyped-def]  # fmt: skip
+        """Records of a step with a jump of the force, and of the one after it; what kicks is put aside.
+
+        The rate of a step is predicted with the accelerations of the step before, which know nothing of a jump: the kicks add up all the
+        same, but forces read from them are off by order one. With J the acceleration that the jump adds, the velocity at the step is
+        behind dt J more than predicted; at the next step the kick's excess over the true force is missing for half a step.
+        """
+        u, v, a, inverse_mass = bodies[U], bodies[V], bodies[A], bodies[INVERSE_MASS]
+        start, row, peak, kicked = table[START], table[ROW], table[PEAK], table[KICKED]
+        excess, kick, shift = corrections[EXCESS], corrections[KICK], corrections[SHIFT]
+        dt, n = numbers[DT], counts[LEAPT]
+        for k in range(contacts):
+            kick[k] = row[k]
+        for e in range(changed):
+            kick[places[0, e]] = kicked[e]
+        if RATE:
+            for k in range(contacts):
+                shift[k] += 0.5 * dt * inverse_mass[k] * excess[k]
+                shift[k + 1] -= 0.5 * dt * inverse_mass[k + 1] * excess[k]
+            for e in range(n):
+                k = int(leaps[CONTACT, e])
+                pushed = leaps[BEHIND, e] * dt * (leaps[AFTER, e] - leaps[BEFORE, e])
+                shift[k] -= inverse_mass[k] * pushed
+                shift[k + 1] += inverse_mass[k + 1] * pushed
+            for k in range(contacts):
+                if shift[k] != 0.0 or shift[k + 1] != 0.0:
+                    d = u[k] - u[k + 1] + start[k]
+                    r = v[k] - v[k + 1] + 0.5 * dt * (a[k] - a[k + 1]) + shift[k] - shift[k + 1]
+                    row[k] = force(d, r, coefficients_at(c, k), unweighted_at(h, k))
+            for k in range(contacts + 1):
+                shift[k] = 0.0
+        slot = counts[SAMPLE]
+        for e in range(n):
+            k, behind = int(leaps[CONTACT, e]), leaps[BEHIND, e]
+            for side in (BEFORE, AFTER):
+                f = leaps[side, e]
+                peak[k] = f if f > peak[k] else peak[k]
+                if slot < jump_force.shape[0]:
+                    for s in range(sensor_left.size):
+                        if sensor_left[s] == k or sensor_right[s] == k:
+                            m = sensor_left[s] + sensor_right[s] - k
+                            f = 0.5 * (leaps[side, e] + beside(m, behind, n, row, corrections, leaps, side == AFTER))
+                            if not f <= jump_force[slot, s]:
+                                jump_force[slot, s] = f
+                                jump_time[slot, s] = (counts[STEP] - behind) * dt
+        echoes = changed > 0 or n > 0
+        for k in range(excess.size):
+            excess[k] = kick[k] - row[k] if echoes and k < contacts else 0.0
+        counts[LEAPT], counts[ECHOES] = 0, echoes
 
     def jolt(bodies, table, c, h, numbers, k, body, inwards, part, speed, before):  # type: ignore[no-untyped-def]
         """Kick, work and losses of a step in which a driven end's speed jumps: by `part` of their jumps more.
@@ -549,7 +676,7 @@ def sweeps_of(law: Functions, features: Features) -> SimpleNamespace:
         return status
 
     # what runs once per contact and step goes where it is called; the repair of the few events does not
-    for function in (force, needs_update, coefficients_at, history_at, unclamped_at, crosses):
+    for function in (force, needs_update, coefficients_at, history_at, unclamped_at, unweighted_at, crosses):
         jitable(function, hot=True)
     for rows in (detect, sweep, sweep_rate, forces):
         jitable(rows, rows=True)
@@ -557,5 +684,5 @@ def sweeps_of(law: Functions, features: Features) -> SimpleNamespace:
     jitable(march, hot=True)
     return SimpleNamespace(
         march=march, kick=kick, drift=drift, raise_peaks=raise_peaks,
-        dissipate=dissipate, account=account, inspect=inspect, jolt=jolt,
+        dissipate=dissipate, account=account, inspect=inspect, jolt=jolt, correct=correct,
     )  # fmt: skip

@@ -24,7 +24,7 @@ from granchain.output.whole import LARGEST_FILE, OUTPUT_MARK, claim, write_whole
 from granchain.status import Status
 
 # Version of the file layout: a reader refuses a newer one.
-FORMAT = "1.0"
+FORMAT = "1.1"
 
 
 class Entry(NamedTuple):
@@ -41,6 +41,8 @@ TABLE: dict[str, Entry] = {
     "time": Entry(("time",), "s", "time of the samples"),
     "sensor_bead": Entry(("sensor_bead",), "1", "label of the sensor bead"),
     "sensor_force": Entry(_SAMPLES, "N", "force of the sensor bead: mean of its two contact forces"),
+    "sensor_jump_force": Entry(_SAMPLES, "N", "largest force beside a jump since the sample before; not a number where there is none"),
+    "sensor_jump_time": Entry(_SAMPLES, "s", "time of that jump"),
     "sensor_contact": Entry(("sensor_contact",), "1", "label of the recorded contact: k joins body k and k+1"),
     "contact_force": Entry(_RECORDED, "N", "force of the recorded contact, positive in repulsion"),
     "contact_overlap": Entry(_RECORDED, "m", "overlap of the recorded contact"),
@@ -72,6 +74,8 @@ TABLE: dict[str, Entry] = {
     "velocity": Entry(_SHOTS, "m/s", "velocity"),
 }
 LABELS = ("sensor_bead", "sensor_contact", "bead", "contact")
+# Of most samples there is nothing to say.
+SPARSE = ("sensor_jump_force", "sensor_jump_time")
 
 # What a case says to get the variables along a dimension; the first that fits.
 _ASKED_BY = {
@@ -186,7 +190,7 @@ class Result:
         }
         if not self.status.failed:
             for name, variable in self.variables.items():
-                if np.isnan(variable.data).any():
+                if name not in SPARSE and np.isnan(variable.data).any():
                     raise ValueError(f'{name} holds a value that is not a number, in a run that ended as "{self.status.label}"')
 
     def __getattr__(self, name: str) -> np.ndarray:
