@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import sys
 from itertools import pairwise
 from pathlib import Path
 
@@ -250,6 +251,20 @@ def test_bodies_that_stick_are_a_row_of_a_sweep_and_the_end_of_a_single_impact(c
     assert re.search(r"^0\.1 +never opens\n0\.9 +0\.80", said.out, re.MULTILINE) and "have not separated" in said.err
     assert obey([*law, "--set", "restitution=0.1"]) == 3
     assert "have not separated" in capsys.readouterr().err
+
+
+def test_a_contact_that_is_not_run_to_its_end_is_a_row_of_a_sweep_and_not_said_to_stick(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.modules["granchain.impact"], "LONGEST", 9000)
+    law = ("impact", "flores", "--speed", "1")
+    assert obey([*law, "--restitutions", "0.03,0.9"]) == 0
+    said = capsys.readouterr()
+    assert re.search(r"^0\.03 +not ended\n0\.9 +0\.89", said.out, re.MULTILINE) and "the contact has not ended after 8000 steps" in said.err
+    (first, second) = facts(capsys, *law, "--restitutions", "0.03,0.9")["impacts"]
+    assert first["restitution"] is None and "has not ended" in first["problem"] and second["problem"] is None
+    assert obey([*law, "--set", "restitution=0.03"]) == 3
+    assert "allowed: 9000 steps" in capsys.readouterr().err
 
 
 FLORES = ("impact", "flores", "--set", "restitution=0.5")

@@ -187,6 +187,17 @@ def test_the_force_of_tsujis_law_ends_long_before_its_overlap():
     assert found.overlap_duration / found.duration == pytest.approx(1.48, abs=0.005)
 
 
+def test_a_clamped_force_that_vanishes_for_a_while_is_not_the_end(monkeypatch):
+    # the dashpot of Lee and Wang's second law is strong above epsilon and weak below: the force is zero at three steps and comes back
+    inputs = {"law": "lee-wang-transition", "pair": BEADS, "speed": 1.0, "restitution": 0.01, "stiffness": 1e7, "q": 2.0, "epsilon": 2e-6}
+    found = impact(**inputs)
+    (gone,) = np.flatnonzero(found.force[1:-1] == 0.0)[[1]] + 1
+    assert found.duration > 1.5 * found.time[gone] and found.force[gone + 3] > 0.0
+    # also not where a run ends among them
+    monkeypatch.setattr(sys.modules["granchain.impact"], "FIRST_STEPS", int(gone))
+    assert impact(**inputs).numbers() == found.numbers()
+
+
 def test_a_dented_contact_opens_before_its_overlap_vanishes_and_one_as_printed_after():
     dented = impact(law="ma-liu", pair=BEADS, speed=1.0, psi=2.84, xi=13.0)
     flight = dented.residual_overlap / (dented.restitution * dented.speed)
@@ -257,6 +268,7 @@ def test_a_long_contact_recorded_by_strides_is_the_one_recorded_step_by_step(mon
     thinned = impact(**inputs)
     # 9,342 steps (measured): 2,000 of them, then every eighth
     assert whole.time.size > 9000 and 2000 < thinned.time.size < 3000
+    assert np.rint(np.diff(thinned.time) / thinned.time_step).astype(int).tolist() == [1] * 2000 + [8] * (thinned.time.size - 2001)
     shared = np.isin(whole.time, thinned.time)
     assert np.array_equal(thinned.time[:-1], whole.time[shared][: thinned.time.size - 1])
     for name in ("overlap", "force"):
