@@ -71,7 +71,11 @@ class Computed:
         force = np.column_stack([piezo_force(result, bead, sensor, messages) for bead in beads])
         self.force = sensor.smooth(self.interval, force - force[0])
         plain = stated.smooth(self.interval, force - force[0])
-        self.pulses = [computed_pulse(self.time, column, stated.cutoff is not None) for column in plain.T]
+        # Before the wave comes there is rounding, whose largest is no pulse.
+        least = PULSE_BEGINS**2 * float(plain.max(initial=0.0))
+        self.pulses = [
+            computed_pulse(self.time, column, stated.cutoff is not None) if column.max() > least else NO_PULSE for column in plain.T
+        ]
         centres, labels = body_positions(result), np.asarray(result.bead).tolist()
         self.positions = [float(centres[labels.index(bead)]) for bead in beads]
         self._spline = CubicSpline(self.time, self.force, axis=0)
