@@ -694,6 +694,8 @@ def _laws_of(names: Iterable[str]) -> str:
 # Measured against computed
 
 
+# Dots of a measured trace in one panel.
+MOST_DOTS = 60
 # Colour of what was measured, which no computed line has.
 _MEASURED = "#222222"
 
@@ -722,7 +724,7 @@ def comparison(found: Comparison) -> tuple[Figure, np.ndarray]:
     columns = min(4, len(places))
     rows = math.ceil(len(places) / columns)
     factor, unit = _time_unit(max(float(sensor.time[-1]) if len(sensor.time) else 0.0 for sensor in sensors) / 10.0)
-    figure = _new_figure(max(5.4, 2.2 * columns), 1.3 + 2.6 * rows)
+    figure = _new_figure(max(5.4, 2.3 * columns), 1.3 + 2.8 * rows)
     # An empty row at the top holds the heading and the legend over the whole width.
     grid = figure.add_gridspec(2 * rows + 1, columns, height_ratios=[0.25, *[3.0, 1.3] * rows])
     top = figure.add_subplot(grid[0, :])
@@ -739,7 +741,7 @@ def comparison(found: Comparison) -> tuple[Figure, np.ndarray]:
             rest.set_ylabel("difference (N)")
     figure.align_ylabels()
     figure.supxlabel(f"time from the measured peak ({unit})", fontsize=9)
-    handles = [Line2D([], [], color=_MEASURED, marker="o", ms=2.6, ls="", label=_measured_words(found))]
+    handles = [Line2D([], [], color=_MEASURED, marker="o", ms=3.0, mfc="none", mew=0.6, ls="", label=_measured_words(found))]
     handles += [Line2D([], [], color=colour, label=one.label) for one, colour in zip(found.results, _colours(), strict=False)]
     top.legend(handles=handles, loc="lower left", bbox_to_anchor=(0.0, 0.0), ncols=min(5, len(handles)), borderaxespad=0.0)
     about = found.trace.about
@@ -759,29 +761,44 @@ def _measured_words(found: Comparison) -> str:
 def _forces_over_each_other(force: Axes, rest: Axes, found: Comparison, k: int, factor: float) -> None:
     """One sensor: the measured force and the computed ones, and what is left of each."""
     sensor = found.results[0].sensors[k]
-    widths = np.linspace(1.6 if len(found.results) > 1 else 1.3, 1.1, len(found.results))
     force.axhline(0.0, color="#b0b0b0", linewidth=0.5, zorder=0)
     rest.axhline(0.0, color="#b0b0b0", linewidth=0.5, zorder=0)
     if sensor.noise > 0.0:
         rest.axhspan(-2.0 * sensor.noise, 2.0 * sensor.noise, color="#d8d8d8", linewidth=0.0, zorder=0)
-    # The samples of all windows, each once: a law that is far off looks at a longer stretch.
-    time = np.concatenate([one.sensors[k].time for one in found.results])
-    measured = np.concatenate([one.sensors[k].measured for one in found.results])
-    time, first = np.unique(time, return_index=True)
-    force.plot(factor * (time - sensor.arrival.measured), measured[first], "o", color=_MEASURED, markersize=1.7, zorder=3, label="measured")
-    for one, colour, width in zip(found.results, _colours(), widths, strict=False):
-        ours = one.sensors[k]
-        since = factor * (ours.time - ours.arrival.measured)
-        force.plot(since, ours.computed, color=colour, linewidth=width, label=one.label)
-        rest.plot(since, ours.computed - ours.measured, color=colour, linewidth=0.9, label=one.label)
-    merged = any(one.sensors[k].merged for one in found.results)
-    force.set_title(_name(sensor.bead) + (", merged" if merged else ""), fontsize=9, pad=3.0)
+    # Where no pulse was measured, time counts from the first computed one.
+    arrivals = [sensor.arrival.measured, *(one.sensors[k].arrival.computed for one in found.results), 0.0]
+    origin = next(at for at in arrivals if math.isfinite(at))
+    longest = max((one.sensors[k] for one in found.results), key=lambda one: len(one.time))
+    # Below the lines, and few enough to see them.
+    every = max(1, math.ceil(len(longest.time) / MOST_DOTS))
+    dots = {"markersize": 2.4, "markerfacecolor": "none", "markeredgewidth": 0.6, "markevery": every, "zorder": 2}
+    force.plot(factor * (longest.time - origin), longest.measured, "o", color=_MEASURED, label="measured", **dots)
     nearest = found.nearest.get(sensor.bead, ())
+    for one, colour in zip(found.results, _colours(), strict=False):
+        ours = one.sensors[k]
+        # Nearest on top.
+        look = {"color": colour, "label": one.label, "zorder": 4 if one.label in nearest else 3}
+        since = factor * (ours.time - origin)
+        force.plot(since, ours.computed, linewidth=1.5 if one.label in nearest else 1.0, **look)
+        rest.plot(since, ours.computed - ours.measured, linewidth=0.9, **look)
     smallest = min((one.sensors[k].residual.computed for one in found.results), default=math.nan)
-    words = f"residual {100.0 * smallest:.2g} %" if nearest else "no pulse"
-    if len(found.results) > 1 and nearest:
-        words = f"{' or '.join(nearest)}: {words}"
-    force.set_title(words, fontsize=7, pad=3.0, loc="right", color="#555555")
+    if nearest:
+        words = f"residual {100.0 * smallest:.2g} %"
+        words = f"{' or '.join(nearest)}: {words}" if len(found.results) > 1 else words
+    else:
+        words = "not recorded whole" if math.isfinite(sensor.arrival.measured) else "no pulse measured"
+    # Two lines: beside each other they would not fit.
+    merged = any(one.sensors[k].merged for one in found.results)
+    force.set_title(_name(sensor.bead) + (", merged" if merged else ""), fontsize=9, pad=12.0)
+    force.annotate(
+        textwrap.shorten(words, 44),
+        (0.0, 1.0),
+        (0.0, 3.0),
+        xycoords="axes fraction",
+        textcoords="offset points",
+        fontsize=7,
+        color="#555555",
+    )
     force.tick_params(axis="x", labelbottom=False)
     for axes in (force, rest):
         axes.locator_params(axis="y", nbins=4)

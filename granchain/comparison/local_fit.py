@@ -36,9 +36,9 @@ SMOOTH, KINKED = 2.0, 1.0
 # Stretches are compared where the longer one is from 1.25 to 3 times as long.
 LONGER = (1.25, 3.0)
 # One difference of two estimates may be small by chance: what all estimates differ by that are up to so many times less sure is covered.
-COMPARABLE = 6.0
+COMPARABLE = 4.0
 # No kink between two samples is seen: its place is known to this part of an interval at best.
-LEAST_PLACE = 0.05
+LEAST_PLACE = 0.03
 # Part of the stretch in which a kink may be the top that counts as a standard deviation: five of them reach half way to its ends.
 HIDDEN = 0.1
 # Steps of Gauss and Newton, after which parameters found from logarithms of the samples move by no part of their uncertainty.

@@ -27,6 +27,8 @@ ALONE = 1.0
 SMALL = 0.25
 # A disturbance is no wave where it is this much shorter, or longer, than the pulse.
 SHORT = 1.0 / 3.0
+# Crossings of a level, at both ends of its doubt, that are this many times as far apart as the slope says are those of two flanks.
+JUMPS = 4.0
 # Fewer samples in the width than that are said.
 FEW_SAMPLES = 8.0
 
@@ -289,8 +291,11 @@ def _width(force: np.ndarray, noise: Noise, found: Found, top: int, peak: Number
             return WITHHELD
         # Where the flank is nearly flat, its crossing is anywhere the doubt allows.
         high, low = (half_height(found.smooth, top, peak.value + 2.0 * sign * found.doubt)[side] for sign in (1.0, -1.0))
+        # These are eight standard deviations apart; more than the slope explains, and the crossing is one of two places.
+        between = abs(high - low) if math.isfinite(high - low) else math.inf
+        jumps = between * abs(slope) > JUMPS * 2.0 * found.doubt
         crossings.append(at.value)
-        uncertainty.append(max(at.uncertainty, abs(high - low) / (2.0 * DOUBT) if math.isfinite(high - low) else math.inf))
+        uncertainty.append(max(at.uncertainty, between / (2.0 if jumps else 2.0 * DOUBT)))
         by_height += 0.5 * peak.uncertainty / abs(slope)
     sure = math.hypot(*uncertainty, by_height)
     return Number(interval * (crossings[1] - crossings[0]), interval * sure) if math.isfinite(sure) else WITHHELD
@@ -317,7 +322,9 @@ def _impulse(force: np.ndarray, noise: Noise, found: Found, pulse: Pulse, begin:
     count = len(stretch)
     by_noise = noise.of_sum(np.ones(count))
     by_baseline = baseline.uncertainty(0.5 * (begin + pulse.top + late)) * count
-    sure = math.hypot(0.5 * (sums[1] - sums[0]), by_noise, by_baseline, sampling)
+    # The end lies somewhere in an interval: uniform.
+    by_end = max(abs(float(force[pulse.top + early])), PULSE_BEGINS * pulse.height) / math.sqrt(12.0)
+    sure = math.hypot(0.5 * (sums[1] - sums[0]), by_noise, by_baseline, sampling, by_end)
     return Number(0.5 * (sums[0] + sums[1]), sure), pulse.top + 0.5 * (early + late)
 
 
@@ -348,7 +355,8 @@ def pulse_end(after: np.ndarray, height: float, doubt: float = 0.0) -> int | Non
         # A rise could hide in the doubt wherever the force does not fall by more than that over the time of a fall to half.
         half = max(1, int(np.argmax(after < PULSE_ENDS * height)))
         later = np.concatenate([after[half:], np.full(min(half, len(after)), -math.inf)])
-        risen = (after - later < doubt) & (after < height - 2.0 * doubt)
+        rises = after - np.minimum.accumulate(after) > 0.5 * doubt
+        risen = ((after - later < doubt) | rises) & (after < height - 2.0 * doubt)
     ended = down | risen
     if not ended.any():
         return None

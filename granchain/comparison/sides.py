@@ -90,12 +90,15 @@ class Computed:
         filtered = stated.cutoff is not None
         # a filter leaves no jump; the jumps that a result holds are those of the mean of a bead's two forces
         smooth = filtered or is_smooth(result)
+        # before the wave comes there is rounding, whose largest is no pulse
+        least = PULSE_BEGINS**2 * float(plain.max(initial=0.0))
         self.pulses = []
         for k, bead in enumerate(beads):
             jumps = None if filtered or stated.front_mass is not None else jumps_of(result, result.sensor_bead.tolist().index(bead))
             if jumps is not None:
                 jumps = Jumps(jumps.force - force[0, k], jumps.time)
-            self.pulses.append(computed_pulse(self.time, plain[:, k], filtered, jumps, smooth))
+            there = plain[:, k].max() > least
+            self.pulses.append(computed_pulse(self.time, plain[:, k], filtered, jumps, smooth) if there else NO_PULSE)
         centres, labels = body_positions(result), np.asarray(result.bead).tolist()
         self.positions = [float(centres[labels.index(bead)]) for bead in beads]
         self._spline = CubicSpline(self.time, self.force, axis=0)

@@ -137,7 +137,7 @@ def features_of(law: type[ContactLaw], ledger: bool, loaded: bool, driven: bool)
         driven=driven,
         forgets=law.forgets,
         jumps=law.jumps is not ContactLaw.jumps,
-        kinks=law.jump is ContactLaw.jump,
+        kinks=law.jumps is not ContactLaw.jumps and law.jump is ContactLaw.jump,
         leaps=law.has_jumps(),
         weight=names.index("onset_weight") if "onset_weight" in names else -1,
         lowest=law.index_of("lowest_force") if law.uses_rate else -1,

@@ -120,7 +120,7 @@ def _quiet(force: np.ndarray) -> np.ndarray:
 def noise_of(trace: Trace, column: int) -> float:
     """Standard deviation of the noise of one sample of a sensor [N]: as about.toml says, or estimated.
 
-    The estimate is the largest of three: the spread of the samples before the pulse about their line, by its median; what is rapid in the
+    The estimate is the largest of three: the spread of the samples before the pulse about their line, without outlying ones; what is rapid in the
     whole trace; and what rounding to the steps of an analogue-to-digital converter leaves, a step over sqrt(12).
 
     Parameters
@@ -138,5 +138,6 @@ def noise_of(trace: Trace, column: int) -> float:
     if len(quiet) >= LEAST_QUIET:
         x = np.arange(len(quiet))
         off = quiet - np.polyval(np.polyfit(x, quiet, 1), x)
-        spread = float(np.median(np.abs(off - np.median(off)))) / _MEDIAN_SIZE
+        near = np.abs(off) <= _OUTLYING / _MEDIAN_SIZE * float(np.median(np.abs(off)))
+        spread = float(np.linalg.norm(off[near])) / math.sqrt(max(1, int(near.sum()) - 2))
     return max(spread, rapid(force), step_of(force) / math.sqrt(12.0))
