@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import resource
 import shutil
 import textwrap
@@ -153,6 +154,17 @@ def test_code_of_another_key_is_not_loaded(cache: Path, tmp_path: Path, monkeypa
     mine.write_bytes(sealed(mine.name, content_of(str(other))))
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(cache))
     assert run() == (6.0, 0, [])
+
+
+def test_a_file_of_another_numba_is_compiled_anew_without_a_word(cache: Path) -> None:
+    run()
+    index = files(cache)["index"]
+    content = content_of(str(index))
+    version = pickle.dumps(numba.__version__, protocol=-1)
+    assert content.startswith(version)
+    index.write_bytes(sealed(index.name, pickle.dumps("0.1", protocol=-1) + content[len(version) :]))
+    assert run() == (6.0, 0, [])
+    assert run() == (6.0, 1, [])
 
 
 def test_whole_files_that_cannot_be_loaded_are_compiled_anew(cache: Path) -> None:

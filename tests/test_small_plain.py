@@ -19,7 +19,7 @@ from granchain.chain import End
 from granchain.contact import laws
 from granchain.contact.law import GUARD_WINDOWS, ContactLaw, Quantity, Source
 from granchain.contact.pair import Pair
-from granchain.engine import layout, startup
+from granchain.engine import layout, numba_private
 from granchain.engine.contacts import coefficients
 from granchain.engine.restitution import restitution_at, source_of, with_restitution
 from granchain.engine.specialise import compiled
@@ -402,8 +402,8 @@ def caches(folder: Path) -> Any:
 )
 def test_a_loop_that_cannot_be_kept_on_disk_is_compiled_all_the_same_and_it_is_said(keeper, reason, tmp_path, monkeypatch):
     monkeypatch.setattr(numba.config, "DISABLE_JIT", 0)
-    monkeypatch.setattr("granchain.engine.specialise.LoopCache", lambda function, key: keeper(tmp_path))
-    monkeypatch.setattr(numba, "njit", lambda **_: lambda function: function)  # on which a cache is set
+    monkeypatch.setattr(numba_private, "_LOOP_CACHE", lambda function, key: keeper(tmp_path))
+    monkeypatch.setattr(numba, "njit", lambda **_: lambda function: function)  # a function takes a _cache too
     three = 3.0
 
     def loop(x):
@@ -422,22 +422,22 @@ def test_a_run_is_spared_scipys_blas_and_nobody_after_it(monkeypatch):
     seen = []
 
     def imported(name):
-        seen.append((name, startup.sys.modules[startup.BLAS]))
+        seen.append((name, numba_private.sys.modules[numba_private.BLAS]))
         if len(seen) > 1:
             raise ImportError(name)
 
     modules: dict[str, Any] = {}
-    monkeypatch.setattr(startup, "sys", SimpleNamespace(modules=modules))
-    monkeypatch.setattr(startup, "import_module", imported)
-    startup.load_without_blas()
+    monkeypatch.setattr(numba_private, "sys", SimpleNamespace(modules=modules))
+    monkeypatch.setattr(numba_private, "import_module", imported)
+    numba_private.load_without_blas()
     assert seen == [("numba.np.arraymath", None)] and modules == {}
-    with pytest.raises(ImportError):
-        startup.load_without_blas()
+    # a Numba without that module
+    numba_private.load_without_blas()
     assert modules == {}
     # too late where either is loaded: it stays
-    for name in (startup.BLAS, "numba.np.arraymath"):
+    for name in (numba_private.BLAS, "numba.np.arraymath"):
         modules.clear()
         modules[name] = sys
-        startup.load_without_blas()
+        numba_private.load_without_blas()
         assert modules == {name: sys}
     assert len(seen) == 2

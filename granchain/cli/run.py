@@ -123,7 +123,7 @@ def computed(name: str, changes: Sequence[str], file: OutputFile, progress: Prog
         if done is not None:
             return done
         if own_process:
-            from granchain.engine.startup import load_without_blas
+            from granchain.engine.numba_private import load_without_blas
 
             load_without_blas()
         with progress:

@@ -1,87 +1,382 @@
-"""What the engine uses of Numba that Numba does not promise to keep."""
+"""All that the engine uses of Numba's that Numba does not promise to keep: each with its reason, and what is lost without it.
+
+Where one of these is missing, in an older or newer Numba, the loops are compiled without it: slower, or by each process anew, and a
+warning says so (`LACKS`). The numbers are the same, bit for bit: nothing here changes what is computed.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import io
+import itertools
 import os
 import pickle
+import secrets
+import sys
+import tempfile
 from collections.abc import Callable, Iterator
-from typing import Any
+from functools import cache
+from importlib import import_module
+from typing import Any, NamedTuple, TypeVar
 
-from numba.core.caching import FunctionCache, IndexDataCacheFile
+import numba
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic, overload
 
+from granchain.engine.layout import LANES
 from granchain.engine.saved_loops import DamagedLoop, content_of, discard, say, sealed
 
-
-class SealedFiles(IndexDataCacheFile):
-    """Numba's two files of a loop, an index and the code, sealed."""
-
-    def save(self, key: Any, data: Any) -> None:
-        # the code carries its key: of two processes that write an index at once, one's may stand with the other's code
-        super().save(key, (key, data))
-
-    def load(self, key: Any) -> Any:
-        found = super().load(key)
-        return found[1] if found is not None and found[0] == key else None
-
-    def _load_index(self) -> dict[Any, str]:
-        content = self._checked(self._index_path)
-        if content is None:
-            return {}
-        file = io.BytesIO(content)
-        if pickle.load(file) != self._version:
-            return {}
-        stamp, overloads = pickle.load(file)
-        return overloads if stamp == self._source_stamp else {}
-
-    def _load_data(self, name: str) -> Any:
-        content = self._checked(self._data_path(name))
-        return None if content is None else pickle.loads(content)
-
-    def _checked(self, path: str) -> bytes | None:
-        try:
-            return content_of(path)
-        except FileNotFoundError:
-            return None
-        except DamagedLoop as damage:
-            discard(path, str(damage))
-            return None
-
-    @contextlib.contextmanager
-    def _open_for_write(self, filepath: str) -> Iterator[io.BytesIO]:
-        content = io.BytesIO()
-        yield content
-        with super()._open_for_write(filepath) as file:
-            file.write(sealed(os.path.basename(filepath), content.getvalue()))
+Made = TypeVar("Made")
+# What this Numba does not have, each with what is lost.
+LACKS: list[str] = []
 
 
-class LoopCache(FunctionCache):
-    """Numba's cache of one loop, under the hash of all that the loop reaches; no fault of it stops a run.
+def private(module: str, *names: str) -> Any:
+    """Names of one of Numba's modules: a tuple, or the one."""
+    found = import_module(module)
+    values = tuple(getattr(found, name) for name in names)
+    return values if len(values) > 1 else values[0]
 
-    Numba's own key is the bytecode and the pickled closure. A pickled function stands for what is found under its name, and a compiled
-    one for a number that each process draws anew.
+
+def where_there(make: Callable[[], Made], lost: str) -> Made | None:
+    """What is made of Numba's private parts; None, and noted what is lost, where one is missing."""
+    try:
+        return make()
+    except (ImportError, AttributeError) as error:
+        LACKS.append(f"{lost} ({error})")
+        return None
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Options of the compiler that its manual does not name.
+
+
+def _option(name: str, value: Any, lost: str) -> dict[str, Any]:
+    """An option of numba.njit, where this Numba knows it."""
+    known = where_there(lambda: getattr(private("numba.core.cpu", "CPUTargetOptions"), name), lost)
+    return {} if known is None else {name: value}
+
+
+# No counting of references: a loop makes no array, and each slice of a table would cost two atomic additions.
+UNCOUNTED = _option("_nrt", False, "each slice of a table costs two atomic additions")
+# Code put where it is called, for what runs once per contact and step: without it, LLVM decides.
+IN_PLACE = _option("forceinline", True, "the functions of a law are called for each contact where LLVM does not put them in place")
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Rows in whole vectors. The sweeps are compiled in whole vectors, and told that the rows they take do not overlap: without that, all
+# addresses would be compared before each sweep, and short rows, a wave's front, be taken contact by contact.
+
+
+def loop_metadata(module: Any) -> Any:
+    """LLVM's hints for one loop; each has to name itself, so that no two loops share them."""
+    number = ir.IntType(32)
+    hints = [
+        module.add_metadata(["llvm.loop.vectorize.width", ir.Constant(number, LANES)]),
+        module.add_metadata(["llvm.loop.interleave.count", ir.Constant(number, 1)]),
+    ]
+    node = module.add_metadata([*hints, f"row {len(module.metadata)}"])
+    node.operands = (node, *hints)
+    return node
+
+
+def _row_compiler() -> type:
+    """Numba's compiler for functions whose arrays do not overlap, and whose loops run over rows padded to whole vectors."""
+    compiler: Any
+    lower: Any
+    base: Any
+    compiler, builder = private("numba.core.compiler", "Compiler", "DefaultPassBuilder")
+    manager, register_pass = private("numba.core.compiler_machinery", "PassManager", "register_pass")
+    lower = private("numba.core.lowering", "Lower")
+    base, native = private("numba.core.typed_passes", "BaseNativeLowering", "NativeLowering")
+
+    class RowLowering(lower):
+        """Marks every loop of a function to be taken in vectors of LANES, one at a time."""
+
+        def post_lower(self) -> None:
+            super().post_lower()
+            order = {block: place for place, block in enumerate(self.function.blocks)}
+            for block in self.function.blocks:
+                end = block.terminator
+                targets = [target for target in getattr(end, "operands", ()) if isinstance(target, ir.Block)]
+                if any(order[target] <= order[block] for target in targets):
+                    end.set_metadata("llvm.loop", loop_metadata(self.module))
+
+    @register_pass(mutates_CFG=True, analysis_only=False)
+    class RowLoweringPass(base):
+        """Numba's lowering to LLVM, with the loops marked."""
+
+        _name = "row_lowering"
+
+        @property
+        def lowering_class(self) -> type:
+            return RowLowering
+
+    class RowCompiler(compiler):
+        """Numba's compiler for functions whose arrays do not overlap, and whose loops run over rows padded to whole vectors."""
+
+        def define_pipelines(self) -> list[Any]:
+            self.state.flags.noalias = True
+            passes = manager("rows")
+            for part in (
+                builder.define_untyped_pipeline(self.state),
+                builder.define_typed_pipeline(self.state),
+                builder.define_nopython_lowering_pipeline(self.state),
+            ):
+                passes.passes.extend((RowLoweringPass, text) if each is native else (each, text) for each, text in part.passes)
+            passes.finalize()
+            return [passes]
+
+    return RowCompiler
+
+
+_ROW_COMPILER = where_there(_row_compiler, "the sweeps over a row of contacts are not taken in whole vectors")
+# Options of the functions whose arrays are rows.
+ROWS: dict[str, Any] = {} if _ROW_COMPILER is None else {"pipeline_class": _ROW_COMPILER}
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# A tuple of rows as one load a row: gathered by a recursion over closures, each row would be a compiled function, and compiling is what a
+# first run waits for.
+
+
+@cache
+def rows_are_loaded() -> bool:
+    """Whether a tuple of rows can be gathered by one load a row; looked for late, for these modules of Numba's take a while."""
+    return where_there(lambda: private("numba.np.arrayobj", "load_item", "store_item"), "a loop takes longer to compile") is not None
+
+
+def _row_pointer(context, builder, signature, table, row, k):  # type: ignore[no-untyped-def]
+    kind = signature.args[0]
+    array = context.make_array(kind)(context, builder, table)
+    width = builder.extract_value(array.shape, 1)
+    index = builder.add(builder.mul(context.get_constant(types.intp, row), width), k)
+    return kind, builder.gep(array.data, [index])
+
+
+@intrinsic(prefer_literal=True)
+def _rows_at(typing_context, table, k, first, count):  # type: ignore[no-untyped-def]
+    start, size = first.literal_value, count.literal_value
+
+    def lower(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        load_item = private("numba.np.arrayobj", "load_item")
+        values = []
+        for row in range(start, start + size):
+            kind, pointer = _row_pointer(context, builder, signature, arguments[0], row, arguments[1])
+            values.append(load_item(context, builder, kind, pointer))
+        return context.make_tuple(builder, signature.return_type, values)
+
+    return types.UniTuple(table.dtype, size)(table, types.intp, first, count), lower
+
+
+@intrinsic
+def _put_rows(typing_context, table, k, values):  # type: ignore[no-untyped-def]
+    def lower(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        store_item = private("numba.np.arrayobj", "store_item")
+        for row, kind_of_value in enumerate(signature.args[2]):
+            kind, pointer = _row_pointer(context, builder, signature, arguments[0], row, arguments[1])
+            value = context.cast(builder, builder.extract_value(arguments[2], row), kind_of_value, kind.dtype)
+            store_item(context, builder, kind, value, pointer)
+        return context.get_dummy_value()
+
+    return types.none(table, types.intp, values), lower
+
+
+def lower_rows(rows_at: Callable, put_rows: Callable, options: dict[str, Any]) -> dict[Callable, tuple[Callable, ...]]:
+    """Give the two functions that gather and scatter rows their compiled form; what that is made of."""
+
+    @overload(rows_at, prefer_literal=True, **options)
+    def overload_rows_at(table, k, first, count):  # type: ignore[no-untyped-def]
+        return lambda table, k, first, count: _rows_at(table, k, first, count)
+
+    @overload(put_rows, **options)
+    def overload_put_rows(table, k, values):  # type: ignore[no-untyped-def]
+        return lambda table, k, values: _put_rows(table, k, values)
+
+    return {rows_at: (_row_pointer, _rows_at._defn), put_rows: (_row_pointer, _put_rows._defn)}
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Functions that a user's own file compiles: what they are made of, so that it can be hashed and copied.
+
+
+class Compiled(NamedTuple):
+    """A function that the user's own file compiles: its Python, and how it is compiled."""
+
+    function: Any
+    decorator: Callable
+    signatures: tuple[Any, ...]
+    options: dict[str, Any]
+
+
+_KINDS = where_there(
+    lambda: (private("numba.core.dispatcher", "Dispatcher"), private("numba.np.ufunc.dufunc", "DUFunc")),
+    "a law that reaches @njit or @vectorize functions is refused",
+)
+
+
+def compiled_by_user(value: Any) -> Compiled | None:
+    """What an @njit or @vectorize function is made of; None for anything else."""
+    if _KINDS is None or not isinstance(value, _KINDS):
+        return None
+    if isinstance(value, _KINDS[1]):
+        decorator, maker, fixed, more = numba.vectorize, value._dispatcher, value._frozen, {"identity": value.identity}
+    else:
+        decorator, maker, fixed, more = numba.jit, value, not value._can_compile, {"locals": dict(value.locals)}
+    # those that it was given; without, it takes any types, and which it has met so far is no part of it
+    signatures = tuple(made.signature for made in maker.overloads.values()) if fixed else ()
+    return Compiled(maker.py_func, decorator, signatures, {**maker.targetoptions, **more})
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Compiled loops on the disk.
+
+
+def _number_from_anywhere() -> None:
+    """Count compiled functions from a random number on.
+
+    Numba tells the functions inside its compiled loops apart by a number that each process counts from 1, and the disk cache keeps those
+    names: of two loops compiled in two processes and loaded into a third, one then calls the other's functions. Counting from a random
+    number makes the names different in every process.
     """
+    identity = private("numba.core.bytecode", "FunctionIdentity")
+    identity._unique_ids  # noqa: B018
+    identity._unique_ids = itertools.count(secrets.randbits(48))
 
-    def __init__(self, function: Callable, key: str):
-        super().__init__(function)
-        self._key = key
-        stamp = self._impl.locator.get_source_stamp()
-        self._cache_file: Any = SealedFiles(self._cache_path, self._impl.filename_base, stamp)
 
-    def _index_key(self, sig: Any, codegen: Any) -> tuple[Any, ...]:
-        return sig, codegen.magic_tuple(), self._key
+def _loop_cache() -> type:
+    """Numba's cache of one loop, under the hash of all that the loop reaches; no fault of it stops a run."""
+    _number_from_anywhere()
+    os.register_at_fork(after_in_child=_number_from_anywhere)
+    function_cache: Any
+    index_and_data: Any
+    private("numba.core.dispatcher", "Dispatcher").enable_caching  # noqa: B018, for there is then a dispatcher._cache
+    function_cache, index_and_data = private("numba.core.caching", "FunctionCache", "IndexDataCacheFile")
 
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
-        try:
-            return super().load_overload(sig, target_context)
-        except Exception as error:  # of files that are as they were written, by another build of Numba or Python
-            for path in (self._cache_file._index_path, self._cache_file._data_path(self._cache_file._data_name(1))):
-                discard(path, f"cannot be loaded ({type(error).__name__}: {error})")
-            return None
+    class SealedFiles(index_and_data):
+        """Numba's two files of a loop, an index and the code, sealed."""
 
-    def save_overload(self, sig: Any, data: Any) -> None:
-        try:
-            super().save_overload(sig, data)
-        except OSError as error:
-            say(f"a compiled loop is not saved: {error}. The next process compiles it again; make room, or set NUMBA_CACHE_DIR")
+        def save(self, key: Any, data: Any) -> None:
+            # the code carries its key: of two processes that write an index at once, one's may stand with the other's code
+            super().save(key, (key, data))
+
+        def load(self, key: Any) -> Any:
+            found = super().load(key)
+            return found[1] if found is not None and found[0] == key else None
+
+        def _load_index(self) -> dict[Any, str]:
+            content = self._checked(self._index_path)
+            if content is None:
+                return {}
+            file = io.BytesIO(content)
+            if pickle.load(file) != self._version:
+                return {}
+            stamp, overloads = pickle.load(file)
+            return overloads if stamp == self._source_stamp else {}
+
+        def _load_data(self, name: str) -> Any:
+            content = self._checked(self._data_path(name))
+            return None if content is None else pickle.loads(content)
+
+        def _checked(self, path: str) -> bytes | None:
+            try:
+                return content_of(path)
+            except FileNotFoundError:
+                return None
+            except DamagedLoop as damage:
+                discard(path, str(damage))
+                return None
+
+        @contextlib.contextmanager
+        def _open_for_write(self, filepath: str) -> Iterator[io.BytesIO]:
+            content = io.BytesIO()
+            yield content
+            with super()._open_for_write(filepath) as file:
+                file.write(sealed(os.path.basename(filepath), content.getvalue()))
+
+    class LoopCache(function_cache):
+        """Numba's cache of one loop, under the hash of all that the loop reaches; no fault of it stops a run.
+
+        Numba's own key is the bytecode and the pickled closure. A pickled function stands for what is found under its name, and a compiled
+        one for a number that each process draws anew.
+        """
+
+        def __init__(self, function: Callable, key: str):
+            super().__init__(function)
+            self._key = key
+            stamp = self._impl.locator.get_source_stamp()
+            self._cache_file: Any = SealedFiles(self._cache_path, self._impl.filename_base, stamp)
+
+        def _index_key(self, sig: Any, codegen: Any) -> tuple[Any, ...]:
+            return sig, codegen.magic_tuple(), self._key
+
+        def load_overload(self, sig: Any, target_context: Any) -> Any:
+            try:
+                return super().load_overload(sig, target_context)
+            except Exception as error:  # of files that are as they were written, by another build of Numba or Python
+                for path in (self._cache_file._index_path, self._cache_file._data_path(self._cache_file._data_name(1))):
+                    discard(path, f"cannot be loaded ({type(error).__name__}: {error})")
+                return None
+
+        def save_overload(self, sig: Any, data: Any) -> None:
+            try:
+                super().save_overload(sig, data)
+            except OSError as error:
+                say(f"a compiled loop is not saved: {error}. The next process compiles it again; make room, or set NUMBA_CACHE_DIR")
+
+    return LoopCache
+
+
+_LOOP_CACHE = where_there(_loop_cache, "compiled loops are not saved, and each process compiles them again")
+
+
+def save_under(dispatcher: Any, function: Callable, key: str) -> None:
+    """Let a compiled function be saved on the disk under a key, and loaded from there.
+
+    Raises
+    ------
+    OSError, RuntimeError
+        Where there is no folder to write to.
+    """
+    if _LOOP_CACHE is None:
+        return
+    saved = _LOOP_CACHE(function, key)
+    os.makedirs(saved.cache_path, exist_ok=True)
+    with tempfile.TemporaryFile(dir=saved.cache_path):
+        pass
+    dispatcher._cache = saved
+
+
+def saved_in(function: Callable) -> str:
+    """The folder in which loops made like this function are saved, or why there is none.
+
+    Raises
+    ------
+    OSError, RuntimeError
+        Where there is no folder to write to.
+    """
+    return "none: this Numba has no cache that can be checked" if _LOOP_CACHE is None else str(_LOOP_CACHE(function, "").cache_path)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Numba, loaded quickly by a process that runs chains and nothing else.
+
+BLAS = "scipy.linalg.cython_blas"
+
+
+def load_without_blas() -> None:
+    """Load Numba's array functions without SciPy's BLAS, as if SciPy were not installed: a tenth of a second less.
+
+    Numba looks for it at this import, once, which would be when the first loop comes from the cache. No loop of ours calls BLAS; but in a
+    process that has called this, compiled code can have no np.dot and no np.linalg: for the command line only.
+    """
+    if BLAS in sys.modules or "numba.np.arraymath" in sys.modules:
+        return
+    sys.modules[BLAS] = None  # type: ignore[assignment]
+    try:
+        import_module("numba.np.arraymath")
+    except ImportError:
+        pass  # another Numba, which is loaded as it likes: the time is lost, and nothing else
+    finally:
+        del sys.modules[BLAS]

@@ -20,9 +20,8 @@ from typing import Any, NamedTuple
 
 import numba
 import numpy as np
-from numba.core.dispatcher import Dispatcher
-from numba.np.ufunc.dufunc import DUFunc
 
+from granchain.engine.numba_private import compiled_by_user
 from granchain.errors import LawError
 
 # What Numba brings a compiled form of by itself: a function or a type of theirs is hashed by its name.
@@ -181,29 +180,6 @@ def _content(cell: types.CellType) -> Any:
         return cell.cell_contents
     except ValueError:
         return MISSING
-
-
-class Compiled(NamedTuple):
-    """A function that the user's own file compiles: its Python, and how it is compiled."""
-
-    function: types.FunctionType
-    decorator: Callable
-    signatures: tuple[Any, ...]
-    options: dict[str, Any]
-
-
-def compiled_by_user(value: Any) -> Compiled | None:
-    """What an @njit or @vectorize function is made of; None for anything else."""
-    own: Any = value
-    if isinstance(value, DUFunc):
-        decorator, maker, fixed, more = numba.vectorize, own._dispatcher, own._frozen, {"identity": own.identity}
-    elif isinstance(value, Dispatcher):
-        decorator, maker, fixed, more = numba.jit, own, not own._can_compile, {"locals": dict(own.locals)}
-    else:
-        return None
-    # those that it was given; without, it takes any types, and which it has met so far is no part of it
-    signatures = tuple(made.signature for made in maker.overloads.values()) if fixed else ()
-    return Compiled(maker.py_func, decorator, signatures, {**maker.targetoptions, **more})
 
 
 class Copies(NamedTuple):

@@ -8,44 +8,23 @@ one loads from the disk in a second process. Laws whose functions do the same sh
 from __future__ import annotations
 
 import hashlib
-import itertools
-import os
-import secrets
-import tempfile
 import types
-import warnings
 from collections.abc import Callable
 from functools import cache
 from typing import Any
 
 import numba
 import numpy as np
-from numba.core.bytecode import FunctionIdentity
 from numba.extending import register_jitable
-from numba.np.ufunc.dufunc import DUFunc
 
-from granchain.engine.numba_private import LoopCache
+from granchain.engine.numba_private import IN_PLACE, LACKS, ROWS, UNCOUNTED, lower_rows, rows_are_loaded, save_under, saved_in
 from granchain.engine.reach import LOWERED, Reach
-from granchain.engine.rows import RowCompiler, lower_rows
-from granchain.errors import GranchainWarning
+from granchain.engine.saved_loops import say
 
-# Strict floating point (no fastmath) and division that returns inf or nan, as NumPy's, in place of an exception in the loop. No counting
-# of references (nrt): a loop makes no array, and each slice of a table would cost two atomic additions.
-OPTIONS: dict[str, Any] = {"error_model": "numpy", "nogil": True, "_nrt": False}
-
+# Strict floating point (no fastmath) and division that returns inf or nan, as NumPy's, in place of an exception in the loop.
+OPTIONS: dict[str, Any] = {"error_model": "numpy", "nogil": True, **UNCOUNTED}
 # Switches of Numba's that change what is compiled.
 _SWITCHES = ("OPT", "BOUNDSCHECK", "LOOP_VECTORIZE", "SLP_VECTORIZE", "DEBUGINFO_DEFAULT")
-
-
-# Numba tells the functions inside its compiled loops apart by a number that each process counts from 1, and the disk cache keeps those
-# names: of two loops compiled in two processes and loaded into a third, one then calls the other's functions. Counting from a random
-# number makes the names different in every process.
-def _number_from_anywhere() -> None:
-    FunctionIdentity._unique_ids = itertools.count(secrets.randbits(48))
-
-
-_number_from_anywhere()
-os.register_at_fork(after_in_child=_number_from_anywhere)
 
 _jitable: set[Callable] = set()
 
@@ -81,8 +60,9 @@ def frozen(*functions: Callable) -> tuple[Callable, ...]:
         copies = reach.copies()
         for compiled_function, function, signatures in copies.signed:
             jitable(function)
+            add = compiled_function.add if hasattr(compiled_function, "add") else compiled_function.compile  # of @vectorize, of @njit
             for signature in signatures:
-                compiled_function.add(signature) if isinstance(compiled_function, DUFunc) else compiled_function.compile(signature)
+                add(signature)
             compiled_function.disable_compile()
         _FROZEN[reach.fingerprint] = copies.functions
     return _FROZEN[reach.fingerprint]
@@ -98,19 +78,17 @@ def jitable(function: Callable, *, hot: bool = False, rows: bool = False) -> Cal
     hot : bool
         Put its code where it is called: for what runs once per contact and step. Everything else compiles faster as a call.
     rows : bool
-        Its arrays are rows that do not overlap, padded to whole vectors (granchain.engine.rows).
+        Its arrays are rows that do not overlap, padded to whole vectors.
     """
-    options = {**OPTIONS, "forceinline": True} if hot else OPTIONS
+    options = {**OPTIONS, **IN_PLACE} if hot else OPTIONS
     for member in Reach(function).members:
         if member not in _jitable:
             _jitable.add(member)
-            own = {**options, "pipeline_class": RowCompiler} if rows and member is function else options
+            own = {**options, **ROWS} if rows and member is function else options
             register_jitable(**own)(member)
     return function
 
 
-# A tuple of rows as one load a row: gathered by a recursion over closures, each row would be a compiled function, and compiling is what a
-# first run waits for.
 def rows_at(table, k, first, count):  # type: ignore[no-untyped-def]
     """Rows first..first + count - 1 of column k, as a tuple."""
     return tuple([table[first + i, k] for i in range(count)])
@@ -131,17 +109,34 @@ def gatherer(count: int, first: int = 0) -> Callable:
     """Function (table, k) -> tuple of the rows first..first + count - 1 at column k."""
     if count == 0:
         return _nothing
+    if rows_are_loaded():
 
-    def gather(table, k):  # type: ignore[no-untyped-def]
-        return rows_at(table, k, first, count)
+        def gather(table, k):  # type: ignore[no-untyped-def]
+            return rows_at(table, k, first, count)
 
-    return gather
+        return gather
+    before, last = gatherer(count - 1, first), first + count - 1
+
+    def gather_by_row(table, k):  # type: ignore[no-untyped-def]
+        return before(table, k) + (table[last, k],)
+
+    return gather_by_row
 
 
 @cache
 def scatterer(count: int) -> Callable:
     """Function (table, k, values) that writes a tuple of `count` values to column k."""
-    return put_rows if count else _ignore
+    if count == 0:
+        return _ignore
+    if rows_are_loaded():
+        return put_rows
+    before, last = scatterer(count - 1), count - 1
+
+    def scatter_by_row(table, k, values):  # type: ignore[no-untyped-def]
+        before(table, k, values)
+        table[last, k] = values[last]
+
+    return scatter_by_row
 
 
 def _nothing(table, k):  # type: ignore[no-untyped-def]
@@ -171,29 +166,26 @@ def compiled(function: Callable) -> Callable:
     if numba.config.DISABLE_JIT:
         return dispatcher
     try:
-        cache = LoopCache(function, key)
-        _probe(cache.cache_path)
-        dispatcher._cache = cache
+        save_under(dispatcher, function, key)
     except (RuntimeError, OSError) as problem:
-        warnings.warn(
+        say(
             f"compiled loops are not kept on disk: {problem}. Each process compiles again; "
-            "set NUMBA_CACHE_DIR to a folder that can be written",
-            GranchainWarning,
-            stacklevel=2,
+            "set NUMBA_CACHE_DIR to a folder that can be written"
         )
+    tell_what_numba_lacks()
     return dispatcher
 
 
 def cache_folder() -> str:
-    """Where compiled loops are kept, or why they are not."""
+    """Where compiled loops are saved, or why they are not."""
     try:
-        return str(numba.njit(cache=True, **OPTIONS)(_nothing)._cache.cache_path)
-    except (RuntimeError, OSError, AttributeError) as problem:
+        return saved_in(_nothing)
+    except (RuntimeError, OSError) as problem:
         return f"none: {problem}"
 
 
-def _probe(path: str) -> None:
-    """Raise OSError where no file can be made in the cache folder."""
-    os.makedirs(path, exist_ok=True)
-    with tempfile.TemporaryFile(dir=path):
-        pass
+@cache
+def tell_what_numba_lacks() -> None:
+    """Say, once in a process, what this Numba does not have; the numbers are the same without it."""
+    if LACKS:
+        say(f"Numba {numba.__version__} is not one that granchain was tried with; the numbers are the same, but: {'; '.join(LACKS)}")

@@ -1,0 +1,192 @@
+"""What Numba does not promise to keep: used where it is there, and not needed for the numbers."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import platform
+import re
+import textwrap
+from pathlib import Path
+
+import llvmlite.binding as llvm
+import numba
+import numpy as np
+import pytest
+import state_hashes
+from processes import answer
+from rows import run_row, steel_row
+
+from granchain.engine import numba_private, specialise
+from granchain.engine.layout import LANES
+from granchain.engine.saved_loops import content_of
+from granchain.engine.specialise import compiled, gatherer, jitable, scatterer
+from granchain.errors import GranchainWarning
+
+# What may be missing in another Numba, by module: some names of it, or the module; and what is then said.
+MISSING: dict[str, tuple[dict[str, list[str]], str]] = {
+    "the compiler of rows": ({"numba.core.lowering": ["Lower"]}, "are not taken in whole vectors (module has no attribute 'Lower')"),
+    "loads of rows": ({"numba.np.arrayobj": ["load_item"]}, "a loop takes longer to compile (module has no attribute 'load_item')"),
+    "options": ({"numba.core.cpu": ["CPUTargetOptions"]}, "each slice of a table costs two atomic additions"),
+    "the cache": ({"numba.core.caching": []}, "compiled loops are not saved, and each process compiles them again"),
+    "the numbers of functions": ({"numba.core.bytecode": ["FunctionIdentity"]}, "compiled loops are not saved"),
+    "compiled functions": ({"numba.core.dispatcher": ["Dispatcher"]}, "a law that reaches @njit or @vectorize functions is refused"),
+}  # fmt: skip
+# Every one of them.
+WITHOUT_ALL = {module: names for missing, _ in MISSING.values() for module, names in missing.items()}
+
+# Hashes of all that some laws' runs compute, under a Numba that lacks these; and what is said.
+RUN = """
+    import importlib, json, sys, warnings; sys.path.insert(0, "tests")
+    missing, real = {missing!r}, importlib.import_module
+
+    class Without:
+        def __init__(self, module, names):
+            self.module, self.names = module, names
+        def __getattr__(self, name):
+            if name in self.names:
+                raise AttributeError(f"module has no attribute {{name!r}}")
+            return getattr(self.module, name)
+
+    def found(name, package=None):
+        if missing.get(name) == []:
+            raise ImportError(f"no module {{name}}")
+        return Without(real(name), missing[name]) if name in missing else real(name, package)
+
+    import numba  # whole; what it lacks, it lacks for granchain
+    importlib.import_module = found
+    import granchain.engine.numba_private
+    importlib.import_module = real
+    import state_hashes
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        hashes = {{law: state_hashes.{question}(law) for law in {laws!r}}}
+    print(json.dumps([hashes, [str(one.message) for one in caught if one.category.__name__ == "GranchainWarning"]]))
+"""
+
+
+def without(missing: dict[str, list[str]], names: list[str], cache: Path, question: str = "few") -> tuple[dict, list[str]]:
+    """Hashes of these laws' runs where that is missing, and what was said."""
+    hashes, said = json.loads(answer(textwrap.dedent(RUN.format(missing=missing, laws=names, question=question)), cache))
+    return hashes, said
+
+
+def test_without_all_that_numba_does_not_promise_the_bits_are_the_same_and_it_is_said(tmp_path: Path) -> None:
+    hashes, (said,) = without(WITHOUT_ALL, ["hertz"], tmp_path)
+    assert hashes == {"hertz": state_hashes.few("hertz")}
+    assert said.startswith(f"Numba {numba.__version__} is not one that granchain was tried with; the numbers are the same, but: ")
+    for _, lost in MISSING.values():
+        assert lost in said
+    assert list(tmp_path.rglob("*.nbi")) == []
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("what", MISSING)
+def test_without_one_of_the_parts_the_bits_are_the_same_and_it_is_said(what: str, tmp_path: Path) -> None:
+    missing, lost = MISSING[what]
+    names = ["hertz", "ma-liu", "tsuji"]
+    hashes, said = without(missing, names, tmp_path)
+    assert hashes == {name: state_hashes.few(name) for name in names}
+    assert len(said) == 1 and lost in said[0]
+
+
+@pytest.mark.long
+def test_without_all_of_them_scans_have_the_same_bits(tmp_path: Path) -> None:
+    names = ["hertz", "ma-liu", "tsuji", "jackson-green"]
+    hashes, _ = without(WITHOUT_ALL, names, tmp_path, "scans")
+    assert hashes == {name: state_hashes.scans(name) for name in names}
+
+
+def test_with_this_numba_nothing_is_missing() -> None:
+    assert numba_private.LACKS == []
+    assert numba_private.rows_are_loaded() and numba_private.ROWS and numba_private.IN_PLACE and numba_private.UNCOUNTED
+
+
+# Instructions that take the square root of several doubles at once: SSE2's and AVX's (Intel 64 and IA-32 manual, vol. 2, SQRTPD),
+# and Arm's (FSQRT, vector), with the registers that they work on.
+PACKED_ROOT = {
+    "x86_64": r"\bv?sqrtpd\s+.*%(?:x|y|z)mm",
+    "AMD64": r"\bv?sqrtpd\s+.*%(?:x|y|z)mm",
+    "aarch64": r"\bfsqrt(?:\.2d)?\s+v",
+    "arm64": r"\bfsqrt(?:\.2d)?\s+v",
+}
+
+
+def assembly(name: str) -> tuple[str, str]:
+    """LLVM's code of a law's loop, and the assembly that it becomes on this machine."""
+    files = run_row(steel_row(12), name, 2e-6)._loop._cache._cache_file
+    # as it was saved: the key, and of the compiled loop first its library: name, kind, machine code and LLVM's bitcode, optimised
+    _, (library, *_) = pickle.loads(content_of(files._data_path(files._data_name(1))))
+    _, _, (_, bitcode) = library
+    module = llvm.parse_bitcode(bitcode)
+    host = {"cpu": llvm.get_host_cpu_name(), "features": llvm.get_host_cpu_features().flatten(), "opt": 3}
+    return str(module), llvm.Target.from_default_triple().create_target_machine(**host).emit_assembly(module)
+
+
+@pytest.mark.skipif(platform.machine() not in PACKED_ROOT, reason="the instructions of this processor are not known here")
+def test_the_sweep_of_hertz_takes_its_roots_in_whole_vectors() -> None:
+    code, instructions = assembly("hertz")
+    # in the sweep, and in the forces of a step at which more is asked
+    assert len(re.findall(rf"call <{LANES} x double> @llvm\.sqrt\.v{LANES}f64", code)) >= 2
+    assert len(re.findall(PACKED_ROOT[platform.machine()], instructions)) >= 2
+
+
+@pytest.mark.plain
+def test_rows_are_gathered_and_written_without_numbas_private_parts_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = np.arange(60.0).reshape(20, 3)
+    monkeypatch.setattr(specialise, "rows_are_loaded", lambda: False)
+    for made in (gatherer, scatterer):
+        made.cache_clear()
+    try:
+        for count in (0, 1, 2, 7, 20):
+            values = gatherer(count)(table, 1)
+            assert values == tuple(table[:count, 1])
+            copy = np.zeros_like(table)
+            scatterer(count)(copy, 2, values)
+            assert tuple(copy[:count, 2]) == values and copy.sum() == sum(values)
+        assert gatherer(3, 2)(table, 0) == tuple(table[2:5, 0])
+    finally:
+        for made in (gatherer, scatterer):
+            made.cache_clear()
+
+
+@pytest.mark.plain
+def test_rows_are_compiled_in_vectors_gathered_and_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(numba.config, "DISABLE_JIT", 0)
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+    gather, store = gatherer(2), scatterer(2)
+
+    def double(table, row, n):  # type: ignore[no-untyped-def]
+        for k in range(n):
+            a, b = gather(table, k)
+            store(table, k, (2.0 * a, 2.0 * b))
+            row[k] = a + b
+
+    jitable(double, rows=True)
+
+    def loop(table, row):  # type: ignore[no-untyped-def]
+        double(table, row, row.size)
+
+    table, row = np.arange(16.0).reshape(2, 8), np.zeros(8)
+    expected = table.sum(axis=0)
+    compiled(loop)(table, row)
+    np.testing.assert_array_equal(row, expected)
+    np.testing.assert_array_equal(table, 2.0 * np.arange(16.0).reshape(2, 8))
+
+
+@pytest.mark.plain
+def test_what_is_missing_is_noted_with_what_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(numba_private, "LACKS", lacks := [])
+    monkeypatch.setattr(specialise, "LACKS", lacks)
+    assert numba_private.where_there(lambda: numba_private.private("numba", "njit"), "nothing") is numba.njit
+    assert numba_private.where_there(lambda: numba_private.private("numba.nowhere", "x"), "this") is None
+    assert numba_private._option("no_such_option", True, "that") == {}
+    assert [text.partition(" (")[0] for text in lacks] == ["this", "that"]
+    specialise.tell_what_numba_lacks.cache_clear()
+    with pytest.warns(GranchainWarning, match="is not one that granchain was tried with; the numbers are the same, but: this .*; that "):
+        specialise.tell_what_numba_lacks()
+    specialise.tell_what_numba_lacks()  # once
+    monkeypatch.setattr(numba_private, "_KINDS", None)
+    assert numba_private.compiled_by_user(numba.njit(lambda x: x)) is None
+    monkeypatch.setattr(numba_private, "_LOOP_CACHE", None)
+    numba_private.save_under(object(), abs, "key")  # no cache: nothing is done
