@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,6 +16,11 @@ from granchain.errors import CaseError, FileError
 
 if TYPE_CHECKING:
     from granchain.output import Result
+    from granchain.output.result import Unread
+
+# Bytes of a file that `info` sums up at most, and that `plot` draws of one axis of time.
+LARGEST_SUMMARY = 2.56e8
+LARGEST_PICTURE = 1.6e7
 
 
 @app.command()
@@ -35,13 +42,13 @@ def info(
     as_json: JsonOption = False,
 ) -> None:
     """Say what an output file holds."""
-    from granchain.analysis import summary
+    from granchain.analysis import SUMMARISED, summary
     from granchain.output import open_result
     from granchain.output import verify as verified
 
     # Before the file is opened here: a stranger's may hang who opens it.
     data_sha256 = verified(file) if verify else None
-    result = open_result(file)
+    result = open_result(file, variables=in_memory)
     numbers = summary(result)
     if as_json:
         facts = {"command": "info", "file": file, "data_verified": data_sha256, **numbers.as_dict(), "messages": result.messages}
@@ -51,6 +58,9 @@ def info(
     rows = [(v["name"], f"({', '.join(v['dims'])})", v["shape"], v["unit"], v["long_name"]) for v in variable_facts(result)]
     tell(aligned(rows, "<<><<"))
     tell(numbers_of(numbers))
+    unread = [name for name in SUMMARISED if name in result.unread]
+    if unread:
+        tell(f"not looked into, being more than {LARGEST_SUMMARY:g} bytes: {', '.join(unread)}; granchain.open_result reads them")
     tell("\n".join(result.messages))
     if data_sha256:
         tell(f"every value agrees with the hash in the file, {data_sha256}")
@@ -62,10 +72,10 @@ def plot(
     out: Annotated[str, typer.Option(metavar="DIR", help="Folder for the figures; made if it is not there.")] = ".",
 ) -> None:
     """Draw an output file: force traces, energy, velocities, hysteresis."""
-    from granchain.figures import all_figures, lacking, save
+    from granchain.figures import all_figures, drawn, lacking, save
     from granchain.output import open_result
 
-    result = open_result(file)
+    result = open_result(file, variables=drawn, most=LARGEST_PICTURE)
     folder = Path(out)
     try:
         folder.mkdir(exist_ok=True)
@@ -78,6 +88,8 @@ def plot(
         tell(str(target))
     for name, advice in lacking(result).items():
         say(f"no {name}: {advice}")
+    for axis, (kept, count) in result.thinned.items():
+        say(f"{axis}: {kept} of {count} instants are drawn, with the smallest and largest values between them")
 
 
 def heading(result: Result) -> list[tuple[str, str]]:
@@ -93,8 +105,19 @@ def heading(result: Result) -> list[tuple[str, str]]:
 
 
 def variable_facts(result: Result) -> list[dict[str, Any]]:
-    """The variables of a result."""
+    """The variables of a file, read or not."""
+    from granchain.output.result import TABLE, Unread
+
+    headers = result.unread | {name: Unread(v.dims, v.shape, v.unit, v.long_name) for name, v in result.variables.items()}
     return [
-        {"name": name, "dims": list(v.dims), "shape": list(v.data.shape), "unit": v.unit, "long_name": v.long_name}
-        for name, v in result.variables.items()
+        {"name": name, "dims": list(v.dims), "shape": list(v.shape), "unit": v.unit, "long_name": v.long_name}
+        for name, v in sorted(headers.items(), key=lambda item: [*TABLE, item[0]].index(item[0]))
     ]
+
+
+def in_memory(headers: Mapping[str, Unread]) -> tuple[str, ...]:
+    """What is summed up of a file, where that is no more than `LARGEST_SUMMARY`."""
+    from granchain.analysis import SUMMARISED
+
+    size = sum(8 * math.prod(headers[name].shape) for name in SUMMARISED if name in headers)
+    return SUMMARISED if size <= LARGEST_SUMMARY else ()
