@@ -293,7 +293,7 @@ def _two_meanings(rows: list[_Row], first: int, places: tuple[int, ...], delimit
     """Commas or spaces between the cells that may be decimal signs, or part thousands."""
     cells = [[row.cells[i] for i in places] for row in rows[first:] if row.holds(places)]
     headings = sum(bool(cell) for cell in rows[first - 1].cells) if first else 0
-    zeros = any(re.fullmatch(r"[+-]?0[0-9]+", cell) for row in cells for cell in row)
+    zeros = any(re.fullmatch(r"[+-]?0[0-9]+(?:[.,][0-9]*)?", cell) for row in cells for cell in row)
     whole = delimiter == "," and not any("." in cell for row in cells for cell in row) and 2 * headings == len(places)
     groups = any(all(re.fullmatch(r"[0-9]{3}", row[k]) for row in cells) for k in range(1, len(places))) and 0 < headings < len(places)
     if zeros or whole or groups:
