@@ -1,5 +1,6 @@
 """No file from elsewhere takes more memory to read than was allowed, counted before any is taken; of a result, only what is asked for."""
 
+import functools
 import io
 import json
 import struct
@@ -349,51 +350,78 @@ def test_what_was_never_written_into_a_result_takes_nothing(which, here, capsys,
     figure("memory that a command took of a result, of that of its largest variable", max(took.values()) / (8 * numbers), at_most=0.5)
 
 
+@pytest.mark.parametrize(("columns", "chunk"), [(1, 1000), (3, 777), (40, 64)])
+def test_a_long_trace_is_drawn_with_its_extremes(here, columns, chunk, monkeypatch):
+    count, most = 200_000, 8 * 20_000 * columns
+    values = np.random.default_rng(columns).standard_normal((count, columns)).cumsum(axis=0)
+    monkeypatch.setattr(hdf5, "AT_ONCE", 8 * columns * 10_000)
+    monkeypatch.setattr(hdf5, "MANY", 200)
+    with h5py.File("long.h5", "w") as file:
+        file["time"] = 1e-6 * np.arange(count)
+        file.create_dataset("sensor_force", data=values, chunks=(chunk, columns))
+        dims = {"time": ("time",), "sensor_force": ("time", "sensor_bead")}
+        assert hdf5.thinned_rows(file, dims, 8 * count * (columns + 1)) == {}
+        (rows,) = hdf5.thinned_rows(file, dims, most).values()
+        kept = hdf5._rows_of(file["sensor_force"], rows)
+    assert (kept == values[rows]).all() and (np.diff(rows) > 0).all() and rows[0] == 0 and rows[-1] == count - 1
+    assert len(rows) * 8 * (columns + 1) <= 1.1 * most
+    if columns < 10:
+        assert (kept.max(axis=0) == values.max(axis=0)).all() and (kept.min(axis=0) == values.min(axis=0)).all()
+        # A peak is found to the same value: the samples beside it are there.
+        for column in range(columns):
+            top = int(values[:, column].argmax())
+            assert {max(top - 1, 0), min(top + 1, count - 1)} <= set(rows.tolist())
+    else:
+        assert np.ptp(np.diff(rows)) <= 1
+
+
 # ---------------------------------------------------------------------------------------------------------------------
 # Measured in processes of their own: all that they take, not NumPy's part alone.
 
 
-def base(here, kind):
+@pytest.fixture(scope="module")
+def base(tmp_path_factory):
     """What a process takes that reads a small file of a kind."""
-    just_below(kind, here / "small", 1e5)
-    ended, took, _ = measured(["traces", "import", "small", *options(kind), "--out", "small-rig"], here)
-    assert ended == 0
-    return took
+
+    @functools.cache
+    def of(kind):
+        folder = tmp_path_factory.mktemp("base")
+        just_below(kind, folder / "small", 1e5)
+        ended, took, _ = measured(["traces", "import", "small", *options(kind), "--out", "small-rig"], folder)
+        assert ended == 0
+        return took
+
+    return of
 
 
 @pytest.mark.long
 @pytest.mark.promise("R9")
-def test_no_reader_takes_more_than_the_limit(here, figure):
-    limit, most, worst = 1e9, {}, {}
-    for kind in ("npy", "npz", "npz int8", "h5", "mat", "csv"):
-        most[kind] = base(here, kind)
-        just_below(kind, here / "record", limit)
-        ended, took, told = measured(["traces", "import", "record", *options(kind), "--out", "rig"], here)
-        assert ended == 0, told
-        worst[f"{kind}, read"] = (took - most[kind]) / limit
-    for name, make in TOO_LARGE.items():
-        if name == "about.toml":
-            continue
-        make(here / "record", numbers_of(limit))
-        ended, took, told = measured(["traces", "import", "record", *options("npy"), "--out", "other"], here)
-        assert ended in (2, 4) and told.startswith("granchain: record: "), (name, told)
-        worst[name] = (took - min(most.values())) / limit
-        (here / "record").unlink()
-    print(json.dumps({name: round(value, 3) for name, value in worst.items()}, indent=1))
-    figure("memory that any of the hostile files took, of the limit", max(worst.values()), at_most=1.0)
+@pytest.mark.parametrize("kind", ["npy", "npz", "npz int8", "h5", "mat", "csv"])
+def test_a_process_that_reads_a_file_just_below_the_limit_stays_within_it(kind, here, base, figure):
+    just_below(kind, here / "record", 1e9)
+    ended, took, told = measured(["traces", "import", "record", *options(kind), "--out", "rig"], here)
+    assert ended == 0, told
+    figure("memory of a process that read a file just below 1 GB, of the limit", (took - base(kind)) / 1e9, at_most=1.0)
 
 
 @pytest.mark.long
 @pytest.mark.promise("R9")
-def test_info_and_plot_of_a_result_of_four_gigabytes_take_little(here, figure):
+@pytest.mark.parametrize("name", [name for name in TOO_LARGE if name != "about.toml"])
+def test_a_process_that_refuses_a_file_stays_within_the_limit(name, here, base, figure):
+    TOO_LARGE[name](here / "record", numbers_of(1e9))
+    ended, took, told = measured(["traces", "import", "record", *options("npy"), "--out", "other"], here)
+    assert ended in (2, 4) and told.startswith("granchain: record: "), told
+    figure("memory of a process that refused a file of more than 1 GB, of the limit", (took - base("npy")) / 1e9, at_most=1.0)
+
+
+@pytest.mark.long
+@pytest.mark.promise("R9")
+@pytest.mark.parametrize("which", OWN)
+@pytest.mark.parametrize("command", ["info", "info --verify", "plot"])
+def test_info_and_plot_of_a_result_of_four_gigabytes_take_little(command, which, here, figure):
     (here / "small.h5").write_bytes(hdf5.image(a_result()))
-    worst = {}
-    for command, more in (("info", []), ("info", ["--verify"]), ("plot", [])):
-        _, small, _ = measured([command, "small.h5", *more], here)
-        for which in OWN:
-            own(here / "run.h5", which, 5 * 10**8)
-            ended, took, told = measured([command, "run.h5", *more], here)
-            assert ended == (4 if more else 0), told
-            worst[f"{command} {' '.join(more)}: {which}"] = (took - small) / 1e9
-    print(json.dumps(worst, indent=1))
-    figure("memory that info and plot took of a result of 4 GB [GB]", max(worst.values()), at_most=1.0)
+    _, small, _ = measured([*command.split(), "small.h5"], here)
+    own(here / "run.h5", which, 5 * 10**8)
+    ended, took, told = measured([*command.split(), "run.h5"], here)
+    assert ended == (4 if "--verify" in command else 0), told
+    figure(f"memory that {command} took of a result of 4 GB [GB]", (took - small) / 1e9, at_most=1.0)
