@@ -735,6 +735,13 @@ def energy_balance(result: Result) -> EnergyBalance | None:
     )
 
 
+# The variables that `summary` looks into.
+SUMMARISED = (
+    *("time", "sensor_bead", "sensor_force", "bead", "radius", "snapshot_time", "energy_time"),
+    *(f"energy_{name}" for name in LEDGER),
+)
+
+
 def summary(result: Result) -> Summary:
     """The numbers of a run.
 

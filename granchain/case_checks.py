@@ -266,7 +266,13 @@ def read_drive(where: str, end: DriveTable, folder: Path | None, problems: Probl
         except ValueError:
             pass
         if line.strip() and not (i == 0 and _HEADER.fullmatch(line)):
-            problems.add(where, f"{shown(line)} in line {i + 1}", columns, "write a comma between the two and points in the numbers")
+            # Its number alone: the file may be anybody's, and a case comes from anywhere.
+            problems.add(
+                where,
+                f"{name}, in which line {i + 1} is no two numbers",
+                columns,
+                "write a comma between the two and points in the numbers",
+            )
             return None
     if not rows:
         problems.add(where, f"{name} without a row", columns, "fill the table")

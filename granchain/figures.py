@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from granchain.comparison import Comparison
     from granchain.impact import ImpactResult
     from granchain.output import Result
+    from granchain.output.result import Unread
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -37,6 +38,9 @@ _T = TypeVar("_T")
 # Of more lines or rows than these, evenly spaced ones are drawn and the figure says so: as many as there are colours, and as fit a page.
 MOST_LINES = 10
 MOST_ROWS = 12
+
+# Beads or contacts of a file that is drawn: a picture of more shows none of them.
+MOST_PLACES = 2**20
 
 # File formats of `save`, by the end of the name, with the metadata that keep a day out of the file: equal figures, equal bytes.
 FORMATS: dict[str, dict[str, None]] = {".png": {}, ".pdf": {"CreationDate": None}, ".svg": {"Date": None}}
@@ -826,6 +830,14 @@ def all_figures(result: Result) -> dict[str, Callable[[], tuple[Figure, Any]]]:
     """
     absent = lacking(result)
     return {name: partial(function, result) for name, (function, _) in _NEEDS.items() if name not in absent}
+
+
+def drawn(headers: Mapping[str, Unread]) -> list[str]:
+    """The variables of a file that its figures show, or take a place or a mark from."""
+    needed = {name for _, names in _NEEDS.values() for name in names} | {"bead", "radius", "contact", "residual_overlap"}
+    needed |= {name for name in headers if name.startswith("energy_")}
+    wide = {name for name, header in headers.items() if header.dims == (name,) and header.shape[0] > MOST_PLACES and "time" not in name}
+    return [name for name, header in headers.items() if name in needed and not wide & {*header.dims}]
 
 
 def lacking(result: Result) -> dict[str, str]:

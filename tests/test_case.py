@@ -556,13 +556,13 @@ MEND = "write a comma between the two and points in the numbers"
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        ("0,0\n1,2,3\n", f'got "1,2,3" in line 2, {COLUMNS}; {MEND}'),
-        ("0,0;1\n1,0;2\n", f'got "0,0;1" in line 1, {COLUMNS}; {MEND}'),
-        ("0;0\n1;2\n", f'got "0;0" in line 1, {COLUMNS}; {MEND}'),
-        ("0,0\n1,nan\n", f'got "1,nan" in line 2, {COLUMNS}; {MEND}'),
-        ("t,x\nt,x\n", f'got "t,x" in line 2, {COLUMNS}; {MEND}'),
-        ("0,0\n1,1e\n", f'got "1,1e" in line 2, {COLUMNS}; {MEND}'),
-        ("0,0\n1,1_0\n", f'got "1,1_0" in line 2, {COLUMNS}; {MEND}'),
+        ("0,0\n1,2,3\n", f'got "push.csv", in which line 2 is no two numbers, {COLUMNS}; {MEND}'),
+        ("0,0;1\n1,0;2\n", f'got "push.csv", in which line 1 is no two numbers, {COLUMNS}; {MEND}'),
+        ("0;0\n1;2\n", f'got "push.csv", in which line 1 is no two numbers, {COLUMNS}; {MEND}'),
+        ("0,0\n1,nan\n", f'got "push.csv", in which line 2 is no two numbers, {COLUMNS}; {MEND}'),
+        ("t,x\nt,x\n", f'got "push.csv", in which line 2 is no two numbers, {COLUMNS}; {MEND}'),
+        ("0,0\n1,1e\n", f'got "push.csv", in which line 2 is no two numbers, {COLUMNS}; {MEND}'),
+        ("0,0\n1,1_0\n", f'got "push.csv", in which line 2 is no two numbers, {COLUMNS}; {MEND}'),
         ("t,x\n", f'got "push.csv" without a row, {COLUMNS}; fill the table'),
         ("", f'got "push.csv" without a row, {COLUMNS}; fill the table'),
         (b"0,0\n1,\xff\n", 'got "push.csv" (not UTF-8), ' + LOOKED),
@@ -574,6 +574,13 @@ def test_a_drive_that_is_no_table_is_refused(tmp_path: Path, content: str | byte
     with pytest.raises(CaseError) as raised:
         driven(tmp_path, content)
     assert raised.value.problems == [f"ends.left.file: {sentence}"]
+
+
+@pytest.mark.parametrize("content", ["root:secret:0:0\nroot:secret:0:0\n", "0,0\nsecret\n", "0,0\n1,secret,1\n"])
+def test_no_word_of_a_file_that_is_no_drive_is_told(tmp_path: Path, content: str) -> None:
+    with pytest.raises(CaseError) as raised:
+        driven(tmp_path, content)
+    assert "line 2" in str(raised.value) and "secret" not in str(raised.value)
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import platform
+from collections.abc import Mapping
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -20,6 +22,11 @@ from granchain.errors import CaseError, FileError
 
 if TYPE_CHECKING:
     from granchain.output import Result
+    from granchain.output.result import Unread
+
+# Bytes of a file that `info` sums up at most, and that `plot` draws of one axis of time.
+LARGEST_SUMMARY = 2.56e8
+LARGEST_PICTURE = 1.6e7
 
 
 @app.command()
@@ -52,13 +59,13 @@ def info(
         else:
             tell(aligned(about.items(), "<<"))
         return
-    from granchain.analysis import summary
+    from granchain.analysis import SUMMARISED, summary
     from granchain.output import open_result
     from granchain.output import verify as verified
 
     # Before the file is opened here: a stranger's may hang who opens it.
     data_sha256 = verified(file) if verify else None
-    result = open_result(file)
+    result = open_result(file, variables=in_memory)
     numbers = summary(result)
     if as_json:
         facts = {
@@ -75,6 +82,9 @@ def info(
     rows = [(v["name"], f"({', '.join(v['dims'])})", v["shape"], v["unit"], v["long_name"]) for v in variable_facts(result)]
     tell(aligned(rows, "<<><<"))
     tell(numbers_of(numbers))
+    unread = [name for name in SUMMARISED if name in result.unread]
+    if unread:
+        tell(f"not looked into, being more than {LARGEST_SUMMARY:g} bytes: {', '.join(unread)}; granchain.open_result reads them")
     tell("\n".join(result.messages))
     if data_sha256:
         tell(f"every value agrees with the hash in the file, {data_sha256}")
@@ -87,10 +97,10 @@ def plot(
     overwrite: OverwriteOption = False,
 ) -> None:
     """Draw an output file: force traces, energy, velocities, hysteresis."""
-    from granchain.figures import all_figures, lacking, save
+    from granchain.figures import all_figures, drawn, lacking, save
     from granchain.output import open_result
 
-    result = open_result(file)
+    result = open_result(file, variables=drawn, most=LARGEST_PICTURE)
     folder = Path(out)
     try:
         folder.mkdir(exist_ok=True)
@@ -98,20 +108,22 @@ def plot(
         raise FileError(
             f"{out}: got a place where no folder can be made ({getattr(error, 'strerror', None) or error}), allowed a folder; name another"
         ) from None
-    drawn = {folder / f"{Path(file).stem}-{name.replace('_', '-')}.png": draw for name, draw in all_figures(result).items()}
-    there = [target for target in drawn if os.path.lexists(target)]
+    pictures = {folder / f"{Path(file).stem}-{name.replace('_', '-')}.png": draw for name, draw in all_figures(result).items()}
+    there = [target for target in pictures if os.path.lexists(target)]
     if there and not overwrite:
         more = f" and {len(there) - 1} more" if len(there) > 1 else ""
         raise FileError(
             f"{there[0]}{more}: got figures that exist and are kept, allowed new ones; name another folder with --out, or "
             "replace them with --overwrite"
         )
-    for target, draw in drawn.items():
+    for target, draw in pictures.items():
         figure, _ = draw()
         save(figure, target, overwrite)
         tell(str(target))
     for name, advice in lacking(result).items():
         say(f"no {name}: {advice}")
+    for axis, (kept, count) in result.thinned.items():
+        say(f"{axis}: {kept} of {count} instants are drawn, with the smallest and largest values between them")
 
 
 def about_system() -> dict[str, str]:
@@ -154,8 +166,19 @@ def heading(result: Result) -> list[tuple[str, str]]:
 
 
 def variable_facts(result: Result) -> list[dict[str, Any]]:
-    """The variables of a result."""
+    """The variables of a file, read or not."""
+    from granchain.output.result import TABLE, Unread
+
+    headers = result.unread | {name: Unread(v.dims, v.shape, v.unit, v.long_name) for name, v in result.variables.items()}
     return [
-        {"name": name, "dims": list(v.dims), "shape": list(v.data.shape), "unit": v.unit, "long_name": v.long_name}
-        for name, v in result.variables.items()
+        {"name": name, "dims": list(v.dims), "shape": list(v.shape), "unit": v.unit, "long_name": v.long_name}
+        for name, v in sorted(headers.items(), key=lambda item: [*TABLE, item[0]].index(item[0]))
     ]
+
+
+def in_memory(headers: Mapping[str, Unread]) -> tuple[str, ...]:
+    """What is summed up of a file, where that is no more than `LARGEST_SUMMARY`."""
+    from granchain.analysis import SUMMARISED
+
+    size = sum(8 * math.prod(headers[name].shape) for name in SUMMARISED if name in headers)
+    return SUMMARISED if size <= LARGEST_SUMMARY else ()

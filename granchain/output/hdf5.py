@@ -17,15 +17,16 @@ import signal
 import subprocess
 import sys
 import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from granchain.contact.law import Quantity
 from granchain.errors import FileError, GranchainWarning
-from granchain.output.result import FORMAT, LABELS, NUMBERS, TABLE, TEXTS, Result, check_axes, data_sha256, root_attributes
-from granchain.output.whole import DAMAGED, LARGEST_FILE, SEAL, UNSEALED, check_seal, printable, read_whole
+from granchain.output.result import FORMAT, LABELS, NUMBERS, TABLE, TEXTS, Result, Unread, check_axes, data_sha256, root_attributes
+from granchain.output.whole import DAMAGED, LARGEST_FILE, SEAL, UNSEALED, StoredFile, check_seal, printable
 from granchain.status import Status
 
 # Deflate packs at most 258 bytes into 2 bits (RFC 1951: longest match; one bit each for length and distance): 1032 times. A file has
@@ -38,6 +39,12 @@ CHUNK = 32768
 # Chunks of more bytes are not ours: reading one takes its whole size at once.
 LARGEST_CHUNK = 1024**2
 
+# Bytes of a variable that are held at once where it is read piece by piece.
+AT_ONCE = 16 * 1024**2
+
+# Stretches of time whose smallest and largest values make a picture: twice the dots that a page has.
+MANY = 2000
+
 # Names in the root of a file: the variables below, and room for a law with a long history.
 MOST_NAMES = 200
 
@@ -45,7 +52,11 @@ MOST_NAMES = 200
 _START, _SPEED = 20, 10_000_000
 
 
-def open_result(path: str | os.PathLike[str]) -> Result:
+# Variables that are read of a file, named from what it says of all of them.
+Choice = Callable[[Mapping[str, Unread]], Iterable[str]]
+
+
+def open_result(path: str | os.PathLike[str], variables: Choice | None = None, most: float = math.inf) -> Result:
     """Read an output file; the contact law need not be installed.
 
     A file whose seal, the hash of all its bytes in its last line, does not fit is refused unread. Without that line, as after an edit by
@@ -56,11 +67,17 @@ def open_result(path: str | os.PathLike[str]) -> Result:
     ----------
     path : str or path
         The file.
+    variables : function, optional
+        Gets what the file says of each variable by name (dims, shape, unit, long_name) and returns the names of those to read; without
+        it, all are read and compared with their hash. `unread` of the result holds the others.
+    most : float
+        For a picture: of the variables over one axis of time that together take more [bytes], no more instants are read than show
+        their course, with the smallest and largest values. `thinned` of the result says of how many.
 
     Returns
     -------
     Result
-        Equal to the one that was saved.
+        Equal to the one that was saved, where all of it was read.
 
     Raises
     ------
@@ -70,9 +87,9 @@ def open_result(path: str | os.PathLike[str]) -> Result:
     content = _content(path)
     sealed = check_seal(path, content)
     if sealed:
-        return _parsed(path, content)
+        return _parsed(path, content, variables, most)
     attempt_apart(path, len(content))
-    result = _parsed(path, content)
+    result = _parsed(path, content, variables, most)
     result.sealed = False
     warnings.warn(f"{os.fspath(path)}: {UNSEALED}", GranchainWarning, stacklevel=2)
     return result
@@ -94,7 +111,7 @@ def verify(path: str | os.PathLike[str]) -> str:
     content = _content(path)
     sealed = check_seal(path, content)
     attempt_apart(path, len(content))
-    result = _parsed(path, content)
+    result = _parsed(path, content, nothing, hashed=True)
     if not sealed:
         raise FileError(f"{os.fspath(path)}: {UNSEALED}")
     return str(result.provenance["data_sha256"])
@@ -160,11 +177,11 @@ class _RefusedError(Exception):
     """Why a file is not read, in words."""
 
 
-def _content(path: str | os.PathLike[str]) -> bytes:
-    """The bytes of a file that may be an output file."""
-    content = read_whole(path, "an output file")
+def _content(path: str | os.PathLike[str]) -> StoredFile:
+    """A file that may be an output file."""
+    content = StoredFile(path, "an output file")
     # The signature of HDF5: HDF5 File Format Specification 3.0, II.A.
-    if not content.startswith(b"\x89HDF\r\n\x1a\n"):
+    if content.part(0, 8) != b"\x89HDF\r\n\x1a\n":
         raise FileError(f"{os.fspath(path)}: got a file that is not HDF5, allowed an output file of granchain; name another")
     return content
 
@@ -192,15 +209,23 @@ def attempt(path: str, seconds: int) -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     with contextlib.suppress(FileError):
-        _parsed(path, _content(path))
+        _parsed(path, _content(path), nothing, hashed=True)
 
 
-def _parsed(path: str | os.PathLike[str], content: bytes) -> Result:
+def nothing(headers: Mapping[str, Unread]) -> Iterable[str]:
+    """No variable: for who wants to know what a file says of itself."""
+    return ()
+
+
+def _parsed(
+    path: str | os.PathLike[str], content: StoredFile, variables: Choice | None = None, most: float = math.inf, hashed: bool = False
+) -> Result:
+    """The result in a file, or what was chosen of it; `hashed`: all of its data are compared with their hash, piece by piece."""
     import h5py
 
     try:
-        with h5py.File.in_memory(content) as file:
-            return _read(file, len(content))
+        with content.stream() as stream, h5py.File(stream, "r") as file:
+            return _read(file, len(content), variables, most, hashed)
     except _RefusedError as refused:
         raise FileError(f"{os.fspath(path)}: {refused}") from None
     except Exception as error:  # On a damaged file h5py raises nearly every built-in exception.
@@ -208,8 +233,8 @@ def _parsed(path: str | os.PathLike[str], content: bytes) -> Result:
         raise FileError(f"{os.fspath(path)}: {DAMAGED} (HDF5 says {reason})") from error
 
 
-def _read(file: Any, size: int) -> Result:
-    """Check everything in the file before any of its data is read, then read it."""
+def _read(file: Any, size: int, variables: Choice | None, most: float, hashed: bool) -> Result:
+    """Check everything in the file before any of its data is read, then read what is wanted of it."""
     _check_format(file)
     if len(file) > MOST_NAMES:
         raise _RefusedError(f"holds {len(file)} names, an output file at most {MOST_NAMES}; it is not one of granchain's")
@@ -219,11 +244,9 @@ def _read(file: Any, size: int) -> Result:
     claimed = sum(_bytes(dataset) for dataset in datasets.values())
     if claimed > min(LARGEST_FILE, LARGEST_RATIO * size):
         raise _RefusedError(f"claims {claimed} bytes of data, more than its {size} bytes can hold; it is damaged, or made to do harm")
+    dims = {name: TABLE[name].dims if name in TABLE else ("contact",) for name in datasets}
     try:
-        check_axes(
-            {name: TABLE[name].dims if name in TABLE else ("contact",) for name in datasets},
-            {name: dataset.shape for name, dataset in datasets.items()},
-        )
+        check_axes(dims, {name: dataset.shape for name, dataset in datasets.items()})
     except ValueError as error:
         raise _RefusedError(f"{error}; {DAMAGED}") from None
 
@@ -233,7 +256,108 @@ def _read(file: Any, size: int) -> Result:
     for name, (unit, _) in meanings.items():
         if name in TABLE and unit != TABLE[name].unit:
             raise _RefusedError(f"{name} is in {unit!r}, and must be in {TABLE[name].unit!r}; it is not one of granchain's")
-    return _restored(attributes, {name: dataset[()] for name, dataset in datasets.items()}, meanings, _provenance(file))
+    provenance = _provenance(file)
+    headers = {name: Unread(dims[name], dataset.shape, *meanings[name]) for name, dataset in datasets.items()}
+    chosen = set(headers) if variables is None else _with_axes(variables(headers), headers)
+    rows = thinned_rows({name: dataset for name, dataset in datasets.items() if name in chosen}, dims, most)
+    data = {name: _rows_of(dataset, rows.get(dims[name][0])) for name, dataset in datasets.items() if name in chosen}
+    whole = variables is None and not rows
+    result = _restored(attributes, data, {name: meanings[name] for name in data}, provenance)
+    result.unread = {name: header for name, header in headers.items() if name not in chosen}
+    result.thinned = {axis: (len(kept), headers[axis].shape[0]) for axis, kept in rows.items()}
+    if hashed or whole:
+        stored = {name: _Stored(dims[name], dataset) for name, dataset in datasets.items()}
+        if provenance.get("data_sha256") != data_sha256(result.variables if whole else stored):
+            raise _RefusedError(f"its data differ from their hash; {DAMAGED}")
+    return result
+
+
+def _with_axes(names: Iterable[str], headers: Mapping[str, Unread]) -> set[str]:
+    """The variables of these names that the file has, with their axes."""
+    chosen = {name for name in names if name in headers}
+    return chosen | {axis for name in chosen for axis in headers[name].dims}
+
+
+class _Stored(NamedTuple):
+    """A variable in its file, to be hashed piece by piece."""
+
+    dims: tuple[str, ...]
+    dataset: Any
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(self.dataset.shape)
+
+    @property
+    def kind(self) -> str:
+        # As a result holds it.
+        return "<i8" if self.dataset.dtype.kind == "i" else str(self.dataset.dtype.str)
+
+    def pieces(self) -> Iterator[Any]:
+        wide = len(self.shape) == 2 and self.shape[1] * self.dataset.dtype.itemsize > AT_ONCE
+        # A row that is too long to be held is taken as if each of its parts were a row.
+        parts = (self.dataset[i, at : at + CHUNK] for i in range(self.shape[0]) for at in range(0, self.shape[1], CHUNK)) if wide else None
+        for part in parts or parts_of(self.dataset):
+            yield part.astype(self.kind, copy=False).tobytes()
+
+
+def parts_of(dataset: Any) -> Iterator[np.ndarray]:
+    """The rows of a dataset, some at a time, in whole pieces as they are stored."""
+    if not dataset.shape or not math.prod(dataset.shape):
+        return
+    row = max(1, _bytes(dataset) // dataset.shape[0])
+    stored = dataset.chunks[0] if dataset.chunks else 1
+    rows = max(1, AT_ONCE // (row * stored)) * stored
+    for at in range(0, dataset.shape[0], rows):
+        yield dataset[at : at + rows]
+
+
+def thinned_rows(datasets: Mapping[str, Any], dims: Mapping[str, tuple[str, ...]], most: float) -> dict[str, np.ndarray]:
+    """The instants that a picture needs, of each axis of time along which more than `most` bytes would be read."""
+    found = {}
+    for axis in ("time", "energy_time", "snapshot_time"):
+        along = {name: dataset for name, dataset in datasets.items() if dims[name][0] == axis}
+        total = sum(_bytes(dataset) for dataset in along.values())
+        if total > most:
+            columns = total // (8 * along[axis].shape[0])
+            found[axis] = _telling(along, axis, columns, most)
+    return found
+
+
+def _telling(datasets: Mapping[str, Any], axis: str, columns: int, most: float) -> np.ndarray:
+    """Evenly spaced instants; of few columns, in even stretches, those of the smallest and largest value, with its two neighbours."""
+    count = datasets[axis].shape[0]
+    # A stretch keeps four instants of each column, and its first.
+    stretches = int(most // (8 * columns * (4 * columns + 1)))
+    if stretches < MANY:
+        return np.unique(np.linspace(0, count - 1, max(2, int(most // (8 * columns)))).astype(np.int64))
+    width = -(-count // stretches)
+    kept = [np.arange(0, count, width), np.array([count - 1])]
+    for name, dataset in datasets.items():
+        start = 0
+        for part in parts_of(dataset) if name != axis else ():
+            values = part.reshape(len(part), -1)
+            full = len(values) // width * width
+            for begin, stretch in ((0, values[:full].reshape(-1, width, values.shape[1])), (full, values[np.newaxis, full:])):
+                if stretch.size:
+                    first = start + begin + width * np.arange(len(stretch))[:, np.newaxis]
+                    smallest, largest = (first + place for place in (stretch.argmin(axis=1), stretch.argmax(axis=1)))
+                    kept += [row.ravel() for row in (smallest, largest - 1, largest, largest + 1)]
+            start += len(part)
+    rows = np.unique(np.concatenate(kept))
+    return rows[(rows >= 0) & (rows < count)]
+
+
+def _rows_of(dataset: Any, rows: np.ndarray | None) -> np.ndarray:
+    """All of a dataset, or some of its rows."""
+    if rows is None:
+        return np.asarray(dataset[()])
+    found, start = [], 0
+    for part in parts_of(dataset):
+        inside = rows[(rows >= start) & (rows < start + len(part))]
+        found.append(part[inside - start])
+        start += len(part)
+    return np.concatenate(found)
 
 
 def _restored(
@@ -264,8 +388,6 @@ def _restored(
         raise _RefusedError(f"{error}; {DAMAGED}") from None
     result.title = attributes["title"]
     result.provenance = provenance | {"granchain_version": attributes["granchain_version"]}
-    if provenance.get("data_sha256") != data_sha256(result.variables):
-        raise _RefusedError(f"its data differ from their hash; {DAMAGED}")
     return result
 
 

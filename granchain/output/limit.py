@@ -40,7 +40,7 @@ class Limit:
         if needed > self.bytes:
             what = f"{numbers} numbers, which take" if numbers else f"{held} bytes, which take"
             raise FileError(
-                f"{where}: got {what} {needed / 1e6:.0f} MB of memory to read, allowed {self.bytes / 1e6:.0f} MB; cut out the part with "
+                f"{where}: got {what} {needed / 1e6:.3g} MB of memory to read, allowed {self.bytes / 1e6:.3g} MB; cut out the part with "
                 f"the pulses, or allow more: --limit {needed * 1.1:.1e} (in Python: limit={needed * 1.1:.1e})"
             )
 

@@ -9,12 +9,12 @@ import json
 import os
 import platform
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib import metadata
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -123,6 +123,41 @@ class Variable:
     unit: str
     long_name: str
 
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Length of each axis."""
+        return self.data.shape
+
+    @property
+    def kind(self) -> str:
+        """Kind of the values, as NumPy writes it."""
+        return self.data.dtype.str
+
+    def pieces(self) -> Iterator[Any]:
+        """The bytes of all values, in C order."""
+        yield self.data.tobytes() if self.data.size == 0 else self.data.data
+
+
+class Unread(NamedTuple):
+    """What a file says of a variable that was not read."""
+
+    dims: tuple[str, ...]
+    shape: tuple[int, ...]
+    unit: str
+    long_name: str
+
+
+class Hashable(Protocol):
+    """Values that can be hashed piece by piece."""
+
+    @property
+    def dims(self) -> tuple[str, ...]: ...
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    @property
+    def kind(self) -> str: ...
+    def pieces(self) -> Iterator[Any]: ...
+
 
 class Result:
     """What a run gives back: the variables of the output file as attributes, and where they come from.
@@ -173,6 +208,8 @@ class Result:
         messages: Sequence[str] = (),
         provenance: Mapping[str, Any] | None = None,
     ):
+        self.unread: dict[str, Unread] = {}
+        self.thinned: dict[str, tuple[int, int]] = {}
         self.law = _clean(law)
         self.status = Status(status)
         self.time_step = float(time_step)
@@ -200,6 +237,8 @@ class Result:
             return data
         if name.startswith("_"):
             raise AttributeError(name)
+        if name in self.__dict__.get("unread", {}):
+            raise AttributeError(f"{name} was not read from the file; read all of it: granchain.open_result(FILE)")
         raise AttributeError(_missing(name, variables))
 
     def __dir__(self) -> list[str]:
@@ -253,6 +292,8 @@ class Result:
         """
         from granchain.output.hdf5 import image
 
+        if self.unread or self.thinned:
+            raise FileError(f"{os.fspath(path)}: the result was read from its file in part; read all of it: granchain.open_result(FILE)")
         size = sum(variable.data.nbytes for variable in self.variables.values())
         if size > LARGEST_FILE:
             raise FileError(
@@ -346,13 +387,14 @@ def _clean(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8").replace("\0", "\ufffd")
 
 
-def data_sha256(variables: Mapping[str, Variable]) -> str:
+def data_sha256(variables: Mapping[str, Hashable]) -> str:
     """Hash over all variables in the order of their names: name, dims, dtype, shape, bytes."""
     total = hashlib.sha256()
     for name in sorted(variables):
-        dims, data = variables[name].dims, variables[name].data
-        total.update(f"{name} {','.join(dims)} {data.dtype.str} {','.join(map(str, data.shape))}\n".encode())
-        total.update(data.tobytes() if data.size == 0 else data.data)
+        variable = variables[name]
+        total.update(f"{name} {','.join(variable.dims)} {variable.kind} {','.join(map(str, variable.shape))}\n".encode())
+        for piece in variable.pieces():
+            total.update(piece)
     return total.hexdigest()
 
 

@@ -16,7 +16,7 @@ import stat
 import threading
 import time
 from collections.abc import Iterable, Iterator
-from io import FileIO
+from io import BufferedReader, FileIO
 from pathlib import Path
 
 from granchain.errors import FileError
@@ -35,6 +35,8 @@ LARGEST_FILE = 4 * 1024**3
 # programs do not look. HDF5 loops for ever on some damaged files (1 in 264 with a few flipped bits, HDF5 2.0.0), so damage must be
 # seen before it reads. A program that edits the file cuts the line off, which every reader says.
 SEAL = b"\ngranchain sha256 %s\n"
+# Bytes that are read at once.
+_PIECE = 1024**2
 SEAL_LENGTH = len(SEAL % (64 * b"0"))
 
 # An output file has this in its first bytes, the name of an attribute, and a file that has not is nobody's to replace: a case, a trace.
@@ -359,13 +361,13 @@ def _advice(error: OSError, target: Path) -> str:
     return f"{error.strerror or error}; name a file in another folder"
 
 
-def read_whole(path: str | os.PathLike[str], what: str) -> bytes:
-    """The bytes of a file that may come from anywhere.
+class StoredFile:
+    """A file that is read in parts: its bytes as they were when it was opened, whatever takes its name meanwhile.
 
     Parameters
     ----------
     path : str or path
-        The file.
+        The file, which may come from anywhere.
     what : str
         What it should be: "an output file".
 
@@ -374,22 +376,57 @@ def read_whole(path: str | os.PathLike[str], what: str) -> bytes:
     FileError
         Where it is no file, empty, too large, or may not be read.
     """
-    name = os.fspath(path)
+
+    def __init__(self, path: str | os.PathLike[str], what: str):
+        self._descriptor = -1
+        name = os.fspath(path)
+        with _readable(name, what):
+            _check_kind(name, os.stat(name), what)
+            self._descriptor = os.open(name, os.O_RDONLY | os.O_CLOEXEC)
+            state = os.fstat(self._descriptor)
+            _check_kind(name, state, what)
+        self._length = state.st_size
+
+    def __del__(self) -> None:
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+
+    def __len__(self) -> int:
+        return self._length
+
+    def part(self, start: int, stop: int) -> bytes:
+        """Bytes from one place to another."""
+        return os.pread(self._descriptor, max(0, stop - start), start)
+
+    def pieces(self, stop: int) -> Iterator[bytes]:
+        """All bytes up to a place, some at a time."""
+        for at in range(0, stop, _PIECE):
+            yield self.part(at, min(at + _PIECE, stop))
+
+    def stream(self) -> BufferedReader:
+        """The file from its beginning, for a library that reads files."""
+        os.lseek(self._descriptor, 0, os.SEEK_SET)
+        return BufferedReader(FileIO(self._descriptor, "rb", closefd=False))
+
+
+def _check_kind(name: str, kind: os.stat_result, what: str) -> None:
+    if stat.S_ISDIR(kind.st_mode):
+        raise FileError(f"{name}: got a folder, allowed {what}; name one in it")
+    if not stat.S_ISREG(kind.st_mode):
+        raise FileError(f"{name}: got a device, pipe or socket, allowed {what}; name one")
+    if kind.st_size == 0:
+        raise FileError(
+            f"{name}: got an empty file, allowed {what}; granchain never leaves one, so take another copy, or run the case again"
+        )
+    if kind.st_size > LARGEST_FILE:
+        raise FileError(f"{name}: got {kind.st_size} bytes, allowed for {what}: at most {LARGEST_FILE}; name another file, this is not one")
+
+
+@contextlib.contextmanager
+def _readable(name: str, what: str) -> Iterator[None]:
+    """Turn an error of the system into a FileError."""
     try:
-        kind = os.stat(name)
-        if stat.S_ISDIR(kind.st_mode):
-            raise FileError(f"{name}: got a folder, allowed {what}; name one in it")
-        if not stat.S_ISREG(kind.st_mode):
-            raise FileError(f"{name}: got a device, pipe or socket, allowed {what}; name one")
-        if kind.st_size == 0:
-            raise FileError(
-                f"{name}: got an empty file, allowed {what}; granchain never leaves one, so take another copy, or run the case again"
-            )
-        if kind.st_size > LARGEST_FILE:
-            raise FileError(
-                f"{name}: got {kind.st_size} bytes, allowed for {what}: at most {LARGEST_FILE}; name another file, this is not one"
-            )
-        return Path(name).read_bytes()
+        yield
     except FileNotFoundError as error:
         raise FileError(f"{name}: got no file of this name, allowed {what}; look at the name and the folder") from error
     except (OSError, ValueError) as error:
@@ -398,13 +435,29 @@ def read_whole(path: str | os.PathLike[str], what: str) -> bytes:
         ) from error
 
 
-def check_seal(path: str | os.PathLike[str], content: bytes) -> bool:
+def read_whole(path: str | os.PathLike[str], what: str) -> bytes:
+    """The bytes of a file that may come from anywhere, as `StoredFile` opens it.
+
+    Raises
+    ------
+    FileError
+    """
+    file = StoredFile(path, what)
+    with _readable(os.fspath(path), what):
+        return b"".join(file.pieces(len(file)))
+
+
+def check_seal(path: str | os.PathLike[str], content: bytes | StoredFile) -> bool:
     """Refuse a file that differs from its seal; False where it has none."""
     start, end = SEAL.split(b"%s")
-    last = content[-SEAL_LENGTH:]
+    stop = max(0, len(content) - SEAL_LENGTH)
+    last = content[stop:] if isinstance(content, bytes) else content.part(stop, len(content))
     if not (last.startswith(start) and last.endswith(end)):
         return False
-    if last != SEAL % hashlib.sha256(memoryview(content)[:-SEAL_LENGTH]).hexdigest().encode():
+    total = hashlib.sha256()
+    for piece in (memoryview(content)[:stop],) if isinstance(content, bytes) else content.pieces(stop):
+        total.update(piece)
+    if last != SEAL % total.hexdigest().encode():
         raise FileError(f"{os.fspath(path)}: {DAMAGED}")
     return True
 

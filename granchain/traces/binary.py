@@ -87,6 +87,8 @@ def _npz(content: bytes, where: str, limit: Limit) -> dict[str, np.ndarray]:
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             members = [member for member in archive.infolist() if not member.is_dir()]
+            if not any(member.filename.endswith(".npy") for member in members):
+                raise TraceError(f"{where}: got an archive without arrays, such as a spreadsheet's, allowed .npz; export it as CSV")
             for name, count in Counter(member.filename for member in members).items():
                 if not name.endswith(".npy") or count > 1:
                     what = f"{count} times" if name.endswith(".npy") else "beside the arrays"

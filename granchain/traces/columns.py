@@ -11,6 +11,7 @@ import numpy as np
 
 from granchain.case_schema import shown, suggestion
 from granchain.errors import TraceError
+from granchain.output.limit import Limit
 from granchain.traces.headings import FORCE_UNITS, READING_UNITS, TIME_UNITS, bead_of, known, power_of, same, size_of, symbols
 from granchain.traces.preamble import NOTHING_SAID, Clock, Preamble
 from granchain.traces.trace import MOST_UNEVEN
@@ -83,8 +84,8 @@ class Samples:
     notes: tuple[str, ...]
 
 
-def samples_of(record: Record, asked: Asked, where: str) -> Samples:
-    """Time and forces in SI units.
+def samples_of(record: Record, asked: Asked, where: str, limit: Limit) -> Samples:
+    """Time and forces in SI units, within a limit of memory.
 
     Raises
     ------
@@ -109,7 +110,7 @@ def samples_of(record: Record, asked: Asked, where: str) -> Samples:
         np.multiply(column.values, newton, out=force[:, k])
     notes = (*record.preamble.notes, *notes)
     if asked.resample is not None:
-        times, force, told = _resampled(times, force, asked.resample, where)
+        times, force, told = _resampled(times, force, asked.resample, where, limit)
         notes += told
     return Samples(times, beads, force, notes)
 
@@ -298,7 +299,9 @@ def _evened(time: Column) -> tuple[np.ndarray, tuple[str, ...]]:
     return grid, (f"times are printed to {time.digit:.3g} s; they were put on the even grid of {slope:.6g} s that fits them",)
 
 
-def _resampled(time: np.ndarray, force: np.ndarray, interval: float, where: str) -> tuple[np.ndarray, np.ndarray, tuple[str, ...]]:
+def _resampled(
+    time: np.ndarray, force: np.ndarray, interval: float, where: str, limit: Limit
+) -> tuple[np.ndarray, np.ndarray, tuple[str, ...]]:
     if not (np.isfinite(time).all() and np.isfinite(force).all() and (np.diff(time) > 0.0).all()):
         raise TraceError(
             f"{where}: --resample: got samples that are no finite numbers or out of order, allowed finite numbers, time increasing; "
@@ -310,6 +313,7 @@ def _resampled(time: np.ndarray, force: np.ndarray, interval: float, where: str)
             f"{where}: --resample: got {interval:g} s, which makes {count} samples of {len(time)}, allowed from 2 to 100 times as many; "
             "give the interval in seconds"
         )
+    limit.check(where, time.nbytes + force.nbytes, count * (1 + force.shape[1]))
     grid = time[0] + interval * np.arange(count)
     even = np.column_stack([np.interp(grid, time, column) for column in force.T])
     return grid, even, (f"{len(time)} samples were put on an even grid of {interval:g} s by straight lines between them",)

@@ -94,9 +94,9 @@ def read_trace(folder: str | os.PathLike[str], limit: float = DEFAULT_LIMIT) -> 
             f"{path}: there is no such file: this folder says what is known of the experiment and holds no curve; bring one: "
             f"granchain traces import FILE --kind {about.kind} --out {folder}"
         )
-    record = text_columns(content_of(path, Limit(limit)), str(path), limit=Limit(limit))
+    record = text_columns(content_of(path, Limit(limit)), str(path), ".", Limit(limit))
     _check_kind(about.kind, record.preamble.words, str(path))
-    samples = samples_of(record, Asked(), str(path))
+    samples = samples_of(record, Asked(), str(path), Limit(limit))
     return _trace(samples.time, samples.beads, samples.force, about, samples.notes, str(path))
 
 
@@ -159,7 +159,7 @@ def import_trace(
     origin = f"{shown(source.name, 200)[1:-1]}, SHA-256 {hashlib.sha256(content).hexdigest()}"
     del content
     _check_kind(kind, record.preamble.words, str(source))
-    samples = samples_of(record, asked, str(source))
+    samples = samples_of(record, asked, str(source), Limit(limit))
     del record
     target, kept = Path(folder), (Path(folder) / ABOUT).exists() and not overwrite
     document: dict[str, Any] = read_about(folder).model_dump(exclude_unset=True) if kept else {}

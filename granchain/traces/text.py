@@ -38,7 +38,9 @@ _LONG = re.compile(r"[+-]?[0-9]{4,}")
 _ALIKE = re.compile(r"[+-]?[0-9.,][0-9.,'\s]*(?:[eE][+-]?[0-9]+)?")
 # Lines and bytes that tell how a file is made: more than any preamble has.
 ENOUGH = 2000
-HEAD = 2**18
+HEAD = 2**17
+# Bytes of one of these lines at most: some thousand columns.
+LONGEST = 2**16
 # Headings and units stand in so many lines above the numbers at most.
 HEADINGS = 3
 # A preamble in columns of its own stands beside so many rows of numbers at most.
@@ -80,7 +82,6 @@ class _Row:
 class _Decimals:
     """Which sign is the decimal one, as the cells show it: `asked` says it, else it must show beyond doubt."""
 
-    delimiter: str | None
     asked: str | None
     sign: str = ""
     certain: bool = False
@@ -111,8 +112,7 @@ class _Decimals:
     @property
     def settled(self) -> bool:
         """Whether no number below can change what is known, while it has no sign but `sign`."""
-        # Between commas the point alone can be the decimal sign: a comma would have parted the number.
-        return self.asked is not None or self.certain or (self.delimiter == "," and self.sign != ",")
+        return self.asked is not None or self.certain
 
     def doubt(self) -> str:
         """A sentence where a sign could be two things to the end."""
@@ -201,8 +201,8 @@ def _head(content: bytes, where: str) -> tuple[int, list[str]]:
     end, count = 0, 0
     while end < len(content) and count < ENOUGH and end < HEAD:
         stop = content.find(b"\n", end) + 1 or len(content)
-        if stop - end > BLOCK // 4:
-            raise TraceError(f"{where}: line {count + 1}: got {stop - end} bytes in one line, allowed {BLOCK // 4}; export one row a line")
+        if stop - end > LONGEST:
+            raise TraceError(f"{where}: line {count + 1}: got {stop - end} bytes in one line, allowed {LONGEST}; export one row a line")
         end, count = stop, count + 1
     lines = decoded(content[:end]).split("\n")
     return end, lines[:-1] if content[:end].endswith(b"\n") else lines
@@ -224,8 +224,9 @@ def _stated_decimal(lines: list[str]) -> str | None:
 
 def _best(lines: list[str], where: str, decimal: str | None) -> tuple[list[_Row], tuple[int, ...], str | None]:
     """Rows, places of the numbers and delimiter: the one that makes most rows of two numbers or more."""
-    found = []
-    for order, delimiter in enumerate(DELIMITERS):
+    best: tuple[list[_Row], tuple[int, ...], str | None] | None = None
+    rank = (0, 0)
+    for delimiter in DELIMITERS:
         if decimal == "," and delimiter == "," and not any('"' in line for line in lines):
             continue
         rows = _split(lines, delimiter, decimal)
@@ -234,10 +235,11 @@ def _best(lines: list[str], where: str, decimal: str | None) -> tuple[list[_Row]
         count = Counter(row.places for row in rows if row.places)
         if count:
             places, number = max(count.items(), key=lambda item: (item[1], len(item[0])))
-            found.append(((min(len(places), 2), number, -order), rows, places, delimiter))
-    if not found:
+            if (min(len(places), 2), number) > rank:
+                best, rank = (rows, places, delimiter), (min(len(places), 2), number)
+    if best is None:
         raise TraceError(f"{where}: got no row of numbers, allowed columns of numbers, time first; export the trace as CSV")
-    return max(found, key=lambda one: one[0])[1:]
+    return best
 
 
 def _split(lines: list[str], delimiter: str | None, decimal: str | None, start: int = 1) -> list[_Row]:
@@ -291,7 +293,7 @@ def _two_meanings(rows: list[_Row], first: int, places: tuple[int, ...], delimit
     """Commas or spaces between the cells that may be decimal signs, or part thousands."""
     cells = [[row.cells[i] for i in places] for row in rows[first:] if row.holds(places)]
     headings = sum(bool(cell) for cell in rows[first - 1].cells) if first else 0
-    zeros = any(re.fullmatch(r"[+-]?0[0-9]+", cell) for row in cells for cell in row)
+    zeros = any(re.fullmatch(r"[+-]?0[0-9]+(?:[.,][0-9]*)?", cell) for row in cells for cell in row)
     whole = delimiter == "," and not any("." in cell for row in cells for cell in row) and 2 * headings == len(places)
     groups = any(all(re.fullmatch(r"[0-9]{3}", row[k]) for row in cells) for k in range(1, len(places))) and 0 < headings < len(places)
     if zeros or whole or groups:
@@ -333,7 +335,7 @@ class _Reading:
         limit.check(where, len(content), lines * len(places))
         self.values = np.empty((len(places), lines))
         self.count = 0
-        self.decimals = _Decimals(delimiter, decimal)
+        self.decimals = _Decimals(decimal)
         self.empty: _Row | None = None
         self.broken: int | None = None
         self.last = 0
