@@ -28,7 +28,10 @@ PROMISES = {
     "R5": ("Full disk, read-only or missing folder: exit code 4, the old file whole, no temporary left", "a small tmpfs, real"),
     "R6": ("Ctrl-C and TERM stop within 0.5 s, the file valid, exit code 130 or 143", "20 of 20"),
     "R7": ("Two runs to one file: the second is refused, the first unharmed", "real processes"),
-    "R8": ("A damaged or full cache of compiled loops costs a warning and a compilation", "200 damaged files, full and read-only folders"),
+    "R8": (
+        "A damaged, full or unwritable cache of compiled loops costs a warning and a compilation",
+        "16 damaged files, 400 in the long run: empty, cut, garbage, flipped bits, folders, pipes and links in their place",
+    ),
     "R9": (
         "A damaged or hostile file is refused with a sentence: no crash, no hang, no reading of other files",
         "500 bit flips, 2000 in the long run; links, virtual datasets, huge shapes; no pickle anywhere",

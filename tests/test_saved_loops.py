@@ -105,6 +105,7 @@ def mended(cache: Path, kind: str, which: str, draw: np.random.Generator) -> lis
     return said
 
 
+@pytest.mark.promise("R8")
 @pytest.mark.parametrize(("kind", "which"), [(kind, ("index", "code")[n % 2]) for n, kind in enumerate((*DAMAGES, "a flipped bit"))])
 def test_a_damaged_file_of_a_loop_is_removed_with_a_warning_and_compiled_anew(kind: str, which: str, cache: Path) -> None:
     assert run() == (6.0, 0, [])
@@ -186,6 +187,7 @@ def full(cache: Path) -> Iterator[None]:
     resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
+@pytest.mark.promise("R8")
 def test_a_full_disk_under_the_cache_costs_a_warning(cache: Path, full: None) -> None:
     value, hits, (said,) = run()
     assert (value, hits) == (6.0, 0)
@@ -193,6 +195,7 @@ def test_a_full_disk_under_the_cache_costs_a_warning(cache: Path, full: None) ->
     assert list(cache.rglob("*.nb*")) == []
 
 
+@pytest.mark.promise("R8")
 def test_a_cache_folder_that_is_taken_away_meanwhile_costs_a_warning(cache: Path) -> None:
     def loop(x):  # type: ignore[no-untyped-def]
         return 5.0 * x

@@ -43,7 +43,8 @@ def fingerprint(*functions: Callable) -> str:
 def _with_circumstances(fingerprint: str) -> str:
     # Numba's own version, the processor and the Python are in the key of its cache; these are not.
     switches = {name: getattr(numba.config, name, None) for name in _SWITCHES}
-    return hashlib.sha256(f"{fingerprint} {OPTIONS} {switches} NumPy {np.__version__}".encode()).hexdigest()
+    hints = (OPTIONS, IN_PLACE, bool(ROWS), switches)
+    return hashlib.sha256(f"{fingerprint} {hints} NumPy {np.__version__}".encode()).hexdigest()
 
 
 _FROZEN: dict[str, tuple[Callable, ...]] = {}

@@ -1,0 +1,59 @@
+"""The lowest versions that pyproject.toml allows run a case, read and write files, and compile to the same bits."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import textwrap
+import tomllib
+from pathlib import Path
+
+import pytest
+import state_hashes
+
+PROJECT = Path(__file__).parents[1]
+# What is tried with them: the command line, the checks of a case, output files, the cache of compiled loops, laws of a user's own.
+TRIED = (
+    "test_cli.py",
+    "test_case.py",
+    "test_output.py",
+    "test_saved_loops.py",
+    "test_numba_private.py",
+    "test_edited_laws.py",
+    "test_specialise.py",
+)
+
+
+def lowest() -> list[str]:
+    """Every dependency in the lowest version that its bound allows."""
+    needs = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]["dependencies"]
+    found = [re.match(r"([A-Za-z0-9_.-]+)>=([0-9.]+)", need) for need in needs]
+    assert all(found), needs
+    return [f"{bound[1]}=={bound[2]}" for bound in found if bound]
+
+
+def test_every_dependency_has_a_lowest_version() -> None:
+    assert len(lowest()) >= 8
+
+
+@pytest.mark.long
+@pytest.mark.skipif(sys.version_info >= (3, 13), reason="the lowest Numba has no build for this Python")
+def test_the_lowest_versions_that_are_allowed_work_and_give_the_same_bits(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, "-m", "venv", str(tmp_path / "lowest")], check=True)
+    python = str(tmp_path / "lowest" / "bin" / "python")
+    tools = ["pytest", "pytest-timeout", "hypothesis", "pint", "xarray", "h5netcdf", "netCDF4"]
+    subprocess.run([python, "-m", "pip", "install", "-q", "--disable-pip-version-check", *lowest(), *tools], check=True)
+    environment = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "NUMBA_CACHE_DIR": str(tmp_path / "cache"), "PYTHONPATH": str(PROJECT)}
+    command = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not long", *(f"tests/{name}" for name in TRIED)]
+    done = subprocess.run(command, cwd=PROJECT, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-5000:]
+    code = """
+        import json, sys; sys.path.insert(0, "tests")
+        import state_hashes
+        print(json.dumps({law: state_hashes.few(law) for law in ("hertz", "ma-liu", "tsuji")}))
+    """
+    command = [python, "-c", textwrap.dedent(code)]
+    done = subprocess.run(command, cwd=PROJECT, env=environment, capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout) == {law: state_hashes.few(law) for law in ("hertz", "ma-liu", "tsuji")}
