@@ -82,9 +82,9 @@ def test_no_parabola_is_laid_across_a_jump():
     # a parabola through 0, F, F - eps has its top near 9/8 F
     assert analysis.peak(FALLING_TIME, FALLING).force == pytest.approx(9.0 / 8.0 * 8.0, rel=2e-3)
     known = analysis.peak(FALLING_TIME, FALLING, jumps=jumps_at(15, (3, 8.0, -0.4)))
-    assert known == (8.0, -0.4, True, True, False)
+    assert known[:5] == (8.0, -0.4, True, True, False)
     # where it is not known whether the force jumps, the largest sample, which says so
-    assert analysis.peak(FALLING_TIME, FALLING, smooth=False) == (8.0, 0.0, True, False, True)
+    assert analysis.peak(FALLING_TIME, FALLING, smooth=False)[:5] == (8.0, 0.0, True, False, True)
 
 
 def test_a_maximum_beside_a_jump_is_found_from_the_samples_on_its_side():
