@@ -16,6 +16,7 @@ from law_edits import IN_FILES, IN_PROCESS, OVERLAP, PLAIN_ONLY, STIFFNESS, File
 from processes import answer
 from rows import steel_row
 
+from granchain.certificate import certificate
 from granchain.contact import law as law_module
 from granchain.contact import laws
 from granchain.contact.law import ContactLaw, Elastoplastic, Functions, Quantity, Source
@@ -201,6 +202,15 @@ def test_what_cannot_be_hashed_is_refused_by_name_with_line_and_advice(kind: str
     line = next(n for n, text in enumerate(file.read_text().splitlines(), start=1) if sought in text)
     assert said.startswith(f"{file}, line {line}: {reader} reads {what}")
     assert f"allowed: {reach.ALLOWED}; " in said and advice in said.rpartition(";")[2]
+
+
+def test_a_law_that_no_run_would_take_has_no_certificate(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    Files("K = {'a': 2.0}", "K['a']").write(tmp_path)
+    file.write_text((tmp_path / "law.py").read_text())
+    load_law_module(file)
+    with pytest.raises(LawError, match=r"Mine\.force reads K, an object of type dict"):
+        certificate("mine")
 
 
 @pytest.mark.plain

@@ -18,6 +18,7 @@ from granchain.contact import laws
 from granchain.contact.law import OPEN, ContactLaw, Elastoplastic
 from granchain.contact.pair import PAIR_QUANTITIES, Pair
 from granchain.engine.contacts import coefficients
+from granchain.engine.specialise import fingerprint
 from granchain.engine.state import contacts_of
 from granchain.errors import CaseError, GranchainError, LawError
 from granchain.impact import NeverOpens, collide, impact, law_inputs, two_bodies
@@ -138,12 +139,13 @@ def certificate(law: str | type[ContactLaw], **inputs: Any) -> Certificate:
     CaseError
         For an unknown law or input, or a value out of range.
     LawError
-        Where the law has no coefficients for its inputs.
+        Where the law has no coefficients for its inputs, or cannot be run: see granchain.engine.reach.
     """
     known = laws()
     if isinstance(law, str) and law not in known:
         raise CaseError(f'certificate: got "{law}", allowed: {", ".join(known)}')
     law = known[law] if isinstance(law, str) else law
+    fingerprint(*law.functions())  # what no run would take is refused here as there
     values = example_inputs(law, **inputs)
     contact = Contact(law, values)
     problems = faults(contact)
