@@ -198,7 +198,7 @@ def test_a_static_force_is_no_part_of_a_pulse():
     assert one.sensors[1].peak.relative == pytest.approx(0.0, abs=1e-3)
 
 
-def test_the_uncertainties_are_what_noise_makes():
+def test_the_uncertainties_are_what_noise_and_shape_make():
     pulls = {name: [] for name in ("peak", "arrival", "width", "impulse", "speed")}
     for seed in range(25):
         (one,) = compare(RESULT, trace=measured(noise=0.01, seed=seed)).results
@@ -207,9 +207,9 @@ def test_the_uncertainties_are_what_noise_makes():
                 pull = getattr(sensor, name).difference / getattr(sensor, name).uncertainty
                 values += [pull] if math.isfinite(pull) else []
     for name, values in pulls.items():
-        # 75 or 50 pulls tell their spread to a tenth; the largest sample of a noisy pulse is on the high side of its peak
-        assert np.std(values) == pytest.approx(1.0, abs=0.35), name
-        assert abs(np.mean(values)) < 0.7, name
+        # noise alone would make 1; what is allowed for the shapes of other laws makes it smaller, a quarter at least
+        assert 0.25 < np.std(values) < 1.1, name
+        assert abs(np.mean(values)) < 0.5, name
 
 
 def test_calibration_and_reading_add_to_the_uncertainty():
@@ -225,23 +225,39 @@ def test_calibration_and_reading_add_to_the_uncertainty():
     assert one.wave_speed.uncertainty == pytest.approx(one.wave_speed.measured * 2e-6 / math.sqrt(2.0) / delay, rel=0.01)
 
 
-def test_noise_asks_for_a_filter_that_both_sides_go_through():
+def test_noise_asks_for_a_filter_that_the_forces_of_both_sides_go_through():
     found = compare(RESULT, trace=measured(noise=0.02))
-    width = found.results[0].sensors[0].width.computed
-    assert found.sensor.cutoff == pytest.approx(4.0 / width, rel=0.1)
-    assert found.results[0].sensors[0].noise < 0.9 * 0.02 * RESULT.sensor_force.max()
+    first = found.results[0].sensors[0]
+    assert found.sensor.cutoff == pytest.approx(4.0 / first.width.computed, rel=0.1)
+    # noise of 0.02, estimated from 600 samples and from 30
+    assert first.noise < 0.8 * 0.025 * RESULT.sensor_force.max()
+    # the numbers are those of the run and of the trace, not of a filter that granchain chose
+    assert first.peak.computed == analysis.sensor_pulses(RESULT)[0].peak
     bare = compare(RESULT, trace=measured(noise=0.02), cutoff=0.0)
     assert bare.sensor.cutoff is None
     assert bare.results[0].sensors[0].noise == pytest.approx(0.02 * RESULT.sensor_force.max(), rel=0.25)
+    assert bare.results[0].sensors[0].peak == first.peak
     low = compare(RESULT, trace=measured(), cutoff=6e4).results[0].sensors[0]
-    # a filter that flattens, flattens both; its response depends a little on the sampling rate
+    # a filter that is asked for acts on both sides; its response depends a little on the sampling rate
     assert low.peak.computed < 0.97 * RESULT.sensor_force[:, 0].max() and abs(low.peak.relative) < 2e-3
 
 
-def test_what_is_too_noisy_for_a_width_has_none_and_says_so():
-    found = compare(RESULT, trace=measured(noise=0.12))
-    assert math.isnan(found.results[0].sensors[0].width.measured)
-    assert any("too noisy, or too short, for a width" in message for message in found.messages)
+def test_what_is_noisy_is_unsure_and_what_is_too_noisy_is_refused():
+    for sensor in compare(RESULT, trace=measured(noise=0.25)).results[0].sensors:
+        if math.isfinite(sensor.width.measured):
+            assert abs(sensor.width.difference) < 4.0 * sensor.width.uncertainty
+            assert sensor.width.uncertainty > 0.1 * sensor.width.computed
+    with pytest.raises(TraceError, match=r"no whole pulse that stands out .*\(bead 3: no whole pulse"):
+        compare(RESULT, trace=measured(noise=0.4))
+
+
+def test_a_trace_that_begins_at_the_peak_has_no_width():
+    trace = measured(noise=0.002)
+    first = int(np.argmax(trace.sensor_force[:, 0])) - 1
+    found = compare(RESULT, trace=Trace(trace.time[first:], trace.sensor_bead, trace.sensor_force[first:], trace.about))
+    sensor = found.results[0].sensors[0]
+    assert all(math.isnan(getattr(sensor, name).measured) for name in ("peak", "width", "impulse"))
+    assert "bead 3: the trace begins on the rise of the pulse" in " ".join(found.messages)
     assert found.as_dict()["results"][0]["sensors"][0]["width"]["measured"] is None
 
 
@@ -279,6 +295,129 @@ def test_unequal_halves_take_the_contact_forces_of_the_bead():
     told = []
     assert np.array_equal(piezo_force(RESULT, 3, Sensor(front_mass=0.25 * mass), told), RESULT.sensor_force[:, 0])
     assert "--set sensors.contacts=[2,3]" in told[0]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What is wrong with a trace
+
+
+def spoilt(change, *, noise=0.002, **more):
+    """A trace whose forces a function has changed in place, and what is compared of it."""
+    trace = measured(noise=noise, **more)
+    force = trace.sensor_force.copy()
+    force = change(trace.time, force)
+    return compare(RESULT, trace=Trace(trace.time, trace.sensor_bead, force, trace.about))
+
+
+def said(found, bead):
+    return " ".join(message for message in found.messages if message.startswith(f"bead {bead}:"))
+
+
+def test_a_clipped_pulse_has_an_arrival_and_no_peak():
+    limit = 0.43 * RESULT.sensor_force.max()
+    found = spoilt(lambda time, force: np.minimum(force, np.array([np.inf, limit, np.inf])))
+    sensor = found.results[0].sensors[1]
+    assert f"flat at {limit:.3g}" in said(found, 8)
+    assert all(math.isnan(getattr(sensor, name).measured) for name in ("peak", "width", "impulse"))
+    assert math.isnan(sensor.residual.computed) and list(found.nearest) == [3, 13]
+    assert abs(sensor.arrival.difference) < sensor.arrival.uncertainty < 1e-5
+    assert not said(found, 3) and not said(found, 13)
+
+
+def test_a_drift_is_said_and_its_uncertainty_covers():
+    found = spoilt(lambda time, force: force + np.array([0.0, 1.0, 0.0]) * 10.2 * (time[:, None] - time[0]) / np.ptp(time))
+    sensor = found.results[0].sensors[1]
+    assert "the baseline drifts by +10 N" in said(found, 8)
+    assert abs(sensor.peak.difference) < 2.0 * sensor.peak.uncertainty < 0.1 * sensor.peak.measured
+
+
+def test_a_trace_that_begins_with_the_pulse_has_an_uncertain_offset():
+    trace = measured(noise=0.002)
+    first = QUIET + 18
+    assert RESULT.sensor_force[5 * 18 :, 0].max() == RESULT.sensor_force[:, 0].max()
+    found = compare(RESULT, trace=Trace(trace.time[first:], trace.sensor_bead, trace.sensor_force[first:] + 7.0, trace.about))
+    sensor = found.results[0].sensors[0]
+    assert "tell the baseline" in said(found, 3) or "leaves no baseline" in said(found, 3)
+    assert math.isnan(sensor.peak.measured) or abs(sensor.peak.difference) < 5.0 * sensor.peak.uncertainty
+
+
+def test_crosstalk_at_all_sensors_is_no_pulse():
+    found = spoilt(lambda time, force: force + 5.0 * np.exp(-(((time[:, None] + 30e-6) / 5e-6) ** 2)))
+    assert all("is no wave" in said(found, bead) or "much" in said(found, bead) for bead in (3, 8, 13))
+    for sensor in found.results[0].sensors:
+        assert abs(sensor.peak.difference) < 4.0 * sensor.peak.uncertainty < 0.1 * sensor.peak.measured
+
+
+def test_a_small_pulse_at_a_single_sensor_may_be_either_and_no_number_is_given():
+    trace = measured(noise=0.002)
+    force = trace.sensor_force[:, :1] + 5.0 * np.exp(-(((trace.time[:, None] + 30e-6) / 5e-6) ** 2))
+    one = Trace(trace.time, trace.sensor_bead[:1], force, trace.about)
+    with pytest.raises(TraceError, match="a pulse of 5.* N at -[23].* us before a much larger one may be crosstalk"):
+        compare(RESULT, trace=one)
+
+
+def test_a_later_larger_pulse_is_said_and_does_not_take_the_shift():
+    trace = measured(noise=0.002, shift=12e-6)
+    later = np.vstack([np.zeros((120, 3)), trace.sensor_force[:-120]])
+    time = np.concatenate([trace.time, trace.time[-1] + INTERVAL * np.arange(1, 121)])
+    force = np.vstack([trace.sensor_force, np.zeros((120, 3))]) + 1.8 * np.vstack([later, trace.sensor_force[-120:]])
+    found = compare(RESULT, trace=Trace(time, trace.sensor_bead, force, trace.about))
+    (one,) = found.results
+    assert one.shift == pytest.approx(12e-6, abs=5.0 * one.shift_uncertainty) and one.shift_uncertainty < 1e-7
+    assert all("a pulse 1.8 times as large follows 1" in said(found, bead) for bead in (3, 8, 13))
+    assert any("the whole traces correlate best +120 us from there" in message for message in found.messages)
+
+
+def test_a_trace_that_ends_in_a_pulse_has_no_number_of_it():
+    trace = measured(noise=0.002)
+    # bead 13 has its peak at its crest, 17 beads after time 0
+    last = QUIET + round(17 / wave_speed() / INTERVAL) + 3
+    found = compare(RESULT, trace=Trace(trace.time[:last], trace.sensor_bead, trace.sensor_force[:last], trace.about))
+    assert "the trace ends before the pulse has fallen to half its height" in said(found, 13)
+    assert math.isnan(found.results[0].sensors[2].peak.measured) and math.isfinite(found.results[0].sensors[1].peak.measured)
+
+
+def test_few_samples_in_a_width_are_said_and_their_uncertainty_covers():
+    found = compare(RESULT, trace=measured(interval=2.4e-6))
+    for sensor in found.results[0].sensors:
+        assert "samples in the width" in said(found, sensor.bead)
+        for name in ("peak", "arrival", "width", "impulse"):
+            number = getattr(sensor, name)
+            assert abs(number.difference) < 4.0 * number.uncertainty, name
+
+
+def test_a_bad_sensor_does_not_switch_the_filter_off_for_the_others():
+    def bad(time, force):
+        force[:, 1] = 0.3 * np.random.default_rng(3).standard_normal(len(force))
+        force[100, 1] = 60.0
+        return force
+
+    found = spoilt(bad, noise=0.02)
+    assert found.sensor.cutoff == pytest.approx(4.0 / found.results[0].sensors[0].width.computed, rel=0.1)
+
+
+def test_a_sample_that_stands_alone_is_left_out():
+    def spike(time, force):
+        force[QUIET + 19, 0] += 20.0
+        return force
+
+    found = spoilt(spike)
+    assert "1 samples that stand alone, at 19 us" in said(found, 3)
+    sensor = found.results[0].sensors[0]
+    assert abs(sensor.peak.difference) < 4.0 * sensor.peak.uncertainty < 0.05 * sensor.peak.measured
+
+
+def test_what_was_measured_is_the_same_for_every_result():
+    # a law with a pulse half as wide, and one that is too slow
+    narrow = synthetic(sensors=(3, 8, 13), end=200e-6, law="flores", change={"time": 0.5 * RESULT.time})
+    found = compare(RESULT, narrow, weaker(0.9, "tsuji"), trace=measured(noise=0.01))
+    ours = found.results[0]
+    for other in found.results[1:]:
+        for a, b in zip(ours.sensors, other.sensors, strict=True):
+            assert all(getattr(a, name).measured == getattr(b, name).measured for name in ("peak", "arrival", "width", "impulse"))
+            # so a difference is that from the number in the table
+            assert b.impulse.relative == (b.impulse.computed - a.impulse.measured) / a.impulse.measured
+        assert other.wave_speed.measured == ours.wave_speed.measured
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -393,7 +532,7 @@ def test_the_figure_has_markers_for_what_was_measured_and_lines_for_what_was_com
         left = {line.get_label(): line for line in rest.get_lines()}["hertz"]
         assert left.get_ydata() == pytest.approx(sensor.computed - sensor.measured)
         assert force.get_title(loc="left") == f"bead {sensor.bead}"
-        assert force.get_title(loc="right").startswith("hertz: residual ")
+        assert any(text.get_text().startswith("hertz: residual ") for text in force.texts)
     said = " ".join(texts(figure))
     assert "rig B" in said and "SYNTHETIC" not in said and "time of hertz +5.0" in said and "force (N)" in said
 
@@ -407,13 +546,15 @@ def test_the_figure_of_a_synthetic_trace_says_so_in_red():
     assert "SYNTHETIC, no experiment" in " ".join(text.get_text() for text in figure.findobj(matplotlib.text.Text) if text is not heading)
 
 
-def test_a_sensor_without_a_pulse_leaves_its_panel_empty():
+def test_a_sensor_without_a_pulse_shows_what_it_recorded():
     trace = measured(noise=0.01)
     force = trace.sensor_force.copy()
     force[:, 1] = 0.2 * np.random.default_rng(9).standard_normal(len(force))
     figure, panels = figures.comparison(compare(RESULT, trace=Trace(trace.time, trace.sensor_bead, force, trace.about)))
     figure.draw_without_rendering()
-    assert panels[1][0].get_title(loc="right") == "no pulse"
+    assert "no pulse measured" in texts(figure)
+    # beside the computed pulse, the samples of the sensor are drawn
+    assert all(len(line.get_xdata()) > 10 and np.isfinite(line.get_xdata()).all() for line in panels[1][0].get_lines() if line.get_label() in ("measured", "hertz"))
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -790,12 +790,31 @@ def noisy(noise=0.05, offset=0.3, step=0.0, quiet=400):
 
 def test_offset_and_noise_are_found():
     trace = noisy()
-    found = baseline_of(trace, 0)
-    assert found.value == pytest.approx(0.3, abs=4 * found.uncertainty)
-    # half of the 470 samples in front of a tenth of the pulse
-    assert found.uncertainty == pytest.approx(0.05 / math.sqrt(235), rel=0.25)
+    # a Gaussian of 12 us is below a millionth of its height 45 us before its peak, at sample 455
+    found = baseline_of(trace.sensor_force[:450, 0], 0.05)
+    assert found.value == pytest.approx(0.3, abs=4 * found.value_error) and not found.drifts
+    # the mean of 450 samples; six parts tell the size of long periods to a third, and the larger counts
+    assert found.value_error == pytest.approx(0.05 / math.sqrt(450), rel=0.75)
     # the larger of two estimates, of 235 and of 600 numbers: 5 % and 4 % each
     assert noise_of(trace, 0) == pytest.approx(0.05, rel=0.2)
+
+
+def test_a_drift_is_found_and_its_line_goes_on_with_an_uncertainty_that_grows():
+    draw = np.random.default_rng(5)
+    force = 2.0 + 0.003 * np.arange(400) + 0.05 * draw.standard_normal(400)
+    force[100:103] += 5.0
+    found = baseline_of(force, 0.05)
+    assert found.drifts and found.slope == pytest.approx(0.003, abs=4 * found.slope_error)
+    assert float(found.at(600)) == pytest.approx(2.0 + 0.003 * 600, abs=found.uncertainty(600))
+    # least squares: sigma sqrt(12/n^3)
+    assert found.slope_error == pytest.approx(0.05 * math.sqrt(12.0 / 400**3), rel=0.5)
+    assert found.uncertainty(800) > 1.9 * found.uncertainty(600) > 10.0 * found.uncertainty(200)
+
+
+def test_few_quiet_samples_make_an_uncertain_baseline_and_none_an_unknown_one():
+    found = baseline_of(np.array([1.0, 1.2, 1.1, 0.9]), 0.1)
+    assert (found.value, found.value_error, found.count) == (pytest.approx(1.05), pytest.approx(0.05), 4)
+    assert baseline_of(np.empty(0), 0.1).uncertainty(10.0) == math.inf
 
 
 def test_noise_of_a_trace_without_a_quiet_start_is_found_too():

@@ -24,8 +24,12 @@ RIPPLES = 0.1
 # A trace is smoothed until its largest force is this many standard deviations, or with a Gaussian of an eighth of the pulse's width: that
 # takes 4 % off a Gaussian pulse, 1/sqrt(1 + 8 ln 2/64).
 CLEAR, SMOOTHEST = 300.0, 0.125
+# It may fill a dip between two tops by this part of the height.
+SMOOTHED = 0.03
 # A foot: where the force changes by less than this part of the peak over half the time from the half height to the peak.
 FLAT = PULSE_BEGINS
+# Below this part of the height, a part of the rise is no top of its own.
+SMALLEST = 0.1
 # Pulses of a trace that are looked at.
 MOST = 50
 
@@ -139,4 +143,5 @@ def fell_before(found: Found, pulse: Pulse) -> bool:
     """Whether, within the doubt, an earlier pulse had ended already on the way up to the top."""
     rise = found.smooth[pulse.start : pulse.top + 1]
     highest = np.maximum.accumulate(rise)
-    return bool(((rise < PULSE_ENDS * highest + found.doubt) & (highest - rise > 1.5 * found.doubt)).any())
+    half = PULSE_ENDS * highest + found.doubt + SMOOTHED * pulse.height
+    return bool(((rise < half) & (highest - rise > 1.5 * found.doubt) & (highest > SMALLEST * pulse.height)).any())

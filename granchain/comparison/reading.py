@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from granchain.analysis import PULSE_BEGINS, PULSE_ENDS
-from granchain.comparison.first_pulse import DOUBT, Found, Pulse, fell_before, foot_of, half_height, pulses_in
+from granchain.comparison.first_pulse import DOUBT, SMOOTHED, Found, Pulse, fell_before, foot_of, half_height, pulses_in
 from granchain.comparison.local_fit import WITHHELD, Noise, Number, crossing_of, top_of
 from granchain.traces.noise import LEAST_QUIET, Baseline, baseline_of, step_of
 
@@ -87,8 +87,9 @@ def reading_of(time: np.ndarray, recorded: np.ndarray, noise: Noise, filtered: b
     interval = float(time[-1] - time[0]) / (len(time) - 1)
     recorded = _without_lone_samples(time, recorded, noise, messages)
     baseline = Baseline(float(np.median(recorded[: max(len(recorded) // 100, LEAST_QUIET)])), 0.0, 0.0, 0.0, 0.0, LEAST_QUIET)
+    small: tuple[Pulse, float] | None = None
     # The baseline is found before the pulse, and the pulse above the baseline.
-    for _ in range(2):
+    for turn in range(2):
         force = recorded - baseline.at(np.arange(len(recorded)))
         found = pulses_in(force, noise, filtered)
         pulses = [pulse for pulse in found.pulses if time[pulse.top] >= begin]
@@ -97,6 +98,20 @@ def reading_of(time: np.ndarray, recorded: np.ndarray, noise: Noise, filtered: b
         first = pulses[0]
         left, right = half_height(found.smooth, first.top)
         foot = foot_of(found, first, left) if math.isfinite(left) else 0
+        if found.smooth[foot] > SMALL * first.height:
+            # Between two tops of one pulse.
+            foot = min(foot, first.start)
+        largest = max(pulses, key=lambda pulse: pulse.height)
+        if turn == 0 and first.height < SMALL * largest.height:
+            small = first, interval * (right - left)
+            ratio = (right - left) / float(np.diff(half_height(found.smooth, largest.top))[0])
+            if not SHORT < ratio < 1.0 / SHORT:
+                said = (
+                    f"a disturbance of {first.height:.3g} N at {1e6 * time[first.top]:.4g} us, much {'shorter' if ratio < 1.0 else 'longer'} than "
+                    "the pulse, is not taken for it"
+                )
+                later = reading_of(time, recorded, noise, filtered, float(time[first.stop]))
+                return replace(later, messages=(*messages, said, *later.messages))
         quiet = foot - round(0.5 * (first.top - foot))
         if quiet >= max(LEAST_QUIET, left - foot):
             baseline = baseline_of(recorded[:quiet], noise.sample)
@@ -105,17 +120,9 @@ def reading_of(time: np.ndarray, recorded: np.ndarray, noise: Noise, filtered: b
     baseline = _with_fall(baseline, found, first)
     force = recorded - baseline.at(np.arange(len(recorded)))
     found = pulses_in(force, noise, filtered) if baseline.count else found
-    largest = max(pulses, key=lambda pulse: pulse.height)
-    small = largest is not first and first.height < SMALL * largest.height
-    if small:
-        ratio = (right - left) / float(np.diff(half_height(found.smooth, largest.top))[0])
-        if not SHORT < ratio < 1.0 / SHORT:
-            said = (
-                f"a disturbance of {first.height:.3g} N at {1e6 * time[first.top]:.4g} us, much {'shorter' if ratio < 1.0 else 'longer'} than "
-                "the pulse, is not taken for it"
-            )
-            later = reading_of(time, recorded, noise, filtered, float(time[first.stop]))
-            return replace(later, messages=(*messages, said, *later.messages))
+    if found.smooth[first.top] < PULSE_ENDS * first.height:
+        # The samples before it are those of another one.
+        baseline = Baseline(0.0, 0.0, 0.0, math.inf, 0.0, 0)
     if largest is not first and largest.height > first.height + found.doubt:
         messages.append(
             f"a pulse {largest.height / first.height:.2g} times as large follows {1e6 * (time[largest.top] - time[first.top]):.3g} us after the "
@@ -123,9 +130,9 @@ def reading_of(time: np.ndarray, recorded: np.ndarray, noise: Noise, filtered: b
         )
     reading = _numbers(time, force, noise, found, first, foot, baseline, messages)
     reading = replace(reading, messages=tuple(messages))
-    if not small:
+    if small is None:
         return reading
-    return replace(reading, small=float(time[first.top]), small_height=first.height, small_width=interval * (right - left))
+    return replace(reading, small=float(time[small[0].top]), small_height=small[0].height, small_width=small[1])
 
 
 def _numbers(
@@ -260,7 +267,10 @@ def _flat_top(force: np.ndarray, found: Found, noise: Noise, top: int, width: fl
         return near
     traces = ((force, highest, DOUBT * noise.sample), (found.smooth, top, found.doubt))
     for part, (trace, start, doubt) in itertools.product(FLAT_DOUBTS, traces):
-        near = _run(trace, start, max(part * doubt, step))
+        within = max(part * doubt, step)
+        if within > (1.0 - PULSE_ENDS) * float(trace[start]):
+            continue
+        near = _run(trace, start, within)
         n = near.stop - near.start
         if n < 3:
             continue
@@ -291,11 +301,13 @@ def _width(force: np.ndarray, noise: Noise, found: Found, top: int, peak: Number
             return WITHHELD
         # Where the flank is nearly flat, its crossing is anywhere the doubt allows.
         high, low = (half_height(found.smooth, top, peak.value + 2.0 * sign * found.doubt)[side] for sign in (1.0, -1.0))
-        # These are eight standard deviations apart; more than the slope explains, and the crossing is one of two places.
+        # These are eight standard deviations apart; a little above, more than the slope explains, and the crossing is one of two places.
         between = abs(high - low) if math.isfinite(high - low) else math.inf
-        jumps = between * abs(slope) > JUMPS * 2.0 * found.doubt
+        slack = found.doubt + SMOOTHED * peak.value
+        wide = abs(half_height(found.smooth, top, peak.value + 2.0 * slack)[side] - low)
+        jumps = wide * abs(slope) > JUMPS * (found.doubt + slack)
         crossings.append(at.value)
-        uncertainty.append(max(at.uncertainty, between / (2.0 if jumps else 2.0 * DOUBT)))
+        uncertainty.append(max(at.uncertainty, 0.5 * wide if jumps else between / (2.0 * DOUBT)))
         by_height += 0.5 * peak.uncertainty / abs(slope)
     sure = math.hypot(*uncertainty, by_height)
     return Number(interval * (crossings[1] - crossings[0]), interval * sure) if math.isfinite(sure) else WITHHELD

@@ -117,10 +117,16 @@ def _quiet(force: np.ndarray) -> np.ndarray:
     return force[: int(np.argmax(left)) // 2 if left.any() else 0]
 
 
+def _about_line(force: np.ndarray) -> float:
+    """Standard deviation about the least-squares line."""
+    x = np.arange(len(force))
+    return float(np.linalg.norm(force - np.polyval(np.polyfit(x, force, 1), x))) / math.sqrt(len(force) - 2)
+
+
 def noise_of(trace: Trace, column: int) -> float:
     """Standard deviation of the noise of one sample of a sensor [N]: as about.toml says, or estimated.
 
-    The estimate is the largest of three: the spread of the samples before the pulse about their line, without outlying ones; what is rapid in the
+    The estimate is the largest of three: the spread of the samples before the pulse about a line, the median of parts of them; what is rapid in the
     whole trace; and what rounding to the steps of an analogue-to-digital converter leaves, a step over sqrt(12).
 
     Parameters
@@ -134,10 +140,7 @@ def noise_of(trace: Trace, column: int) -> float:
         return float(stated)
     force = trace.sensor_force[:, column]
     quiet = _quiet(force)
-    spread = 0.0
-    if len(quiet) >= LEAST_QUIET:
-        x = np.arange(len(quiet))
-        off = quiet - np.polyval(np.polyfit(x, quiet, 1), x)
-        near = np.abs(off) <= _OUTLYING / _MEDIAN_SIZE * float(np.median(np.abs(off)))
-        spread = float(np.linalg.norm(off[near])) / math.sqrt(max(1, int(near.sum()) - 2))
+    # By parts, so that a disturbance in one of them does not count as noise.
+    parts = np.array_split(quiet, max(1, min(_PARTS, len(quiet) // LEAST_QUIET)))
+    spread = float(np.median([_about_line(part) for part in parts])) if len(quiet) >= LEAST_QUIET else 0.0
     return max(spread, rapid(force), step_of(force) / math.sqrt(12.0))
