@@ -189,6 +189,11 @@ GOOD = {
         ),
         Asked(beads=(3, 8), gain=0.02),
     ),
+    "Rigol: start and increment in the headings": (
+        lambda: text("CH1V,CH2V,t0 =-2.000000e-06, tInc = 5.000000e-07,", *rows(force=0.02, line="{a},{b},,")),
+        Asked(beads=(3, 8), force_unit="V", gain=0.02),
+    ),
+    "a sample rate above the headings": (lambda: text("Sample Rate,2e6,2e6", "time,bead 3,bead 8", "s,N,N", *rows()), Asked()),
     "Keysight InfiniiVision: units in words": (
         lambda: text(
             "x-axis,1,2", "second,Volt,Volt", *(f"{t:.7E},{0.02 * a:.6E},{0.02 * b:.6E}" for t, (a, b) in zip(TIME, FORCE, strict=True))
@@ -501,12 +506,22 @@ BAD = {
     "a factor beside a unit": (
         lambda: text("time [s],bead 3 (x10 N)", *rows(line="{t},{a}")),
         Asked(),
-        r'"x10", that may be a factor, .* --force-unit "10 N" where .* --force-unit N where',
+        r'"x10", that may be a factor, .* --force-unit "10 N" where .* --force-unit "0.1 N" where .* --force-unit N where',
     ),
     "a factor outside the brackets": (
         lambda: text("time [s],bead 3 x 10³ [mN]", *rows(line="{t},{a}")),
         Asked(),
         r'"x 10³", that may be a factor, .* --force-unit "10\^3 mN"',
+    ),
+    "a gain in a heading": (
+        lambda: text("time [s],bead 3 [N] gain 100", *rows(line="{t},{a}")),
+        Asked(),
+        r'"gain 100", that may be a factor, .* --force-unit "100 N" where .* --force-unit "0.01 N"',
+    ),
+    "no heading of a time": (
+        lambda: text("CH1V,CH2V", *rows(line="{a},{b}")),
+        NAMED,
+        r'where "CH1V" holds times, .* --time-unit us; where it is a force, .* --interval 1e-6',
     ),
     "a factor of the time": (
         lambda: text("time (10 us),bead 3 [N]", *rows(line="{t},{a}")),

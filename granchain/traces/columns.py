@@ -17,6 +17,7 @@ from granchain.traces.preamble import NOTHING_SAID, Clock, Preamble
 from granchain.traces.trace import MOST_UNEVEN
 
 _TIME_NAME = re.compile(r"\s*(t|time|zeit|temps|tempo|x-axis|x_value|x)\b", re.IGNORECASE)
+_UNNAMED = re.compile("column [0-9]+")
 _INDEX_NAME = re.compile(r"\s*(sequence|index|sample|samples|point|points|number|nr|no|n|i|#)\.?\s*$", re.IGNORECASE)
 # By how much the mean step of a column of times may differ from the interval that the lines above state: both are printed rounded.
 _SAME_CLOCK = 0.01
@@ -143,6 +144,11 @@ def _clocked(record: Record, asked: Asked, where: str) -> tuple[Column, list[Col
             f"the samples were taken; say it in seconds, and the bead of each column: --interval 1e-6 --beads {beads}"
             + (" (or, where it does hold times, their unit: --time-unit us)" if counts and not unfit else "")
         )
+    if not named and time.unit is None and asked.time_unit is None and not _UNNAMED.fullmatch(time.name):
+        raise TraceError(
+            f"{where}: got no heading that names a time, allowed one such as time [s]; where {shown(time.name)} holds times, say their "
+            f"unit: --time-unit us; where it is a force, say how often the samples were taken: --interval 1e-6"
+        )
     if not forces:
         raise TraceError(
             f"{where}: got one column, allowed a time and a force at least; where the file holds forces alone, say how often they "
@@ -221,16 +227,18 @@ def _factor(column: Column, asked: str | None, units: dict[str, float], what: st
     called = f"{where}: {_called(column, what)}"
     if asked is None and column.factor:
         base = next((symbol for symbol in re.findall(r"[^\W\d_]+", column.unit or "") if known(symbol)), first)
-        power = power_of(column.factor)
-        offers = f'{option} "{power} {base}" where each number stands for so many, {option} {base} where they have been multiplied already'
+        power, applied = power_of(column.factor), size_of(f"{power_of(column.factor)} {base}", units)
+        inverse = f"{units[base] / applied * 1.0:.6g}" if applied and base in units else f"1/{power}"
         problems.append(
-            f"{called}: got a number in a heading, {shown(column.factor)}, that may be a factor, allowed a unit alone; say {offers}"
+            f"{called}: got a number in a heading, {shown(column.factor)}, that may be a factor, allowed a unit alone; say "
+            f'{option} "{power} {base}" where the numbers are still to be multiplied by it, {option} "{inverse} {base}" where they were, '
+            f"{option} {base} where it has nothing to do with them"
         )
     elif size is not None:
         return size
     elif unit is None:
         more = f" (or {option} V with --gain 0.02, for readings)" if what == "force" else ""
-        problems.append(f"{called}: got no unit, allowed {symbols(units)}; say which it is: {option} {first}{more}")
+        problems.append(f"{called}: got no unit, allowed {symbols(units)}; say which it is, such as {option} {first}{more}")
     else:
         advice = f'say what one of them is: {option} {first}, or a number of it: {option} "10 {first}"'
         problems.append(f"{called}: got the unit {shown(unit)}, allowed {symbols(units)}; {suggestion(unit, units, advice)}")

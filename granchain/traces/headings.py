@@ -46,6 +46,8 @@ _POWER = r"(?:10\s*(?:\^|\*\*)\s*[-+\u2212]?[0-9]+|10[⁻⁰¹²³⁴⁵⁶⁷�
 _FACTOR = re.compile(
     rf"(?<![A-Za-z])[xX*·\u00d7]\s*(?P<times>{_NUMBER})|(?<![\w.])(?P<before>{_NUMBER})\s*[xX*·\u00d7](?!\w)"
     rf"|(?P<over>[/÷]\s*(?:10+|{_POWER}))(?![\w.])|(?P<power>{_POWER})"
+    rf"|\b(?:gain|factor|scale|multiplier|attenuation)\s*[=:]?\s*(?P<named>{_NUMBER})",
+    re.IGNORECASE,
 )
 
 
@@ -115,10 +117,10 @@ def unit_in(text: str) -> str | None:
 def factor_in(text: str) -> str:
     """A number in a heading by which its numbers may be multiplied, as it stands there; empty where there is none but 1."""
     for match in _FACTOR.finditer(_BEAD.sub(" ", text)):
-        if (match["times"] or match["before"]) not in ("1", "1.0"):
+        if (match["times"] or match["before"] or match["named"]) not in ("1", "1.0"):
             return match[0].strip()
     # A number in front of a unit, where no bracket holds anything else: "(10 N)", "/ 10 N".
-    several = re.search(r"[\[({/,]\s*(?P<number>[0-9][0-9.,]*)\s*(?P<unit>[^\W\d]+)\s*(?:[\])}]|$)", _BEAD.sub(" ", text))
+    several = re.search(r"(?:[\[({/,]|\bin\s)\s*(?P<number>[0-9][0-9.,]*)\s*(?P<unit>[^\W\d]+)\s*(?:[\])}]|$)", _BEAD.sub(" ", text))
     return several["number"] if several and known(several["unit"]) and several["number"] not in ("1", "1.0") else ""
 
 

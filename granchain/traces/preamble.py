@@ -26,6 +26,7 @@ _NAMES = ("tracename",)
 _FACTORS = ("factor", "scalefactor", "scalingfactor", "multiplier", "faktor", "skalierungsfaktor")
 # LabVIEW gives its intervals in seconds ("Specification for the LabVIEW Measurement File", X_Dimension Time), and so does Rigol.
 _IN_SECONDS = ("deltax", "increment")
+_T0, _TINC = (re.compile(rf"\b{name}\s*=\s*([-+0-9.eE]+)\s*s?\b", re.IGNORECASE) for name in ("t0", "tinc"))
 KEYS = (*_INTERVAL, *_START, *_TIME_UNIT, *_FORCE_UNIT, *_NAMES, *_FACTORS)
 
 
@@ -159,11 +160,16 @@ def _clock(found: dict[str, tuple[int, list[str]]], time_unit: str | None, where
 
 
 def _rigol(rows: Sequence[tuple[int, list[str]]]) -> Clock | None:
-    """Start and increment, as Rigol puts them at the end of its headings, with their values one line below."""
+    """Start and increment, as Rigol puts them at the end of its headings: values one line below, or there ("t0 = ..., tInc = ...")."""
     for (_, heads), (line, cells) in itertools.pairwise(rows):
         keys = [key_of(cell) for cell in heads]
         if "start" in keys and "increment" in keys and len(cells) > max(keys.index("start"), keys.index("increment")):
             start, interval = _value(cells[keys.index("start")]), _value(cells[keys.index("increment")])
             if start is not None and interval is not None and 0.0 < interval < float("inf"):
                 return Clock(interval, start, "s", f"line {line}: Increment {cells[keys.index('increment')]}")
+    for line, heads in rows:
+        said = [_T0.search(",".join(heads)), _TINC.search(",".join(heads))]
+        values = [_value(match[1]) for match in said if match]
+        if len(values) == 2 and values[0] is not None and values[1] is not None and 0.0 < values[1] < float("inf"):
+            return Clock(values[1], values[0], "s", f"line {line}: tInc {values[1]:g}")
     return None

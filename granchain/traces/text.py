@@ -489,6 +489,9 @@ def _headings(above: list[_Row], places: tuple[int, ...]) -> tuple[list[str], li
         cells = [row.cells[i] if i < len(row.cells) else "" for i in places]
         if not all(cells) or any(row.numbers[i] is not None for i in places[:1]) or key_of(row.cells[0]) in keys:
             break
+        if all(names) and all(number is not None for number in (row.numbers[i] for i in places[1:])):
+            # Above the names, a key and its values.
+            break
         for k, cell in enumerate(cells):
             unit, below = unit_in(cell), units[k]
             if unit is not None and below is not None and not same(unit, below):
