@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import textwrap
+import types
 from pathlib import Path
 
 import pytest
 from processes import answer, python
 
+from granchain.engine import specialise
 from granchain.engine.specialise import fingerprint, gatherer, scatterer, walk
 from granchain.errors import LawError
 
@@ -209,3 +211,18 @@ def test_loops_from_several_processes_keep_their_own_functions_in_one(tmp_path: 
     assert together.splitlines() == alone
     indices = sorted(path.name for path in tmp_path.rglob("*.nbi"))
     assert len({name.split("-")[0] for name in indices}) == len(indices) == 2
+
+
+@pytest.mark.plain
+def test_the_cache_folder_is_named_or_why_there_is_none(monkeypatch) -> None:
+    if specialise.numba.config.DISABLE_JIT:
+        # plain Python keeps no compiled loops
+        assert specialise.cache_folder().startswith("none: ")
+    else:
+        assert Path(specialise.cache_folder()).is_absolute()
+    with monkeypatch.context() as patch:
+        patch.setattr(specialise.numba, "njit", lambda **options: lambda function: None)
+        assert specialise.cache_folder().startswith("none: ")
+    cached = types.SimpleNamespace(_cache=types.SimpleNamespace(cache_path="/there"))
+    monkeypatch.setattr(specialise.numba, "njit", lambda **options: lambda function: cached)
+    assert specialise.cache_folder() == "/there"
