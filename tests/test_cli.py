@@ -251,9 +251,9 @@ WRONG = {
     "output is a folder": (("run", "--out", "folder"), 4, ("folder", "allowed a file; name one in it")),
     "unknown built-in case": (("cases", "steel-chian"), 2, ("steel-chian", 'did you mean "steel-chain"?')),
     "unknown law name": (("laws", "herz"), 2, ("herz", 'did you mean "hertz"?')),
-    "missing output file": (("info", "nothing.h5"), 4, ("nothing.h5", "no such file")),
-    "no output file": (("info", "there.h5"), 4, ("there.h5", "not an HDF5 file")),
-    "no file to plot": (("plot", "nothing.h5"), 4, ("nothing.h5", "no such file")),
+    "missing output file": (("info", "nothing.h5"), 4, ("nothing.h5", "got no file of this name")),
+    "no output file": (("info", "there.h5"), 4, ("there.h5", "not HDF5")),
+    "no file to plot": (("plot", "nothing.h5"), 4, ("nothing.h5", "got no file of this name")),
     "law file missing": (("laws", "--law-module", "nothing.py"), 4, ("nothing.py", "got no file of this name")),
     "law file is a folder": (("laws", "--law-module", "folder"), 4, ("folder", "got a folder or a device")),
 }

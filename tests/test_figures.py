@@ -278,7 +278,7 @@ def test_a_diagram_of_one_bead_is_refused():
     change = {"contact": np.zeros(1, int), "contact_peak_force": np.zeros(1)}
     losses = ("contact_plastic", "contact_viscous", "contact_clamp")
     result = synthetic(beads=1, sensors=(1,), contacts=(0,), change=change, without=losses)
-    with pytest.raises(GranchainError, match="two instants and two places"):
+    with pytest.raises(GranchainError, match="fewer than two instants or places"):
         figures.space_time(result)
 
 

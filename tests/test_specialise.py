@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from processes import answer, python
 
+from granchain.engine import numba_private, specialise
 from granchain.engine.specialise import fingerprint, gatherer, scatterer
 from granchain.errors import LawError
 
@@ -208,3 +209,17 @@ def test_loops_from_several_processes_keep_their_own_functions_in_one(tmp_path: 
     assert together.splitlines() == alone
     indices = sorted(path.name for path in tmp_path.rglob("*.nbi"))
     assert len({name.split("-")[0] for name in indices}) == len(indices) == 2
+
+
+@pytest.mark.plain
+def test_the_cache_folder_is_named_or_why_there_is_none(monkeypatch) -> None:
+    assert Path(specialise.cache_folder()).is_absolute()
+
+    def nowhere(function) -> str:
+        raise RuntimeError("no folder can be written")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(numba_private, "_LOOP_CACHE", None)
+        assert specialise.cache_folder() == "none: this Numba has no cache that can be checked"
+    monkeypatch.setattr(specialise, "saved_in", nowhere)
+    assert specialise.cache_folder() == "none: no folder can be written"

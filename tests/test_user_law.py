@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import signal
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from types import SimpleNamespace
 import pytest
 from rows import standing_row
 
+from granchain.cli import signals
 from granchain.contact import law as law_module
 from granchain.contact import laws
 from granchain.contact.law import ContactLaw
@@ -148,11 +150,18 @@ def test_an_interruption_while_the_file_runs_is_none_of_its_own(kind: int, while
     assert (process.wait(), said) == (128 + kind, "granchain: interrupted\n")
 
 
-def test_pythons_own_interruption_while_the_file_runs_is_raised(here: Path) -> None:
+def test_an_interruption_from_outside_while_the_file_runs_is_raised(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (here / "slow.py").write_text("import os, signal, time\nos.kill(os.getpid(), signal.SIGINT)\ntime.sleep(60)\n")
     with pytest.raises(KeyboardInterrupt):
         load_law_module("slow.py")
     assert PREFIX + "slow" not in sys.modules
+    # and so is one that a handler of the package raises
+    monkeypatch.setattr(signals.Heard, "at", -math.inf)
+    for number, kind in ((signal.SIGINT, KeyboardInterrupt), (signal.SIGTERM, SystemExit)):
+        signals.Heard.at = -math.inf
+        (here / "handled.py").write_text(f"from granchain.cli import process\nprocess._interrupt({number}, None)\n")
+        with pytest.raises(kind):
+            load_law_module("handled.py")
 
 
 @pytest.mark.parametrize(
