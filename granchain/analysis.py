@@ -210,6 +210,24 @@ def summit(time: np.ndarray, values: np.ndarray, jumps: Jumps | None = None, wit
     return Summit(height, at, False)
 
 
+def largest_jump(force: np.ndarray, beside: np.ndarray, at: np.ndarray) -> tuple[float, float]:
+    """Largest force beside a jump in a sensor's first pulse, and its time; nan where the pulse has none.
+
+    Parameters
+    ----------
+    force, beside : array (n,)
+        Samples, and the largest force beside a jump since the sample before [N].
+    at : array (n,)
+        Time of that jump [s].
+    """
+    window = first_pulse(force, _static(force))
+    there = beside[window.start : window.stop + 1]
+    if not np.isfinite(there).any():
+        return math.nan, math.nan
+    j = window.start + int(np.nanargmax(there))
+    return float(beside[j]), float(at[j])
+
+
 def _between_jumps(time: np.ndarray, values: np.ndarray, i: int, jumps: Jumps | None) -> tuple[float, float]:
     """Height and place of the parabola about sample i, the largest, from samples between the same two jumps; else of that sample."""
     n = len(values)
@@ -665,9 +683,9 @@ def _static(force: np.ndarray) -> float:
 
 def jumps_of(result: Result, sensor: int) -> Jumps | None:
     """Jumps of the force at a sensor of a result; None where the result holds none: none were there, or it is of granchain 0.1.0."""
-    if "sensor_jump_force" not in result.variables:
+    if "sensor_beside_force" not in result.variables:
         return None
-    return Jumps(result.sensor_jump_force[:, sensor], result.sensor_jump_time[:, sensor])
+    return Jumps(result.sensor_beside_force[:, sensor], result.sensor_beside_time[:, sensor])
 
 
 def is_smooth(result: Result) -> bool:

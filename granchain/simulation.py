@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from granchain.analysis import energy_put_in
+from granchain.analysis import energy_put_in, largest_jump
 from granchain.case import Case
 from granchain.chain import FREE, RIGID, WALL, Chain, End, check_loads
 from granchain.contact import laws
@@ -236,7 +236,12 @@ def result_of(case: Case, state: State, status: Status, messages: list[str], sta
         data["sensor_bead"] = np.array(state.recording.sensor_beads, dtype=np.int64)
         data["sensor_force"] = state.sensor_force[:samples]
         if state.law.has_jumps():
-            data["sensor_jump_force"], data["sensor_jump_time"] = state.jump_force[:samples], state.jump_time[:samples]
+            data["sensor_beside_force"], data["sensor_beside_time"] = state.jump_force[:samples], state.jump_time[:samples]
+            sides = [
+                largest_jump(*columns)
+                for columns in zip(data["sensor_force"].T, state.jump_force[:samples].T, state.jump_time[:samples].T, strict=True)
+            ]
+            data["sensor_jump_force"], data["sensor_jump_time"] = np.array(sides).T
     if state.recording.sensor_contacts:
         data["sensor_contact"] = np.array(state.recording.sensor_contacts, dtype=np.int64)
         data["contact_force"], data["contact_overlap"] = state.contact_force[:samples], state.contact_overlap[:samples]

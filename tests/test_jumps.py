@@ -241,16 +241,25 @@ def run() -> Result:
 def test_the_jumps_go_into_the_file_and_come_back(run: Result, tmp_path: Path):
     run.save(tmp_path / "a.h5")
     back = gc.open_result(tmp_path / "a.h5")
-    np.testing.assert_array_equal(back.sensor_jump_force, run.sensor_jump_force)
-    np.testing.assert_array_equal(back.sensor_jump_time, run.sensor_jump_time)
+    np.testing.assert_array_equal(back.sensor_beside_force, run.sensor_beside_force)
+    np.testing.assert_array_equal(back.sensor_beside_time, run.sensor_beside_time)
     assert summary(back) == summary(run)
-    assert np.isnan(back.to_xarray().sensor_jump_force.values).any()
+    assert np.isnan(back.to_xarray().sensor_beside_force.values).any()
+    # of each sensor's first pulse the largest, and its time
+    for s in range(5):
+        known = sensor_peak(run, s)
+        assert back.sensor_jump_force[s] in run.sensor_beside_force[:, s] and back.sensor_jump_time[s] in run.sensor_beside_time[:, s]
+        if known.jump:
+            assert (known.force, known.time) == (back.sensor_jump_force[s], back.sensor_jump_time[s])
+        else:
+            assert back.sensor_jump_force[s] < known.force
+    assert sensor_peak(run, 0).jump
     # a law without jumps has nothing to say of them
-    assert "sensor_jump_force" not in gc.run(gc.load_case("steel-chain").replace(**{"time.end": 1e-6})).variables
+    assert "sensor_beside_force" not in gc.run(gc.load_case("steel-chain").replace(**{"time.end": 1e-6})).variables
 
 
 def test_a_result_without_its_jumps_takes_the_largest_sample_and_says_so(run: Result):
-    data = {name: variable.data for name, variable in run.variables.items() if not name.startswith("sensor_jump")}
+    data = {name: variable.data for name, variable in run.variables.items() if not name.startswith(("sensor_beside", "sensor_jump"))}
     old = Result(data, case=run.case, law=run.law, status=run.status, time_step=run.time_step)
     struck = 0
     for s in range(5):

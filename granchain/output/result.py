@@ -41,8 +41,10 @@ TABLE: dict[str, Entry] = {
     "time": Entry(("time",), "s", "time of the samples"),
     "sensor_bead": Entry(("sensor_bead",), "1", "label of the sensor bead"),
     "sensor_force": Entry(_SAMPLES, "N", "force of the sensor bead: mean of its two contact forces"),
-    "sensor_jump_force": Entry(_SAMPLES, "N", "largest force beside a jump since the sample before; not a number where there is none"),
-    "sensor_jump_time": Entry(_SAMPLES, "s", "time of that jump"),
+    "sensor_beside_force": Entry(_SAMPLES, "N", "largest force beside a jump since the sample before; not a number where there is none"),
+    "sensor_beside_time": Entry(_SAMPLES, "s", "time of that jump"),
+    "sensor_jump_force": Entry(("sensor_bead",), "N", "largest force beside a jump in the first pulse; not a number where there is none"),
+    "sensor_jump_time": Entry(("sensor_bead",), "s", "time of that jump"),
     "sensor_contact": Entry(("sensor_contact",), "1", "label of the recorded contact: k joins body k and k+1"),
     "contact_force": Entry(_RECORDED, "N", "force of the recorded contact, positive in repulsion"),
     "contact_overlap": Entry(_RECORDED, "m", "overlap of the recorded contact"),
@@ -74,8 +76,8 @@ TABLE: dict[str, Entry] = {
     "velocity": Entry(_SHOTS, "m/s", "velocity"),
 }
 LABELS = ("sensor_bead", "sensor_contact", "bead", "contact")
-# Of most samples there is nothing to say.
-SPARSE = ("sensor_jump_force", "sensor_jump_time")
+# Of most samples, and of some pulses, there is nothing to say.
+SPARSE = ("sensor_beside_force", "sensor_beside_time", "sensor_jump_force", "sensor_jump_time")
 
 # What a case says to get the variables along a dimension; the first that fits.
 _ASKED_BY = {
