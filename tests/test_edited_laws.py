@@ -52,16 +52,17 @@ def test_hash_and_copy_follow_an_edit_of_a_file(kind: str, tmp_path: Path, jit: 
     for files in (IN_FILES | PLAIN_ONLY)[kind]:
         files.write(tmp_path)
         law = load(tmp_path).Mine
-        assert copied(law) == plain(law)
-        # of the copies, and of the same file read again
-        assert fingerprint(*law.functions()) == fingerprint(*frozen(*law.functions())) == fingerprint(*load(tmp_path).Mine.functions())
+        if "@vectorize" not in kind:  # which compiles; the long test does
+            assert copied(law) == plain(law)
+            assert fingerprint(*frozen(*law.functions())) == fingerprint(*law.functions())
         found.append((plain(law), fingerprint(*law.functions())))
+    assert fingerprint(*load(tmp_path).Mine.functions()) == found[-1][1]  # the same file, read again
     (before, hash_before), (after, hash_after) = found
     assert before != after
     assert hash_before != hash_after
 
 
-@pytest.mark.plain
+@pytest.mark.long
 def test_laws_of_one_hash_have_one_force(tmp_path: Path) -> None:
     found: dict[str, set[float]] = {}
     for kind, pair in (IN_FILES | PLAIN_ONLY).items():
@@ -96,7 +97,7 @@ def test_hash_and_copy_follow_an_edit_in_memory(kind: str, tmp_path: Path, jit: 
     assert before != after
 
 
-@pytest.mark.parametrize("kind", ["code put into a function", "an array written to", "a constant of an @njit function assigned"])
+@pytest.mark.parametrize("kind", ["an array written to", "a constant of an @njit function assigned"])
 def test_a_compiled_loop_follows_an_edit_in_memory(kind: str, tmp_path: Path) -> None:
     assert in_process(kind, tmp_path, compiled) == TWO_THREE
 
@@ -124,14 +125,14 @@ def stale(found: list[tuple[float, float, int]], kinds: list[str]) -> list[str]:
 
 
 def test_two_folders_with_one_file_name_do_not_share_a_loop_and_an_unchanged_law_is_not_compiled_again(tmp_path: Path) -> None:
-    kinds = ["array", "default argument", "constant of an @njit function", "number two levels down"]
+    kinds = ["array", "constant of an @njit function"]
     one, other = written(kinds, 0, tmp_path / "one"), written(kinds, 1, tmp_path / "other")
     first = in_a_process(one + other, tmp_path / "cache")
     assert stale(first, kinds + kinds) == []
-    assert [hits for _, _, hits in first] == [0] * 8
+    assert [hits for _, _, hits in first] == [0] * 4
     second = in_a_process(other + one, tmp_path / "cache")
     assert stale(second, kinds + kinds) == []
-    assert [hits for _, _, hits in second] == [1] * 8
+    assert [hits for _, _, hits in second] == [1] * 4
 
 
 @pytest.mark.long
