@@ -45,6 +45,11 @@ PROMISES = {
     "N8": ("Mirrored chain, other units, moving frame: the same physics", "1e-12, 1e-12, 1e-9"),
     "N9": ("A step too large is refused or stopped, never silently wrong", "at .98 of 2/omega_max it runs, at 1.02 it is stopped"),
     "N10": ("A value that is not a number is caught within one block", "put in by hand"),
+    "N12": (
+        "The uncertainties of a comparison cover what is true",
+        "10,000 synthetic sensors in the long run, a tenth of them in the fast one, pulses of every law: noise, clipping, drift, offset, "
+        "crosstalk, a later larger pulse, a cut, 3 to 100 samples a width; the median uncertainty at most four times the median error",
+    ),
     "I1": ("No input gives a traceback", "10,000 mutated cases in the long run"),
     "I2": ("Every error says where, what was got, what is allowed and what to do", "a test on the text of each"),
     "L1": ("Absurd sizes are refused in under a second, before memory is taken", "1e15 beads, 1e12 samples"),

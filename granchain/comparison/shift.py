@@ -18,7 +18,9 @@ class Shift(NamedTuple):
     uncertainty: float
 
 
-def time_shift(interval: float, measured: ArrayLike, computed: ArrayLike, noise: ArrayLike = 0.0, near: tuple[float, float] | None = None) -> Shift:
+def time_shift(
+    interval: float, measured: ArrayLike, computed: ArrayLike, noise: ArrayLike = 0.0, near: tuple[float, float] | None = None
+) -> Shift:
     """Shift between two sets of traces on one interval: the peak of the sum of their cross-correlations, by a parabola.
 
     Each trace has a weight by itself: its force squared, which is that of least squares with the same noise at all sensors.
