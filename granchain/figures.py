@@ -775,13 +775,13 @@ def _forces_over_each_other(force: Axes, rest: Axes, found: Comparison, k: int, 
     longest = max((one.sensors[k] for one in found.results), key=lambda one: len(one.time))
     # Below the lines, and few enough to see them.
     every = max(1, math.ceil(len(longest.time) / MOST_DOTS))
-    dots = {"markersize": 2.4, "markerfacecolor": "none", "markeredgewidth": 0.6, "markevery": every, "zorder": 2}
+    dots: dict[str, Any] = {"markersize": 2.4, "markerfacecolor": "none", "markeredgewidth": 0.6, "markevery": every, "zorder": 2}
     force.plot(factor * (longest.time - origin), longest.measured, "o", color=_MEASURED, label="measured", **dots)
     nearest = found.nearest.get(sensor.bead, ())
     for one, colour in zip(found.results, _colours(), strict=False):
         ours = one.sensors[k]
         # Nearest on top.
-        look = {"color": colour, "label": one.label, "zorder": 4 if one.label in nearest else 3}
+        look: dict[str, Any] = {"color": colour, "label": one.label, "zorder": 4 if one.label in nearest else 3}
         since = factor * (ours.time - origin)
         force.plot(since, ours.computed, linewidth=1.5 if one.label in nearest else 1.0, **look)
         rest.plot(since, ours.computed - ours.measured, linewidth=0.9, **look)
@@ -794,15 +794,8 @@ def _forces_over_each_other(force: Axes, rest: Axes, found: Comparison, k: int, 
     # Two lines: beside each other they would not fit.
     merged = any(one.sensors[k].merged for one in found.results)
     force.set_title(_name(sensor.bead) + (", merged" if merged else ""), fontsize=9, pad=12.0)
-    force.annotate(
-        textwrap.shorten(words, 44),
-        (0.0, 1.0),
-        (0.0, 3.0),
-        xycoords="axes fraction",
-        textcoords="offset points",
-        fontsize=7,
-        color="#555555",
-    )
+    below: dict[str, Any] = {"xycoords": "axes fraction", "textcoords": "offset points"}
+    force.annotate(textwrap.shorten(words, 44), (0.0, 1.0), (0.0, 3.0), fontsize=7, color="#555555", **below)
     force.tick_params(axis="x", labelbottom=False)
     for axes in (force, rest):
         axes.locator_params(axis="y", nbins=4)

@@ -115,7 +115,7 @@ def rig(seed: int, fault: str | None, among: tuple[str, ...] | None = None) -> R
     else:
         interval = width / 10.0 ** draw.uniform(math.log10(3.0), math.log10(8.0) if fault == "few samples" else 2.0)
         begin = -max(draw.uniform(1.5, 8.0) * width, 12.0 * interval)
-        end = min(END, float(truth[:, 1].max()) + draw.uniform(3.0, 8.0) * width)
+        end = min(END, float(truth[:, 1].max()) + draw.uniform(3.0, 8.0) * width) + (8.0 * width if fault == "later pulse" else 0.0)
     if fault == "offset":
         begin = float(starts[0]) - interval * (draw.integers(8) + draw.random())
     if fault == "cut":

@@ -1,7 +1,6 @@
 """The uncertainties of a comparison cover what is true, over random sensors of every law, with noise and with the faults of instruments."""
 
 import math
-from collections import Counter
 
 import numpy as np
 import pytest
@@ -22,21 +21,29 @@ WORDS = {
     "later pulse": "times as large follows",
     "cut": ("the trace ends before", "no whole pulse", "too little of the pulse"),
 }
-BATCH = (*((name, i) for i, name in enumerate(NAMES)),)
+
+
+# Measured over 10,000 sensors, and what stands in the way: thornton and gharib-hurmuzlu-plastic make pulses of several tops, one of which
+# is at half the height of another within a hundredth; jankowski and kogut-etsion have a kink at the top that noise hides.
+BEYOND = {"peak": 0.05, "arrival": 1.0, "width": 0.5, "impulse": 1.0}
+# Few samples and much noise hide a flat top.
+CLIPPED_UNSEEN = 15.0
+# Crosstalk below the noise, or of the other sign, needs no words; a pulse of 8 samples a width or more neither; a trace may end after.
+LEAST_SAID = {"few samples": 0.8, "offset": 0.7, "crosstalk": 0.3, "later pulse": 0.9, "cut": 0.7}
 
 
 class Coverage:
     """Errors and uncertainties of many sensors, by name."""
 
-    def __init__(self, count, fault, among, first_seed=0):
+    def __init__(self, count, faults, among):
         self.errors = {name: [] for name in NAMES}
         self.sure = {name: [] for name in NAMES}
-        self.size = {name: [] for name in NAMES}
-        self.shifts, self.sensors, self.given, self.said = [], 0, Counter(), 0
-        seed = first_seed
-        while self.sensors < count:
-            self._read(rig(seed, fault, among), fault)
-            seed += 1
+        self.sensors, self.said = 0, 0
+        for fault in faults:
+            seed, until = 0, self.sensors + count / len(faults)
+            while self.sensors < until:
+                self._read(rig(seed, fault, among), fault)
+                seed += 1
 
     def _read(self, one, fault):
         self.sensors += len(one.truth)
@@ -48,7 +55,6 @@ class Coverage:
             self.said += len(one.truth) * any(word in str(error) for word in words)
             return
         (agreement,) = found.results
-        self.shifts.append((abs(agreement.shift - one.shift), agreement.shift_uncertainty))
         for sensor, truth in zip(agreement.sensors, one.truth, strict=True):
             told = [message for message in found.messages if message.startswith(f"bead {sensor.bead}:")]
             self.said += any(word in message for message in told for word in words)
@@ -71,3 +77,38 @@ class Coverage:
     def ratio(self, name):
         """Of the median uncertainty to the median error."""
         return float(np.median(self.sure[name]) / np.median(self.errors[name]))
+
+
+SETS = [pytest.param(1000, NEAR, id="fast"), pytest.param(10_000, None, marks=[pytest.mark.long, pytest.mark.timeout(3600)], id="all laws")]
+
+
+@pytest.mark.parametrize(("count", "among"), SETS)
+def test_noise_on_a_flank_is_not_taken_for_the_pulse(count, among, figure):
+    found = Coverage(count // 2 if among else count, [None], among)
+    parts = found.sensors / 100.0
+    figure("peaks off by more than 5 standard errors [%]", found.beyond("peak") / parts, at_most=BEYOND["peak"])
+    figure("arrivals off by more than 5 standard errors [%]", found.beyond("arrival") / parts, at_most=BEYOND["arrival"])
+    assert found.within("peak", 2.0) > 0.95 and found.within("arrival", 2.0) > 0.95
+
+
+@pytest.mark.parametrize(("count", "among"), SETS)
+def test_uncertainties_cover_with_every_fault_but_clipping(count, among, figure):
+    found = Coverage(count // 2 if among else count, [fault for fault in FAULTS if fault != "clipping"], among)
+    for name in NAMES:
+        figure(f"{name}: within two standard errors", found.within(name, 2.0), at_least=0.93)
+        figure(f"{name}: off by more than 5 standard errors [%]", 100.0 * found.beyond(name) / found.sensors, at_most=BEYOND[name])
+        figure(f"{name}: median uncertainty over median error", found.ratio(name), at_least=1.0, at_most=4.0)
+
+
+@pytest.mark.parametrize(("count", "among"), [(200, NEAR), pytest.param(2000, None, marks=pytest.mark.long)], ids=["fast", "all laws"])
+def test_a_clipped_peak_is_recognised(count, among, figure):
+    found = Coverage(count, ["clipping"], among)
+    given = len(found.errors["peak"])
+    figure("clipped sensors without a word [%]", 100.0 * given / found.sensors, at_most=CLIPPED_UNSEEN)
+    assert found.said >= found.sensors - given - 0.02 * found.sensors
+
+
+@pytest.mark.parametrize("fault", ["few samples", "offset", "crosstalk", "later pulse", "cut"])
+def test_each_fault_has_its_words(fault):
+    found = Coverage(60, [fault], NEAR)
+    assert found.said >= LEAST_SAID[fault] * found.sensors

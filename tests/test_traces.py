@@ -828,7 +828,7 @@ def test_a_drift_is_found_and_its_line_goes_on_with_an_uncertainty_that_grows():
 
 def test_few_quiet_samples_make_an_uncertain_baseline_and_none_an_unknown_one():
     found = baseline_of(np.array([1.0, 1.2, 1.1, 0.9]), 0.1)
-    assert (found.value, found.value_error, found.count) == (pytest.approx(1.05), pytest.approx(0.05), 4)
+    assert (found.value, found.value_error, found.samples) == (pytest.approx(1.05), pytest.approx(0.05), 4)
     assert baseline_of(np.empty(0), 0.1).uncertainty(10.0) == math.inf
 
 

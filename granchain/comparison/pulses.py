@@ -144,8 +144,8 @@ def _shift_between(measured: Measured, computed: Computed, label: str, messages:
     both = [k for k in both if measured.readings[k].sound] or both
     if not both:
         raise TraceError(
-            f"{label}: got no sensor where both the measured and the computed trace have a whole pulse, allowed one or more; look whether the "
-            "forces have the same sign, and whether the run is long enough"
+            f"{label}: got no sensor where both the measured and the computed trace have a whole pulse, allowed one or more; look whether "
+            "the forces have the same sign, and whether the run is long enough"
         )
     apart = np.array([measured.readings[k].arrival.value - computed.pulses[k].arrival for k in both])
     sure = np.array([measured.readings[k].arrival.uncertainty for k in both])
@@ -175,15 +175,16 @@ def _shift_between(measured: Measured, computed: Computed, label: str, messages:
     other = time_shift(step, real, model, noise).value + clocks
     if abs(other - value) > widths.max() and (np.abs(apart - other) > widths).all():
         messages.append(
-            f"{label}: the whole traces correlate best {1e6 * (other - value):+.3g} us from there, where no first pulse meets a first one; the first "
-            "pulses are laid over each other"
+            f"{label}: the whole traces correlate best {1e6 * (other - value):+.3g} us from there, where no first pulse meets a first one; "
+            "the first pulses are laid over each other"
         )
     # A law whose wave is too slow makes a straight line of the differences over the row; a pulse that is another one lies off it.
     off = apart - _line(np.array(computed.positions)[both], apart)
-    for i in np.flatnonzero(np.abs(off) > np.maximum(widths, 5.0 * sure)):
+    for place in np.flatnonzero(np.abs(off) > np.maximum(widths, 5.0 * sure)).tolist():
+        side = "later" if off[place] > 0.0 else "earlier"
         messages.append(
-            f"bead {measured.beads[both[i]]}: its pulse comes {1e6 * abs(off[i]):.3g} us {'later' if off[i] > 0.0 else 'earlier'} than the other "
-            f"sensors and {label} say, more than its width: it may be another one"
+            f"bead {measured.beads[both[place]]}: its pulse comes {1e6 * abs(off[place]):.3g} us {side} than the other sensors and {label} "
+            "say, more than its width: it may be another one"
         )
     # Beside noise, a part of what shape, sampling and baseline leave open of the mean arrival: a pulse is laid over another as a whole.
     return Shift(value, math.hypot(found.uncertainty, OF_ARRIVALS * float(np.sum(sure**-2.0)) ** -0.5))

@@ -106,10 +106,9 @@ def reading_of(time: np.ndarray, recorded: np.ndarray, noise: Noise, filtered: b
             small = first, interval * (right - left)
             ratio = (right - left) / float(np.diff(half_height(found.smooth, largest.top))[0])
             if not SHORT < ratio < 1.0 / SHORT:
-                said = (
-                    f"a disturbance of {first.height:.3g} N at {1e6 * time[first.top]:.4g} us, much {'shorter' if ratio < 1.0 else 'longer'} than "
-                    "the pulse, is not taken for it"
-                )
+                length = "shorter" if ratio < 1.0 else "longer"
+                size = f"{first.height:.3g} N at {1e6 * time[first.top]:.4g} us"
+                said = f"a disturbance of {size}, much {length} than the pulse, is not taken for it"
                 later = reading_of(time, recorded, noise, filtered, float(time[first.stop]))
                 return replace(later, messages=(*messages, said, *later.messages))
         quiet = foot - round(0.5 * (first.top - foot))
@@ -119,14 +118,14 @@ def reading_of(time: np.ndarray, recorded: np.ndarray, noise: Noise, filtered: b
             baseline = _short_baseline(recorded, found, foot, left, noise, first.height)
     baseline = _with_fall(baseline, found, first)
     force = recorded - baseline.at(np.arange(len(recorded)))
-    found = pulses_in(force, noise, filtered) if baseline.count else found
+    found = pulses_in(force, noise, filtered) if baseline.samples else found
     if found.smooth[first.top] < PULSE_ENDS * first.height:
         # The samples before it are those of another one.
         baseline = Baseline(0.0, 0.0, 0.0, math.inf, 0.0, 0)
     if largest is not first and largest.height > first.height + found.doubt:
         messages.append(
-            f"a pulse {largest.height / first.height:.2g} times as large follows {1e6 * (time[largest.top] - time[first.top]):.3g} us after the "
-            "first; the first is taken"
+            f"a pulse {largest.height / first.height:.2g} times as large follows {1e6 * (time[largest.top] - time[first.top]):.3g} us "
+            "after the first; the first is taken"
         )
     reading = _numbers(time, force, noise, found, first, foot, baseline, messages)
     reading = replace(reading, messages=tuple(messages))
@@ -154,17 +153,17 @@ def _numbers(
     peak, place = top_of(force, top, max(min(sides), 1.0), noise)
     place = _other_tops(found, pulse, place)
     flat = _flat_top(force, found, noise, top, right - left)
-    whole = baseline.count > 0
+    whole = baseline.samples > 0
     if not whole:
         messages.append("the trace begins on the rise of the pulse, which leaves no baseline: peak, width and impulse are withheld")
-    elif baseline.count < LEAST_QUIET:
-        messages.append(f"only {baseline.count} samples before the pulse tell the baseline")
+    elif baseline.samples < LEAST_QUIET:
+        messages.append(f"only {baseline.samples} samples before the pulse tell the baseline")
     if baseline.drifts:
         messages.append(f"the baseline drifts by {baseline.slope * (len(force) - 1):+.2g} N over the trace; its line is taken off")
     if flat is not None:
         messages.append(
-            f"the pulse is flat at {float(force[flat].max()):.4g} N for {1e6 * interval * (flat.stop - 1 - flat.start):.3g} us, as an instrument "
-            "at its limit makes it: peak, width and impulse are withheld"
+            f"the pulse is flat at {float(force[flat].max()):.4g} N for {1e6 * interval * (flat.stop - 1 - flat.start):.3g} us, as an "
+            "instrument at its limit makes it: peak, width and impulse are withheld"
         )
         # Uniform over the flat part.
         place = Number(0.5 * (flat.start + flat.stop - 1), math.hypot((flat.stop - flat.start) / math.sqrt(12.0), place.uncertainty))
@@ -206,14 +205,8 @@ def _short_baseline(recorded: np.ndarray, found: Found, n: int, left: float, noi
     rise = max(float(found.smooth[n] - found.smooth[0]), found.doubt / DOUBT)
     growth = math.log(max(PULSE_ENDS * height / rise, 2.0)) / max(left - n, 1.0)
     hidden = rise / math.expm1(min(n * growth, 50.0))
-    return Baseline(
-        float(recorded[:n].mean()),
-        0.0,
-        0.5 * (n - 1),
-        math.hypot(noise.sample / math.sqrt(n), 0.5 * rise, hidden),
-        0.0,
-        min(n, LEAST_QUIET - 1),
-    )
+    sure = math.hypot(noise.sample / math.sqrt(n), 0.5 * rise, hidden)
+    return Baseline(float(recorded[:n].mean()), 0.0, 0.5 * (n - 1), sure, 0.0, min(n, LEAST_QUIET - 1))
 
 
 def _with_fall(baseline: Baseline, found: Found, pulse: Pulse) -> Baseline:

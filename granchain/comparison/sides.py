@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from granchain.output import Result
     from granchain.traces import Trace
 
-# Where nothing is said of a filter and there is noise, forces are drawn and subtracted with a cutoff of so many times the inverse of the narrowest measured pulse's width.
+# Where nothing is said of a filter and there is noise, forces are drawn and subtracted with a cutoff of so many times the inverse of
+# the narrowest measured pulse's width.
 CUTOFF_WIDTHS = 4.0
 
 
@@ -54,7 +55,7 @@ NO_PULSE = Pulse(math.nan, math.nan, math.nan, math.nan, math.nan, math.nan)
 def computed_pulse(time: np.ndarray, force: np.ndarray, filtered: bool, jumps: Jumps | None = None, smooth: bool = True) -> Pulse:
     """First pulse of a computed trace by `analysis`; its impulse ends as a measured one does.
 
-    What is before the force first leaves the ripples of a filter is not shown to `analysis`, whose pulse begins at 1 % of the largest force.
+    What is before the force first leaves the ripples of a filter is not shown to `analysis`, whose pulse begins at 1 % of the largest.
     """
     level = (RIPPLES if filtered else PULSE_BEGINS) * float(force.max(initial=0.0))
     if not level > 0.0:
@@ -206,7 +207,8 @@ def readings_of(time: np.ndarray, force: np.ndarray, noises: Sequence[Noise], fi
         near = max(one.small_width, 2.0 * interval)
         others = [at - other for j, other in doubtful.items() if j != k]
         if any(abs(apart) < near for apart in others):
-            said = f"a disturbance of {one.small_height:.3g} N at {1e6 * at:.4g} us, at other sensors too, is no wave and not taken for the pulse"
+            size = f"{one.small_height:.3g} N at {1e6 * at:.4g} us"
+            said = f"a disturbance of {size}, at other sensors too, is no wave and not taken for the pulse"
             later = reading_of(time, force[:, k], noises[k], filtered, at + near)
             readings[k] = replace(later, messages=(said, *later.messages))
         elif not others:
@@ -227,13 +229,10 @@ def needed_sensor(measured: Measured, cutoff: float | None, messages: list[str])
     if cutoff is not None or about.cutoff is not None:
         return stated
     # A sensor that read no width has no say: neither in what is noisy nor in what is narrow.
-    read = [
-        (reading, noise) for reading, noise in zip(measured.readings, measured.raw_noise, strict=True) if math.isfinite(reading.width.value)
-    ]
+    both = zip(measured.readings, measured.raw_noise, strict=True)
+    read = [(reading, noise) for reading, noise in both if math.isfinite(reading.width.value)]
     if not read:
-        messages.append(
-            "the trace is too noisy to tell the width of a pulse: nothing was filtered; to filter it, name a frequency: --cutoff"
-        )
+        messages.append("no sensor tells the width of a pulse: nothing was filtered; to filter it, name a frequency: --cutoff")
         return stated
     if not any(noise > PULSE_BEGINS**2 * reading.peak.value for reading, noise in read):
         return stated

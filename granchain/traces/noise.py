@@ -30,8 +30,8 @@ class Baseline(NamedTuple):
         The line; a slope of 0 where there is none beyond noise.
     value_error, slope_error : float
         One standard deviation each; the slope's also where no slope is taken off.
-    count : int
-        Of quiet samples.
+    samples : int
+        Number of quiet samples.
     """
 
     value: float
@@ -39,7 +39,7 @@ class Baseline(NamedTuple):
     middle: float
     value_error: float
     slope_error: float
-    count: int
+    samples: int
 
     @property
     def drifts(self) -> bool:
@@ -56,7 +56,7 @@ class Baseline(NamedTuple):
         Where a drift is seen, what it adds beyond the quiet samples too: a drift is not straight for ever.
         """
         away = abs(sample - self.middle)
-        beyond = max(0.0, away - 0.5 * self.count)
+        beyond = max(0.0, away - 0.5 * self.samples)
         return math.hypot(self.value_error, self.slope_error * away, self.slope * beyond)
 
 
@@ -126,8 +126,8 @@ def _about_line(force: np.ndarray) -> float:
 def noise_of(trace: Trace, column: int) -> float:
     """Standard deviation of the noise of one sample of a sensor [N]: as about.toml says, or estimated.
 
-    The estimate is the largest of three: the spread of the samples before the pulse about a line, the median of parts of them; what is rapid in the
-    whole trace; and what rounding to the steps of an analogue-to-digital converter leaves, a step over sqrt(12).
+    The estimate is the largest of three: the spread of the samples before the pulse about a line, the median of parts of them; what is
+    rapid in the whole trace; and what rounding to the steps of an analogue-to-digital converter leaves, a step over sqrt(12).
 
     Parameters
     ----------
