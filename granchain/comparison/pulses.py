@@ -223,8 +223,8 @@ def _against(
         sides = (("measured", measured.merged(i)), ("computed", model.merged))
         merged.append(tuple(side for side, of_both in sides if of_both))
         messages += [
-            f"bead {bead}: in the {side if side == 'measured' else f'computed ({label})'} trace a second, larger pulse has passed the first "
-            "before it had fallen to half; no speed is from there"
+            f"bead {bead}: in the {side if side == 'measured' else f'computed ({label})'} trace a second, larger pulse has passed the "
+            "first before it had fallen to half; no speed is from there"
             for side in merged[-1]
         ]
         sure = math.hypot(real.arrival.uncertainty, stated.time, shift.uncertainty)

@@ -191,7 +191,7 @@ class Measured:
 
 
 def merged_from(time: np.ndarray, force: np.ndarray, reading: Reading, noise: float) -> bool:
-    """Whether a larger pulse has merged with the one that was read; `force` [N] is above the baseline, `noise` its standard deviation [N]."""
+    """Whether a larger pulse has merged with the one that was read; `force` [N] is above the baseline, `noise` its deviation [N]."""
     if not math.isfinite(reading.before):
         return False
     return has_merged(force[np.searchsorted(time, reading.arrival.value - reading.before) :], noise=noise)
