@@ -17,7 +17,7 @@ PROJECT = Path(__file__).parents[1]
 # What is tried with them: the checks of a case, output files, compiled loops and their cache, laws of a user's own; of the command line
 # all but what is timed or stopped by a signal.
 TRIED = (
-    ("", ("test_case.py", "test_output.py", "test_saved_loops.py", "test_numba_private.py", "test_edited_laws.py", "test_specialise.py")),
+    ("", ("test_case.py", "test_output.py", "test_saved_loops.py", "test_numba_private.py", "test_edited_laws.py")),
     ("told or json or exit or version or cases or info or plot or law", ("test_cli.py",)),
 )
 
