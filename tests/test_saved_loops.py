@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import pickle
@@ -178,18 +179,21 @@ def test_whole_files_that_cannot_be_loaded_are_compiled_anew(cache: Path) -> Non
     assert run() == (6.0, 1, [])
 
 
-@pytest.fixture
-def full(cache: Path) -> Iterator[None]:
+@contextlib.contextmanager
+def full_disk() -> Iterator[None]:
     """No file of this process may grow: as on a full disk, the write fails."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (100, hard))
-    yield
-    resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 @pytest.mark.promise("R8")
-def test_a_full_disk_under_the_cache_costs_a_warning(cache: Path, full: None) -> None:
-    value, hits, (said,) = run()
+def test_a_full_disk_under_the_cache_costs_a_warning(cache: Path) -> None:
+    with full_disk():
+        value, hits, (said,) = run()
     assert (value, hits) == (6.0, 0)
     assert said.startswith("a compiled loop is not saved: [Errno 27] File too large") and "set NUMBA_CACHE_DIR" in said
     assert list(cache.rglob("*.nb*")) == []
