@@ -410,7 +410,7 @@ def test_a_process_that_reads_a_file_just_below_the_limit_stays_within_it(kind, 
 def test_a_process_that_refuses_a_file_stays_within_the_limit(name, here, base, figure):
     TOO_LARGE[name](here / "record", numbers_of(1e9))
     ended, took, told = measured(["traces", "import", "record", *options("npy"), "--out", "other"], here)
-    assert ended in (2, 4) and told.startswith("granchain: record: "), told
+    assert ended in (2, 4) and "granchain: record: " in told, told
     figure("memory of a process that refused a file of more than 1 GB, of the limit", (took - base("npy")) / 1e9, at_most=1.0)
 
 
@@ -418,10 +418,10 @@ def test_a_process_that_refuses_a_file_stays_within_the_limit(name, here, base, 
 @pytest.mark.promise("R9")
 @pytest.mark.parametrize("which", OWN)
 @pytest.mark.parametrize("command", ["info", "info --verify", "plot"])
-def test_info_and_plot_of_a_result_of_four_gigabytes_take_little(command, which, here, figure):
+def test_info_and_plot_of_a_result_of_gigabytes_take_little(command, which, here, figure):
     (here / "small.h5").write_bytes(hdf5.image(a_result()))
     _, small, _ = measured([*command.split(), "small.h5"], here)
-    own(here / "run.h5", which, 5 * 10**8)
+    own(here / "run.h5", which, 24 * 10**7)
     ended, took, told = measured([*command.split(), "run.h5"], here)
-    assert ended == (4 if "--verify" in command else 0), told
-    figure(f"memory that {command} took of a result of 4 GB [GB]", (took - small) / 1e9, at_most=1.0)
+    assert ended == (4 if "--verify" in command else 0) and ("differ from their hash" in told) == ("--verify" in command), told
+    figure(f"memory that {command} took of a result of 2 to 4 GB [GB]", (took - small) / 1e9, at_most=1.0)
