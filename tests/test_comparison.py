@@ -324,7 +324,7 @@ def test_a_clipped_pulse_has_an_arrival_and_no_peak():
     assert not said(found, 3) and not said(found, 13)
 
 
-def test_a_drift_is_said_and_its_uncertainty_covers():
+def test_a_drift_is_stated_and_its_uncertainty_covers():
     found = spoilt(lambda time, force: force + np.array([0.0, 1.0, 0.0]) * 10.2 * (time[:, None] - time[0]) / np.ptp(time))
     sensor = found.results[0].sensors[1]
     assert "the baseline drifts by +10 N" in said(found, 8)
@@ -356,7 +356,7 @@ def test_a_small_pulse_at_a_single_sensor_may_be_either_and_no_number_is_given()
         compare(RESULT, trace=one)
 
 
-def test_a_later_larger_pulse_is_said_and_does_not_take_the_shift():
+def test_a_later_larger_pulse_is_stated_and_does_not_take_the_shift():
     trace = measured(noise=0.002, shift=12e-6)
     later = np.vstack([np.zeros((120, 3)), trace.sensor_force[:-120]])
     time = np.concatenate([trace.time, trace.time[-1] + INTERVAL * np.arange(1, 121)])
@@ -377,7 +377,7 @@ def test_a_trace_that_ends_in_a_pulse_has_no_number_of_it():
     assert math.isnan(found.results[0].sensors[2].peak.measured) and math.isfinite(found.results[0].sensors[1].peak.measured)
 
 
-def test_few_samples_in_a_width_are_said_and_their_uncertainty_covers():
+def test_few_samples_in_a_width_are_stated_and_their_uncertainty_covers():
     found = compare(RESULT, trace=measured(interval=2.4e-6))
     for sensor in found.results[0].sensors:
         assert "samples in the width" in said(found, sensor.bead)

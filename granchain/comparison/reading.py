@@ -29,7 +29,7 @@ SMALL = 0.25
 SHORT = 1.0 / 3.0
 # Crossings of a level, at both ends of its doubt, that are this many times as far apart as the slope says are those of two flanks.
 JUMPS = 4.0
-# Fewer samples in the width than that are said.
+# Fewer samples in the width than that are stated.
 FEW_SAMPLES = 8.0
 
 
