@@ -393,7 +393,7 @@ def test_a_law_file_whose_import_was_edited_is_refused_until_that_is_read_again(
         (tmp_path / "pkg" / "sub.py").write_text("K = 3.0\n")
         with pytest.raises(LawError) as caught:
             load_law_module(file)
-        said = f"{tmp_path / 'pkg' / 'sub.py'}, which mine.py imports, was edited after Python had read it"
+        said = f"{tmp_path / 'pkg' / 'sub.py'}, which mine.py imports: got a file that was edited after Python had read it"
         assert str(caught.value).startswith(f"law file {file}: {said}")
         assert "importlib.reload(sys.modules['pkg.sub']) and load the law file again, or start a new process" in str(caught.value)
         assert laws() == known

@@ -104,6 +104,7 @@ def largest(stiffness: float) -> float:
     return (stiffness * 0.5e-3) ** 0.5
 
 
+@pytest.mark.long
 def test_a_loop_is_compiled_anew_where_the_code_under_it_was_edited_and_only_there(law_file):
     first = law_file()
     assert first[1:] == ["0", "0"]
@@ -117,6 +118,7 @@ def test_a_loop_is_compiled_anew_where_the_code_under_it_was_edited_and_only_the
     assert float(edited[0]) == pytest.approx(largest(9e6), rel=1e-4)
 
 
+@pytest.mark.long
 def test_an_edited_law_helper_or_constant_compiles_anew(law_file):
     # the force alone, compiled as the loop is: a second a time instead of five
     def force(**edit) -> list[str]:
@@ -131,6 +133,7 @@ def test_an_edited_law_helper_or_constant_compiles_anew(law_file):
     assert force() == ["1.000000", "1"]
 
 
+@pytest.mark.long
 def test_an_unwritable_cache_folder_runs_uncached_and_says_so(law_file, tmp_path: Path):
     # no folder can be made below a file
     (tmp_path / "a-file").write_text("")
@@ -192,6 +195,7 @@ def test_a_process_that_fails_says_why():
     assert python("raise SystemExit(3)").returncode == 3
 
 
+@pytest.mark.long
 def test_loops_from_several_processes_keep_their_own_functions_in_one(tmp_path: Path):
     # Each law's loop is compiled in a process of its own, into a file of its own: two processes that compile at the same time must not
     # leave one law's loop under the other's number. A third process loads both, and each still calls its own functions.

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from granchain.analysis import (
+    MERGED_NOISE,
     PULSE_BEGINS,
     Jumps,
     body_positions,
@@ -194,7 +195,9 @@ def merged_from(time: np.ndarray, force: np.ndarray, reading: Reading, noise: fl
     """Whether a larger pulse has merged with the one that was read; `force` [N] is above the baseline, `noise` its deviation [N]."""
     if not math.isfinite(reading.before):
         return False
-    return has_merged(force[np.searchsorted(time, reading.arrival.value - reading.before) :], noise=noise)
+    pulse = force[np.searchsorted(time, reading.arrival.value - reading.before) :]
+    # from where it stands out of the noise: a pulse that begins in it would end in it
+    return has_merged(pulse[int(np.argmax(pulse >= MERGED_NOISE * noise)) :], noise=noise)
 
 
 def readings_of(time: np.ndarray, force: np.ndarray, noises: Sequence[Noise], filtered: bool) -> list[Reading]:

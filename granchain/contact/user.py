@@ -96,8 +96,9 @@ def check_imports(module: ModuleType, file: Path) -> None:
             _READ[name] = (spec, now)
         elif now != then:
             raise LawError(
-                f"{spec.origin}, which {file.name} imports, was edited after Python had read it, and Python goes on with what it read: "
-                f"importlib.reload(sys.modules[{name!r}]) and load the law file again, or start a new process"
+                f"{spec.origin}, which {file.name} imports: got a file that was edited after Python had read it, and Python goes on with "
+                f"what it read; allowed: one as it was read; importlib.reload(sys.modules[{name!r}]) and load the law file again, or "
+                "start a new process"
             )
 
 

@@ -226,7 +226,7 @@ class Reach:
         digest = hashlib.sha256()
         for function in functions:
             if not isinstance(function, types.FunctionType):
-                raise LawError(f"{function!r} is no plain Python function: a contact law is made of plain functions only")
+                raise LawError(f"contact law: got {function!r}, allowed: a plain Python function; a law is made of such alone")
             digest.update(self._met(function))
         for function in self.members:  # which grows as functions are met
             digest.update(_framed(self._described(function)))

@@ -151,9 +151,11 @@ class Checkpoint:
                 raise
             header, content = _opened(self.previous)
             warnings.warn(f"{error}. The one before it is taken, {self.previous}", GranchainWarning, stacklevel=2)
-        for name, value in _circumstances(facts).items():
-            if header.get(name) != value:
-                raise FileError(f"{self.path}: {_MUST_MATCH[name]}, or {_ANEW}")
+        needed = _circumstances(facts)
+        # another version sets up otherwise: that is the reason to state
+        for name, reason in _MUST_MATCH.items():
+            if header.get(name) != needed[name]:
+                raise FileError(f"{self.path}: {reason}, or {_ANEW}")
         return _saved(self.path, header, content)
 
     def remove(self) -> None:

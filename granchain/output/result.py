@@ -295,7 +295,10 @@ class Result:
         from granchain.output.hdf5 import image
 
         if self.unread or self.thinned:
-            raise FileError(f"{os.fspath(path)}: the result was read from its file in part; read all of it: granchain.open_result(FILE)")
+            raise FileError(
+                f"{os.fspath(path)}: got a result that was read from its file in part, allowed a whole one; read all of it: "
+                "granchain.open_result(FILE)"
+            )
         size = sum(variable.data.nbytes for variable in self.variables.values())
         if size > LARGEST_FILE:
             raise FileError(
