@@ -107,7 +107,7 @@ def rig(seed: int, fault: str | None, among: tuple[str, ...] | None = None) -> R
     pulses = pulses_of(law)
     columns = np.array([draw.integers(5)]) if fault in ("offset", "cut", "later pulse") else np.arange(5)
     truth, starts = pulses.truth[columns], pulses.starts[columns]
-    peaks, width = truth[:, 0], float(truth[:, 2].mean())
+    peaks, width = truth[:, 0], float(truth[:, 2].min())
     noise = 10.0 ** draw.uniform(math.log10(2e-4), math.log10(3e-2))
     if fault is None:
         interval = 1e-6 / 10.0 ** draw.uniform(0.0, math.log10(20.0))

@@ -219,9 +219,12 @@ def _exponential(force: np.ndarray, near: slice, centre: float, noise: Noise) ->
     turns = turns[np.abs(turns.imag) < 1e-9].real
     second = polynomial.polyder(p, 2)
     tops = [at for at in turns if x[0] <= at <= x[-1] and polynomial.polyval(at, second) < 0.0]
-    if not tops or exponent.max() > math.log(y.max()) + 1.0:
+    if not tops:
         return None
     at = float(max(tops, key=lambda at: polynomial.polyval(at, p)))
+    # A curve that is e times the largest sample, at a sample or between, has not converged.
+    if not max(exponent.max(), polynomial.polyval(at, p)) < math.log(y.max()) + 1.0:
+        return None
     curve = np.exp(exponent)
     by_sample = _by_sample(powers * curve[:, np.newaxis])
     k = np.arange(degree + 1)

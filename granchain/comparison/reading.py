@@ -31,6 +31,8 @@ SHORT = 1.0 / 3.0
 JUMPS = 4.0
 # Fewer samples in the width than that are stated.
 FEW_SAMPLES = 8.0
+# With fewer, one sample may hold all of the top, and the width of what is left says nothing.
+LEAST_SAMPLES = 3.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,6 +178,9 @@ def _numbers(
     width = _width(force, noise, found, top, peak, interval)
     if math.isnan(width.value):
         messages.append("the measured trace is too noisy, or too short, for a width at half height")
+    elif width.value < LEAST_SAMPLES * interval:
+        messages.append(f"only {width.value / interval:.2g} samples in the width of the pulse: its peak, width and impulse are withheld")
+        return Reading(arrival=arrival, baseline=baseline)
     elif width.value < FEW_SAMPLES * interval:
         messages.append(f"only {width.value / interval:.2g} samples in the width of the pulse")
     begin = max(0, foot - round(0.5 * (top - foot)))
@@ -202,7 +207,7 @@ def _short_baseline(recorded: np.ndarray, found: Found, n: int, left: float, noi
     """
     if n == 0:
         return Baseline(0.0, 0.0, 0.0, math.inf, 0.0, 0)
-    rise = max(float(found.smooth[n] - found.smooth[0]), found.doubt / DOUBT)
+    rise = max(float(found.smooth[n] - found.smooth[0]), found.doubt / DOUBT, 1e-12 * height)
     growth = math.log(max(PULSE_ENDS * height / rise, 2.0)) / max(left - n, 1.0)
     hidden = rise / math.expm1(min(n * growth, 50.0))
     sure = math.hypot(noise.sample / math.sqrt(n), 0.5 * rise, hidden)
@@ -327,9 +332,9 @@ def _impulse(force: np.ndarray, noise: Noise, found: Found, pulse: Pulse, begin:
     count = len(stretch)
     by_noise = noise.of_sum(np.ones(count))
     by_baseline = baseline.uncertainty(0.5 * (begin + pulse.top + late)) * count
-    # The end lies somewhere in an interval: uniform.
+    # The end lies anywhere from the earliest to the latest place, and in its interval: uniform distributions.
     by_end = max(abs(float(force[pulse.top + early])), PULSE_BEGINS * pulse.height) / math.sqrt(12.0)
-    sure = math.hypot(0.5 * (sums[1] - sums[0]), by_noise, by_baseline, sampling, by_end)
+    sure = math.hypot((sums[1] - sums[0]) / math.sqrt(12.0), by_noise, by_baseline, sampling, by_end)
     return Number(0.5 * (sums[0] + sums[1]), sure), pulse.top + 0.5 * (early + late)
 
 

@@ -201,7 +201,7 @@ def merged_from(time: np.ndarray, force: np.ndarray, reading: Reading, noise: fl
 
 
 def readings_of(time: np.ndarray, force: np.ndarray, noises: Sequence[Noise], filtered: bool) -> list[Reading]:
-    """What each sensor read. A small first pulse that sensors saw at one time is crosstalk; one seen by a single sensor may be either."""
+    """What each sensor read. A small first pulse that sensors saw at one time is crosstalk; another may be either."""
     readings = [reading_of(time, column, noise, filtered) for column, noise in zip(force.T, noises, strict=True)]
     interval = float(time[-1] - time[0]) / (len(time) - 1)
     doubtful = {k: reading.small for k, reading in enumerate(readings) if math.isfinite(reading.small)}
@@ -213,11 +213,16 @@ def readings_of(time: np.ndarray, force: np.ndarray, noises: Sequence[Noise], fi
             size = f"{one.small_height:.3g} N at {1e6 * at:.4g} us"
             said = f"a disturbance of {size}, at other sensors too, is no wave and not taken for the pulse"
             later = reading_of(time, force[:, k], noises[k], filtered, at + near)
-            readings[k] = replace(later, messages=(said, *later.messages))
-        elif not others:
-            said = f"a pulse of {one.small_height:.3g} N at {1e6 * at:.4g} us before a much larger one may be crosstalk: no number is given"
-            readings[k] = Reading(baseline=one.baseline, messages=(said, *one.messages))
+            readings[k] = _withheld(later, said) if math.isfinite(later.small) else replace(later, messages=(said, *later.messages))
+        else:
+            readings[k] = _withheld(one)
     return readings
+
+
+def _withheld(one: Reading, *messages: str) -> Reading:
+    """A reading whose first pulse may be no wave."""
+    said = f"a pulse of {one.small_height:.3g} N at {1e6 * one.small:.4g} us before a much larger one may be crosstalk: no number is given"
+    return Reading(baseline=one.baseline, messages=(*messages, said, *one.messages))
 
 
 def stated_sensor(trace: Trace, cutoff: float | None) -> Sensor:
