@@ -44,8 +44,8 @@ class Limit:
         if needed > self.bytes:
             what = f"{numbers} numbers, which take" if numbers else f"{held} bytes, which take"
             raise FileError(
-                f"{where}: got {what} {needed / 1e6:.3g} MB of memory to read, allowed {self.bytes / 1e6:.3g} MB; cut out the part with the "
-                f"pulses, or allow more: {self.more.format(1.1 * needed)}"
+                f"{where}: got {what} {needed / 1e6:.3g} MB of memory to read, allowed {self.bytes / 1e6:.3g} MB; cut out the part with "
+                f"the pulses, or allow more: {self.more.format(1.1 * needed)}"
             )
 
 
