@@ -16,9 +16,13 @@ COPIES = 4
 
 @dataclass(frozen=True)
 class Limit:
-    """Bytes that a read may take beside the program itself: the file, and its numbers as doubles with all copies that are made."""
+    """Bytes that a read may take beside the program itself: the file, and its numbers as doubles with all copies that are made.
+
+    `more` says how more of them are allowed.
+    """
 
     bytes: float = DEFAULT_LIMIT
+    more: str = "--limit {0:.1e} (in Python: limit={0:.1e})"
 
     def check(self, where: str, held: int, numbers: int = 0) -> None:
         """Refuse what would take more.
@@ -41,7 +45,7 @@ class Limit:
             what = f"{numbers} numbers, which take" if numbers else f"{held} bytes, which take"
             raise FileError(
                 f"{where}: got {what} {needed / 1e6:.3g} MB of memory to read, allowed {self.bytes / 1e6:.3g} MB; cut out the part with "
-                f"the pulses, or allow more: --limit {needed * 1.1:.1e} (in Python: limit={needed * 1.1:.1e})"
+                f"the pulses, or allow more: {self.more.format(1.1 * needed)}"
             )
 
 

@@ -94,9 +94,11 @@ def read_trace(folder: str | os.PathLike[str], limit: float = DEFAULT_LIMIT) -> 
             f"{path}: there is no such file: this folder says what is known of the experiment and holds no curve; bring one: "
             f"granchain traces import FILE --kind {about.kind} --out {folder}"
         )
-    record = text_columns(content_of(path, Limit(limit)), str(path), ".", Limit(limit))
+    allowed = Limit(limit, "granchain.read_trace(FOLDER, limit={0:.1e})")
+    # As it was written here: a point is the decimal sign.
+    record = text_columns(content_of(path, allowed), str(path), ".", allowed)
     _check_kind(about.kind, record.preamble.words, str(path))
-    samples = samples_of(record, Asked(), str(path), Limit(limit))
+    samples = samples_of(record, Asked(), str(path), allowed)
     return _trace(samples.time, samples.beads, samples.force, about, samples.notes, str(path))
 
 
