@@ -154,7 +154,7 @@ class Checkpoint:
         needed = _circumstances(facts)
         # another version sets up otherwise: that is the reason to state
         for name, reason in _MUST_MATCH.items():
-            if header.get(name) != needed[name]:
+            if name in needed and header.get(name) != needed[name]:
                 raise FileError(f"{self.path}: {reason}, or {_ANEW}")
         return _saved(self.path, header, content)
 
