@@ -64,6 +64,10 @@ PROMISES = {
         "10,000 synthetic sensors in the long run, a tenth of them in the fast one, pulses of every law: noise, clipping, drift, offset, "
         "crosstalk, a later larger pulse, a cut, 3 to 100 samples a width; the median uncertainty at most four times the median error",
     ),
+    "N13": (
+        "A peak at a jump or kink of the force is the one-sided value",
+        "every law that jumps, impacts and chains: within 1e-3 at the automatic step",
+    ),
     "I1": ("No input gives a traceback", "10,000 mutated cases in the long run"),
     "I2": ("Every error says where, what was got, what is allowed and what to do", "a test on the text of each"),
     "L1": ("Absurd sizes are refused in under a second, before memory is taken", "1e15 beads, 1e12 samples"),
