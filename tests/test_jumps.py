@@ -49,6 +49,24 @@ def test_these_are_the_laws_with_jumps():
     assert {name for name, law in laws().items() if law.has_jumps()} == set(JUMPING)
 
 
+@pytest.mark.plain
+def test_the_second_law_of_lee_and_wang_names_its_kink():
+    law, epsilon = laws()["lee-wang-transition"], TRANSITION["epsilon"]
+    c = (1e7, 30.0, 0.0, 2.0 * TRANSITION["q"] / epsilon, epsilon)
+    assert law.jumps(c) == (epsilon,)
+
+    def slope(low: float, high: float) -> float:
+        rate, h = 1.0, (1.0, 1.0)
+        return (law.force(high, rate, c, h) - law.force(low, rate, c, h)) / (high - low)
+
+    # F = K d + C exp(2 q (d/epsilon - 1)) rate below epsilon, and without the exponential above: the slope falls by C 2 q/epsilon rate
+    step = 1e-6 * epsilon
+    below, above = slope(epsilon - step, epsilon), slope(epsilon, epsilon + step)
+    assert below - above == pytest.approx(30.0 * 2.0 * TRANSITION["q"] / epsilon, rel=1e-4)
+    assert above == pytest.approx(1e7, rel=1e-4)
+
+
+@pytest.mark.plain
 def test_a_law_that_jumps_at_the_onset_without_an_onset_weight_is_refused():
     known = laws()["kelvin-voigt"]
     with pytest.raises(LawError, match="onset_jump: needs the onset weight"):
