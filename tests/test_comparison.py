@@ -407,6 +407,32 @@ def test_a_sample_that_stands_alone_is_left_out():
     assert abs(sensor.peak.difference) < 4.0 * sensor.peak.uncertainty < 0.05 * sensor.peak.measured
 
 
+SHAPES = {
+    "zeros": lambda draw, n: np.zeros((n, 3)),
+    "ones": lambda draw, n: np.ones((n, 3)),
+    "noise": lambda draw, n: draw.standard_normal((n, 3)),
+    "a random walk": lambda draw, n: np.cumsum(draw.standard_normal((n, 3)), axis=0),
+    "huge": lambda draw, n: 1e140 * draw.random((n, 3)),
+    "tiny": lambda draw, n: 1e-140 * draw.random((n, 3)),
+    "whole numbers": lambda draw, n: np.round(5.0 * draw.random((n, 3))),
+    "a pulse anywhere": lambda draw, n: np.exp(-(((np.arange(n)[:, None] - draw.integers(0, n, 3)) / draw.uniform(0.2, 40.0)) ** 2)),
+    "spikes": lambda draw, n: np.where(draw.random((n, 3)) < 0.02, 50.0, 0.0),
+    "an oscillation": lambda draw, n: np.sin(np.arange(n)[:, None] * draw.uniform(0.01, 3.0)) * np.ones(3),
+    "a ramp to a limit": lambda draw, n: np.clip(np.arange(n)[:, None] - n // 2, 0, 1) * np.ones(3),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_any_trace_is_compared_or_refused_with_a_sentence(shape):
+    for seed, count in enumerate((8, 9, 12, 20, 60, 300)):
+        force = SHAPES[shape](np.random.default_rng(seed), count)
+        trace = Trace(1e-6 * np.arange(count), RESULT.sensor_bead, force, about_of({"title": "x", "kind": "measured"}, "test"))
+        try:
+            json.dumps(compare(RESULT, trace=trace).as_dict(), allow_nan=False)
+        except TraceError as error:
+            assert "got" in str(error) and "allowed" in str(error)
+
+
 def test_what_was_measured_is_the_same_for_every_result():
     # a law with a pulse half as wide, and one that is too slow
     narrow = synthetic(sensors=(3, 8, 13), end=200e-6, law="flores", change={"time": 0.5 * RESULT.time})

@@ -23,11 +23,12 @@ WORDS = {
 }
 
 
-# Measured over 10,000 sensors, and what stands in the way: thornton and gharib-hurmuzlu-plastic make pulses of several tops, one of which
-# is at half the height of another within a hundredth; jankowski and kogut-etsion have a kink at the top that noise hides.
-BEYOND = {"peak": 0.05, "arrival": 1.0, "width": 0.5, "impulse": 1.0}
+# Percent, measured over 10,000 sensors with a margin. What stands in the way: thornton and gharib-hurmuzlu-plastic make pulses of several
+# tops, one of which is at half the height of another within a hundredth; jankowski and kogut-etsion have a kink at the top, hidden by noise.
+NOISE_BEYOND = {"peak": 0.05, "arrival": 1.0}
+BEYOND = {"peak": 1.0, "arrival": 2.0, "width": 1.5, "impulse": 2.5}
 # Few samples and much noise hide a flat top.
-CLIPPED_UNSEEN = 15.0
+CLIPPED_UNSEEN = 8.0
 # Crosstalk below the noise, or of the other sign, needs no words; a pulse of 8 samples a width or more neither; a trace may end after.
 LEAST_SAID = {"few samples": 0.8, "offset": 0.7, "crosstalk": 0.3, "later pulse": 0.9, "cut": 0.7}
 
@@ -86,8 +87,8 @@ SETS = [pytest.param(1000, NEAR, id="fast"), pytest.param(10_000, None, marks=[p
 def test_noise_on_a_flank_is_not_taken_for_the_pulse(count, among, figure):
     found = Coverage(count // 2 if among else count, [None], among)
     parts = found.sensors / 100.0
-    figure("peaks off by more than 5 standard errors [%]", found.beyond("peak") / parts, at_most=BEYOND["peak"])
-    figure("arrivals off by more than 5 standard errors [%]", found.beyond("arrival") / parts, at_most=BEYOND["arrival"])
+    figure("peaks off by more than 5 standard errors [%]", found.beyond("peak") / parts, at_most=NOISE_BEYOND["peak"])
+    figure("arrivals off by more than 5 standard errors [%]", found.beyond("arrival") / parts, at_most=NOISE_BEYOND["arrival"])
     assert found.within("peak", 2.0) > 0.95 and found.within("arrival", 2.0) > 0.95
 
 

@@ -187,7 +187,9 @@ def _shift_between(measured: Measured, computed: Computed, label: str, messages:
             "say, more than its width: it may be another one"
         )
     # Beside noise, a part of what shape, sampling and baseline leave open of the mean arrival: a pulse is laid over another as a whole.
-    return Shift(value, math.hypot(found.uncertainty, OF_ARRIVALS * float(np.sum(sure**-2.0)) ** -0.5))
+    mean = float(np.sum(sure**-2.0)) ** -0.5
+    # Pulses that differ too much for a bound of their correlation have that of their arrivals.
+    return Shift(value, math.hypot(found.uncertainty, OF_ARRIVALS * mean) if math.isfinite(found.uncertainty) else mean)
 
 
 def _line(x: np.ndarray, y: np.ndarray) -> np.ndarray:
