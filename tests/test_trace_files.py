@@ -159,6 +159,7 @@ def test_a_file_made_at_random_comes_in_right_or_is_refused(count, seed, figure)
 def test_blocks_of_numbers_are_read_to_the_same_values_as_line_by_line(count, seed, figure, monkeypatch):
     draw, differ, blocks = random.Random(seed), 0, 0
     clean = text._Reading._clean
+    monkeypatch.setattr(text, "BLOCK", 800)
 
     def counted(self, *block):
         nonlocal blocks
@@ -166,7 +167,6 @@ def test_blocks_of_numbers_are_read_to_the_same_values_as_line_by_line(count, se
         blocks += taken
         return taken
 
-    monkeypatch.setattr(text._Reading, "_clean", counted)
     for _ in range(count):
         made = Made(draw)
         content = bytearray(made.content)
@@ -177,19 +177,15 @@ def test_blocks_of_numbers_are_read_to_the_same_values_as_line_by_line(count, se
                 [b",", b";", b"\n", b"-", b".", b"e", b'"', b" ", b"\t", b"#", b"nan", b"\n\n"]
             )
         found = []
-        for limits in ({}, {"ENOUGH": made.preamble + 6, "BLOCK": 800}):
-            with monkeypatch.context() as patch:
-                for name, value in limits.items():
-                    patch.setattr(text, name, value)
-                try:
-                    record = text_columns(bytes(content), "made.csv", made.asked.get("decimal"))
-                    columns = [(column.name, column.unit, column.values.tobytes()) for column in record.columns]
-                    # Fewer than 8 samples are refused later.
-                    found.append([*columns, record.broken] if len(columns[0][2]) >= 64 else ["refused"])
-                except TraceError as error:
-                    # Which fault is met first depends on where the blocks end.
-                    assert str(error).startswith("made.csv: ")
-                    found.append(["refused"])
+        monkeypatch.setattr(text, "ENOUGH", made.preamble + 6)
+        for way in (counted, lambda *block: False):
+            monkeypatch.setattr(text._Reading, "_clean", way)
+            try:
+                record = text_columns(bytes(content), "made.csv", made.asked.get("decimal"))
+                found.append([record.broken, *((column.name, column.unit, column.values.tobytes()) for column in record.columns)])
+            except TraceError as error:
+                assert str(error).startswith("made.csv: ")
+                found.append(error.problems)
         differ += found[0] != found[1]
     figure("files read in blocks to other values, or another refusal, than line by line", differ, at_most=0)
     assert blocks > count / 2

@@ -34,6 +34,8 @@ _GROUPS = {
 }
 # 1.050: a thousand and fifty, or one and a bit.
 _EITHER = re.compile(r"[+-]?[1-9][0-9]{0,2}[.,][0-9]{3}")
+# A zero in front of other digits: no number begins so, but the end of one does that a comma or a space has parted.
+_LED = re.compile(r"[+-]?0[0-9]+(?:[.,][0-9]*)?(?:[eE][+-]?[0-9]+)?")
 _LONG = re.compile(r"[+-]?[0-9]{4,}")
 _ALIKE = re.compile(r"[+-]?[0-9.,][0-9.,'\s]*(?:[eE][+-]?[0-9]+)?")
 # Lines and bytes that tell how a file is made: more than any preamble has.
@@ -293,20 +295,18 @@ def _two_meanings(rows: list[_Row], first: int, places: tuple[int, ...], delimit
     """Commas or spaces between the cells that may be decimal signs, or part thousands."""
     cells = [[row.cells[i] for i in places] for row in rows[first:] if row.holds(places)]
     headings = sum(bool(cell) for cell in rows[first - 1].cells) if first else 0
-    zeros = any(re.fullmatch(r"[+-]?0[0-9]+(?:[.,][0-9]*)?", cell) for row in cells for cell in row)
-    whole = delimiter == "," and not any("." in cell for row in cells for cell in row) and 2 * headings == len(places)
+    half = delimiter == "," and 2 * headings == len(places)
     groups = any(all(re.fullmatch(r"[0-9]{3}", row[k]) for row in cells) for k in range(1, len(places))) and 0 < headings < len(places)
-    if zeros or whole or groups:
-        sign = (
-            "commas that could be both separator and decimal sign"
-            if delimiter
-            else "spaces that could be both separator and part of a number"
-        )
-        return [
-            f"line {rows[first].line}: got {sign}, allowed one meaning; export it with semicolons or tabs between the columns"
-            + (", or with decimal points" if delimiter else "")
-        ]
-    return []
+    return [f"line {rows[first].line}: {_both(delimiter)}"] if half or groups else []
+
+
+def _both(delimiter: str | None) -> str:
+    """What is wrong with a delimiter that may be part of the numbers."""
+    got = (
+        "commas that could be both separator and decimal sign" if delimiter else "spaces that could be both separator and part of a number"
+    )
+    more = ", or with decimal points" if delimiter else ""
+    return f"got {got}, allowed one meaning; export it with semicolons or tabs between the columns{more}"
 
 
 def _begins_alike(row: _Row, places: tuple[int, ...]) -> bool:
@@ -352,6 +352,8 @@ class _Reading:
                 continue
             before, self.empty = self.empty, None
             told = [f"line {one.line}: {_told(one, self.places)}" for one in (before, row) if one and one.places != self.places]
+            if not told and self.delimiter in (",", None) and any(_LED.fullmatch(row.cells[i]) for i in self.places):
+                told = [f"line {row.line}: {_both(self.delimiter)}"]
             told = told or [one for one in (self.decimals.note(row, self.places),) if one]
             problems += told
             if len(problems) >= TOLD:
@@ -392,7 +394,7 @@ class _Reading:
         allowed = b"0123456789+-eE\n " + sign.encode() + (delimiter or b"\t")
         if block.translate(None, allowed + b'"') or b"\n\n" in block or block.startswith(b"\n") or not block.strip():
             return False
-        if _long_exponents(block):
+        if not _plain_numbers(block, sign, delimiter):
             return False
         if b'"' in block:
             if delimiter is None or not _evenly_quoted(block, delimiter):
@@ -408,9 +410,9 @@ class _Reading:
             numbers = np.loadtxt(text, delimiter=self.delimiter, comments=None, ndmin=2, unpack=True)
         except ValueError:
             return False
-        if len(numbers) != len(self.places):
-            return False
         count = numbers.shape[1]
+        if len(numbers) != len(self.places) or count != trimmed.count(b"\n") + (not trimmed.endswith(b"\n")):
+            return False
         self.values[:, self.count : self.count + count] = numbers
         if self.last and line > self.last:
             self.broken = self.broken or self.last + 1
@@ -447,14 +449,26 @@ def _evenly_quoted(block: bytes, delimiter: bytes) -> bool:
     return opening == closing and opening + closing == block.count(b'"') and delimiter not in inside and b"\n" not in inside
 
 
-def _long_exponents(block: bytes) -> bool:
-    """Whether an exponent has more than the three digits of a double's: "0.e00047" was another number."""
-    signs = np.frombuffer(block + b"\n" * 5, dtype=np.uint8)
-    at = np.flatnonzero((signs[:-5] | 0x20) == ord("e")) + 1
+def _plain_numbers(block: bytes, sign: str, delimiter: bytes | None) -> bool:
+    """Whether what NumPy takes for a number is one here too: no exponent of four digits ("0.e00047" was another number), no decimal comma
+    without a digit behind it and, between commas or spaces, no zero in front of other digits."""
+    signs = np.frombuffer(b"\n\n" + block + b"\n" * 5, dtype=np.uint8)
+    digit = (signs - np.uint8(ord("0"))) < 10
+    exponent = (signs | 0x20) == ord("e")
+    at = np.flatnonzero(exponent) + 1
     at += (signs[at] == ord("+")) | (signs[at] == ord("-"))
     for k in range(4):
-        at = at[(signs[at + k] >= ord("0")) & (signs[at + k] <= ord("9"))]
-    return len(at) > 0
+        at = at[digit[at + k]]
+    if len(at) or (sign == "," and not digit[np.flatnonzero(signs == ord(",")) + 1].all()):
+        return False
+    if delimiter not in (b",", None):
+        return True
+    before = signs[1:-1]
+    led = np.flatnonzero((signs[2:] == ord("0"))[:-1] & digit[3:] & ~digit[1:-2] & (before[:-1] != ord(".")) & ~exponent[1:-2]) + 2
+    if sign == ",":
+        led = led[signs[led - 1] != ord(",")]
+    signed = (signs[led - 1] == ord("+")) | (signs[led - 1] == ord("-"))
+    return bool((signed & exponent[led - 2]).all())
 
 
 def _trimmed(block: bytes, delimiter: bytes, empty: int) -> bytes | None:
