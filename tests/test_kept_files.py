@@ -8,7 +8,7 @@ from pathlib import Path
 import h5py
 import pytest
 
-from granchain import load_case, read_trace
+from granchain import load_case
 from granchain.case import CASES
 from granchain.cli import obey
 from granchain.output import Checkpoint
@@ -129,19 +129,14 @@ def test_every_command_that_draws_has_the_option(capsys, command):
 
 
 def test_an_import_does_not_write_over_the_file_that_it_reads(here, capsys):
+    Path("mine").mkdir()
+    Path("mine/trace.csv").write_text("t [us],bead 3 [N]\n" + "".join(f"{k},{k % 7}.5\n" for k in range(40)))
     before = contents(here)
-    trace = read_trace("rig").sensor_bead.tolist()
-    command = [
-        "traces",
-        "import",
-        "rig/trace.csv",
-        "--out",
-        "rig",
-        "--kind",
-        "simulated",
-        "--overwrite",
-        "--beads",
-        ",".join(map(str, trace)),
-    ]
-    assert obey(command) in (2, 4)
+    # as it stands the file can be imported, and replaced elsewhere
+    command = ["traces", "import", "mine/trace.csv", "--kind", "measured", "--overwrite", "--out"]
+    assert obey([*command, "other"]) == 0 and obey([*command, "other"]) == 0
+    shutil.rmtree("other")
+    capsys.readouterr()
+    assert obey([*command, "mine"]) == 2
+    assert "mine/trace.csv: got the file that is imported, allowed a folder that does not hold it" in capsys.readouterr().err
     assert contents(here) == before
