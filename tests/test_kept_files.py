@@ -90,7 +90,7 @@ def _saved():
 
 
 def test_figures_are_replaced_where_it_is_asked_for(here, capsys):
-    run = ["run", "steel-chain", *SMALL, "--out", "run.h5"]
+    run = ["run", "steel-chain", *SMALL, "--set=sensors.beads=[]", "--set=sensors.contacts=[]", "--out", "run.h5"]
     assert obey(run) == 0 and obey(["plot", "run.h5", "--out", "figures"]) == 0
     before = contents(here)
     capsys.readouterr()
@@ -111,7 +111,7 @@ def test_figures_are_replaced_where_it_is_asked_for(here, capsys):
     assert contents(here) == before
 
 
-@pytest.mark.parametrize("ending", [".png", ".pdf", ".svg"])
+@pytest.mark.parametrize("ending", [".png", *(pytest.param(ending, marks=pytest.mark.long) for ending in (".pdf", ".svg"))])
 def test_a_figure_of_an_impact_is_replaced_where_it_is_asked_for(here, capsys, ending):
     command = ["impact", "hertz", "--speed", "1", "--out", f"loop{ending}"]
     assert obey(command) == 0
