@@ -92,7 +92,7 @@ FATES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("every_nth", [8, pytest.param(1, marks=pytest.mark.long)])
+@pytest.mark.parametrize("every_nth", [20, pytest.param(1, marks=pytest.mark.long)])
 def test_no_edit_of_any_attribute_unit_scale_or_provenance_entry_is_read_as_good(tmp_path, content, in_this_process, figure, every_nth):
     path = tmp_path / "a.h5"
     path.write_bytes(content)
