@@ -24,7 +24,8 @@ WORDS = {
 
 
 # Percent, measured over 10,000 sensors with a margin. What stands in the way: thornton and gharib-hurmuzlu-plastic make pulses of several
-# tops, one of which is at half the height of another within a hundredth; jankowski and kogut-etsion have a kink at the top, hidden by noise.
+# tops, one of which is at half the height of another within a hundredth; jankowski and kogut-etsion have a kink at the top, which noise
+# hides.
 NOISE_BEYOND = {"peak": 0.05, "arrival": 1.0}
 BEYOND = {"peak": 1.0, "arrival": 2.0, "width": 1.5, "impulse": 2.5}
 # Few samples and much noise hide a flat top.
