@@ -449,26 +449,18 @@ def _evenly_quoted(block: bytes, delimiter: bytes) -> bool:
     return opening == closing and opening + closing == block.count(b'"') and delimiter not in inside and b"\n" not in inside
 
 
+# An exponent of four digits; a decimal comma without a digit behind it; a zero in front of other digits where a cell may begin.
+_LONG_EXPONENT, _BARE_COMMA, _LED_CELL = re.compile(rb"[eE][+-]?[0-9]{4}"), re.compile(rb",(?![0-9])"), re.compile(rb'[\s",][+-]?0[0-9]')
+
+
 def _plain_numbers(block: bytes, sign: str, delimiter: bytes | None) -> bool:
     """Whether what NumPy takes for a number is one here too: no exponent of four digits ("0.e00047" was another number), no decimal comma
     without a digit behind it and, between commas or spaces, no zero in front of other digits."""
-    signs = np.frombuffer(b"\n\n" + block + b"\n" * 5, dtype=np.uint8)
-    digit = (signs - np.uint8(ord("0"))) < 10
-    exponent = (signs | 0x20) == ord("e")
-    at = np.flatnonzero(exponent) + 1
-    at += (signs[at] == ord("+")) | (signs[at] == ord("-"))
-    for k in range(4):
-        at = at[digit[at + k]]
-    if len(at) or (sign == "," and not digit[np.flatnonzero(signs == ord(",")) + 1].all()):
+    if (b"e" in block or b"E" in block) and _LONG_EXPONENT.search(block):
         return False
-    if delimiter not in (b",", None):
-        return True
-    before = signs[1:-1]
-    led = np.flatnonzero((signs[2:] == ord("0"))[:-1] & digit[3:] & ~digit[1:-2] & (before[:-1] != ord(".")) & ~exponent[1:-2]) + 2
-    if sign == ",":
-        led = led[signs[led - 1] != ord(",")]
-    signed = (signs[led - 1] == ord("+")) | (signs[led - 1] == ord("-"))
-    return bool((signed & exponent[led - 2]).all())
+    if sign == "," and _BARE_COMMA.search(block):
+        return False
+    return delimiter not in (b",", None) or not (_LED_CELL.search(block) or _LED_CELL.match(b"\n" + block[:4]))
 
 
 def _trimmed(block: bytes, delimiter: bytes, empty: int) -> bytes | None:
