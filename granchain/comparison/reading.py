@@ -168,7 +168,9 @@ def _numbers(
             "instrument at its limit makes it: peak, width and impulse are withheld"
         )
         # Uniform over the flat part.
-        place = Number(0.5 * (flat.start + flat.stop - 1), math.hypot((flat.stop - flat.start) / math.sqrt(12.0), place.uncertainty))
+        long = flat.stop - flat.start
+        sure = place.uncertainty if math.isfinite(place.uncertainty) else long
+        place = Number(0.5 * (flat.start + flat.stop - 1), math.hypot(long / math.sqrt(12.0), sure))
     # A slope of the baseline moves the place where that of the pulse is 0, the more the flatter its top: a parabola of that half height.
     tilt = math.hypot(baseline.slope, baseline.slope_error) * min(sides) ** 2 / max(pulse.height, found.doubt)
     arrival = Number(float(time[0]) + interval * place.value, interval * math.hypot(place.uncertainty, tilt))
