@@ -62,7 +62,9 @@ PROMISES = {
     "N12": (
         "The uncertainties of a comparison cover what is true",
         "10,000 synthetic sensors in the long run, a tenth of them in the fast one, pulses of every law: noise, clipping, drift, offset, "
-        "crosstalk, a later larger pulse, a cut, 3 to 100 samples a width; the median uncertainty at most four times the median error",
+        "crosstalk, a later larger pulse, a cut, 3 to 100 samples a width; the median uncertainty at most four times the median error. "
+        "Kept by the fast set, of three laws; over all laws 4.3 times was measured, and 1.35 % of impulses were off by more than five "
+        "standard errors",
     ),
     "N13": (
         "A peak at a jump or kink of the force is the one-sided value",
