@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from granchain.certificate import Certificate, certificate
     from granchain.comparison import Comparison, compare
     from granchain.contact import laws
-    from granchain.contact.law import ContactLaw, Elastoplastic, Quantity, Source
+    from granchain.contact.guard import Elastoplastic
+    from granchain.contact.law import ContactLaw, Quantity, Source
     from granchain.contact.pair import Pair
     from granchain.impact import ImpactResult, impact
     from granchain.material import Material
@@ -59,7 +60,8 @@ _HOMES = {
     "granchain.certificate": ("Certificate", "certificate"),
     "granchain.comparison": ("Comparison", "compare"),
     "granchain.contact": ("laws",),
-    "granchain.contact.law": ("ContactLaw", "Elastoplastic", "Quantity", "Source"),
+    "granchain.contact.guard": ("Elastoplastic",),
+    "granchain.contact.law": ("ContactLaw", "Quantity", "Source"),
     "granchain.contact.pair": ("Pair",),
     "granchain.impact": ("ImpactResult", "impact"),
     "granchain.material": ("Material",),

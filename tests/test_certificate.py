@@ -31,7 +31,8 @@ from granchain.certificate.measure import (
 from granchain.certificate.page import Paragraph, glance, measured
 from granchain.contact import law as law_module
 from granchain.contact import laws
-from granchain.contact.law import ContactLaw, Elastoplastic, Quantity
+from granchain.contact.guard import Elastoplastic
+from granchain.contact.law import ContactLaw, Quantity
 from granchain.contact.user import load_law_module
 from granchain.errors import CaseError, LawError
 from granchain.impact import impact

@@ -16,7 +16,7 @@ from scipy.optimize import brentq
 
 from granchain.certificate import example_inputs
 from granchain.contact import laws
-from granchain.contact.law import GUARD_WINDOWS, Elastoplastic
+from granchain.contact.guard import GUARD_WINDOWS, Elastoplastic
 from granchain.contact.pair import Pair
 from granchain.engine.contacts import coefficients
 from granchain.errors import LawError, RunError

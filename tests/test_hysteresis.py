@@ -12,8 +12,9 @@ from rows import SPEED, inputs_for, run_row, steel_row, velocities
 
 from granchain import theory
 from granchain.contact import laws
+from granchain.contact.guard import GUARD_WINDOWS, Elastoplastic
 from granchain.contact.hysteresis import Hysteresis, LinearHysteresis, exact_damping_factor
-from granchain.contact.law import GUARD_WINDOWS, OPEN, Elastoplastic
+from granchain.contact.law import OPEN
 from granchain.contact.pair import Pair
 from granchain.engine.contacts import coefficients
 from granchain.engine.state import contacts_of

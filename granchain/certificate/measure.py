@@ -15,7 +15,8 @@ import numpy as np
 from granchain.analysis import observed_order
 from granchain.certificate.examples import conversion, example_inputs, example_pair, factors_of
 from granchain.contact import laws
-from granchain.contact.law import OPEN, ContactLaw, Elastoplastic
+from granchain.contact.guard import Elastoplastic
+from granchain.contact.law import OPEN, ContactLaw
 from granchain.contact.pair import PAIR_QUANTITIES, Pair
 from granchain.engine.contacts import coefficients
 from granchain.engine.specialise import fingerprint

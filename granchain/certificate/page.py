@@ -14,7 +14,8 @@ from typing import Any
 
 from granchain.certificate.examples import EXAMPLE_PAIR, example_pair
 from granchain.certificate.measure import ASKED, CREATION, QUADRATURE, SPEEDS, Certificate
-from granchain.contact.law import GUARD, ContactLaw, Quantity
+from granchain.contact.guard import GUARD
+from granchain.contact.law import ContactLaw, Quantity
 
 
 @dataclass(frozen=True)
