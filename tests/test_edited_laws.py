@@ -16,7 +16,7 @@ from law_edits import IN_FILES, IN_PROCESS, OVERLAP, PLAIN_ONLY, STIFFNESS, File
 from processes import answer
 from rows import steel_row
 
-from granchain.certificate import certificate
+from granchain.certificates import certificate
 from granchain.contact import law as law_module
 from granchain.contact import laws
 from granchain.contact.guard import Elastoplastic
