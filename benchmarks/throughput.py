@@ -18,7 +18,7 @@ import plain_python
 from racing import ROUNDS, SMALL_ROUNDS, Answer, Contender, assert_same, machine, measured, race, ratios, save, small, spread, taken_on
 from steel_chain import BARE, N_BODIES, SENSORS, Run, granchain, loop_of, racing_run, run_of, steel_chain
 
-from granchain.certificate import example_inputs
+from granchain.certificates import example_inputs
 from granchain.contact import laws
 from granchain.engine import layout
 from granchain.engine.state import Recording, State

@@ -2,7 +2,7 @@
 
     python docs/verification.py > docs/verification.md
 
-Every run goes through a case, as a user's does. The exact values come from granchain/theory.py, which knows neither the laws nor the loop.
+Every run goes through a case, as a user's does. The exact values come from granchain/theory/, which knows neither the laws nor the loop.
 """
 
 from __future__ import annotations
@@ -287,7 +287,7 @@ def sections() -> Iterator[Section]:
 
 HEAD = """# Verification: elastic chains against exact results
 
-What the engine computes, beside what is known exactly. The exact values come from `granchain/theory.py`, which imports neither
+What the engine computes, beside what is known exactly. The exact values come from `granchain/theory/`, which imports neither
 the contact laws nor the time loop, so that each line compares two pieces of code. A difference is relative to the exact value
 unless it says (abs.); it has to stay within what is allowed, which the tests check anew.
 

@@ -41,7 +41,8 @@ from granchain.case_schema import (
 )
 from granchain.chain import BEAD_STEPS
 from granchain.contact import laws
-from granchain.contact.law import ContactLaw, Elastoplastic
+from granchain.contact.guard import Elastoplastic
+from granchain.contact.law import ContactLaw
 from granchain.material import Material
 
 # The deepest keys, such as chain.segment.0.material.density, are five levels down; the rest is room.

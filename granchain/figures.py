@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from matplotlib.lines import Line2D
 
     from granchain.comparison import Comparison
-    from granchain.impact import ImpactResult
+    from granchain.impacts import ImpactResult
     from granchain.output import Result
     from granchain.output.result import Unread
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from granchain.certificate.examples import EXAMPLES
+from granchain.certificates.examples import EXAMPLES
 from granchain.chain import Chain
 from granchain.contact.law import ContactLaw
 from granchain.material import MATERIALS

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from granchain.certificate import example_inputs
+from granchain.certificates import example_inputs
 from granchain.contact import laws
 
 FUNCTIONS = ("history_of", "force", "needs_update", "update", "energy", "plastic", "largest_overlap", "jumps", "jump")

@@ -11,7 +11,7 @@ import numpy as np
 
 from granchain import theory
 from granchain.case import Case
-from granchain.certificate import example_inputs
+from granchain.certificates import example_inputs
 from granchain.contact import laws
 from granchain.contact.law import ContactLaw, Quantity
 from granchain.errors import CaseError, LawError

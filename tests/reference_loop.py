@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from granchain.contact.law import ASIDE, OPEN, ContactLaw
+from granchain.contact.guard import ASIDE
+from granchain.contact.law import OPEN, ContactLaw
 
 
 @dataclass

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from granchain.certificate import example_inputs
+from granchain.certificates import example_inputs
 from granchain.chain import Chain, End
 from granchain.contact import laws
 from granchain.engine import layout

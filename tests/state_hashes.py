@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 from example_inputs import alternatives, example_chain
 
-from granchain.certificate import example_inputs
+from granchain.certificates import example_inputs
 from granchain.chain import WALL, Chain, End
 from granchain.contact import laws
 from granchain.engine.contacts import PLAIN_KINDS

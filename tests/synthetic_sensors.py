@@ -15,7 +15,7 @@ from example_inputs import example_chain
 from kinds import distinct_laws
 from scipy.interpolate import CubicSpline
 
-from granchain.certificate import example_inputs
+from granchain.certificates import example_inputs
 from granchain.contact import laws
 from granchain.engine.state import Recording, State, contacts_of, time_step_of
 from granchain.output import Result

@@ -11,7 +11,7 @@ import pytest
 from rows import steel_row
 
 from granchain import theory
-from granchain.certificate import example_inputs
+from granchain.certificates import example_inputs
 from granchain.contact import laws
 from granchain.contact.cylinder import log_root
 from granchain.contact.law import OPEN

@@ -16,10 +16,11 @@ from law_edits import IN_FILES, IN_PROCESS, OVERLAP, PLAIN_ONLY, STIFFNESS, File
 from processes import answer
 from rows import steel_row
 
-from granchain.certificate import certificate
+from granchain.certificates import certificate
 from granchain.contact import law as law_module
 from granchain.contact import laws
-from granchain.contact.law import ContactLaw, Elastoplastic, Functions, Quantity, Source
+from granchain.contact.guard import Elastoplastic
+from granchain.contact.law import ContactLaw, Functions, Quantity, Source
 from granchain.contact.user import PREFIX, load_law_module
 from granchain.engine import reach, specialise
 from granchain.engine.specialise import fingerprint, frozen

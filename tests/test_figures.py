@@ -10,7 +10,7 @@ from synthetic import CREST, RADIUS, synthetic, wave_speed
 
 from granchain import analysis, figures
 from granchain.errors import FileError, GranchainError
-from granchain.impact import ImpactResult
+from granchain.impacts import ImpactResult
 from granchain.status import Status
 
 pytestmark = pytest.mark.filterwarnings("error")

@@ -12,13 +12,14 @@ from rows import SPEED, inputs_for, run_row, steel_row, velocities
 
 from granchain import theory
 from granchain.contact import laws
+from granchain.contact.guard import GUARD_WINDOWS, Elastoplastic
 from granchain.contact.hysteresis import Hysteresis, LinearHysteresis, exact_damping_factor
-from granchain.contact.law import GUARD_WINDOWS, OPEN, Elastoplastic
+from granchain.contact.law import OPEN
 from granchain.contact.pair import Pair
 from granchain.engine.contacts import coefficients
 from granchain.engine.state import contacts_of
 from granchain.errors import CaseError, LawError
-from granchain.impact import impact
+from granchain.impacts import impact
 
 # Two of the chain's beads: Wang, Liu & Liu 2022, table 8, doi:10.1016/j.ijmecsci.2022.107214.
 PAIR = Pair(effective_radius=1.19e-3, effective_modulus=193e9 / (2.0 * (1.0 - 0.3**2)), effective_mass=2.25e-4, yield_stress=900e6)

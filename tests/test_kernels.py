@@ -10,7 +10,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from granchain.certificate import example_inputs
+from granchain.certificates import example_inputs
 from granchain.contact import laws
 from granchain.engine import layout
 from granchain.engine.state import State

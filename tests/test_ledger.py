@@ -13,14 +13,14 @@ from rows import ledger_residual, run_row
 from granchain import theory
 from granchain.analysis import energy_balance, observed_order
 from granchain.case import Case, load_case
-from granchain.certificate import example_inputs, example_pair
+from granchain.certificates import example_inputs, example_pair
 from granchain.contact import laws
 from granchain.contact.maliu import MaLiu
 from granchain.engine import layout
 from granchain.engine.state import Recording, State, contacts_of, time_step_of
 from granchain.engine.sweeps import added
 from granchain.engine.timestep import TimeStep
-from granchain.impact import law_inputs, two_bodies
+from granchain.impacts import law_inputs, two_bodies
 from granchain.simulation import chain_of, relative_residual, run
 
 SMALL = {"chain.beads": 15, "sensors.beads": [], "sensors.contacts": [], "snapshots": None, "time.end": 1.2e-4}

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rows import inputs_for, steel_row
 
 from granchain.contact import laws
-from granchain.contact.law import Elastoplastic
+from granchain.contact.guard import Elastoplastic
 from granchain.contact.pair import Pair, linearised_plastic_stiffness
 from granchain.engine.state import contacts_of
 

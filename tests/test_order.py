@@ -14,7 +14,7 @@ from example_inputs import alternatives
 from kinds import distinct_laws, one_per_module
 from rows import SPEED, steel_row
 
-from granchain.certificate import example_inputs
+from granchain.certificates import example_inputs
 from granchain.contact import laws
 from granchain.contact.law import ContactLaw
 from granchain.engine.state import Recording, State, contacts_of, time_step_of

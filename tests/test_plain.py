@@ -14,7 +14,7 @@ from kinds import every_law, one_per_module
 from state_hashes import CHAINS, FEW, QUESTIONS
 
 from granchain.contact import laws
-from granchain.contact.law import Elastoplastic
+from granchain.contact.guard import Elastoplastic
 
 # What the process at hand does: `make test-plain` sets it.
 PLAIN_HERE = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")

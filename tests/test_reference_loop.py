@@ -11,7 +11,7 @@ from example_inputs import alternatives, example_chain
 from kinds import distinct_laws, every_law, one_per_module
 from reference_loop import Course, march
 
-from granchain.certificate import example_inputs
+from granchain.certificates import example_inputs
 from granchain.chain import WALL, Chain, End
 from granchain.contact import laws
 from granchain.engine import layout

@@ -10,7 +10,7 @@ import pytest
 from scipy.optimize import brentq
 
 from granchain import theory
-from granchain.certificate import example_inputs
+from granchain.certificates import example_inputs
 from granchain.contact import laws
 from granchain.contact.pair import Pair
 from granchain.engine.contacts import coefficients

@@ -13,7 +13,7 @@ from granchain.contact.law import SPEED_NODES
 from granchain.contact.pair import Pair
 from granchain.engine.restitution import restitution_at, source_of
 from granchain.errors import CaseError
-from granchain.impact import impact
+from granchain.impacts import impact
 from granchain.simulation import run
 
 MA_LIU = {"law": "ma-liu", "psi": 2.84, "xi": 13.0}

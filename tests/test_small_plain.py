@@ -17,7 +17,8 @@ from rows import MASS, RADIUS, SPEED, STEEL, inputs_for, ledger_residual, run_ro
 from granchain import theory
 from granchain.chain import End
 from granchain.contact import laws
-from granchain.contact.law import GUARD_WINDOWS, ContactLaw, Quantity, Source
+from granchain.contact.guard import GUARD_WINDOWS
+from granchain.contact.law import ContactLaw, Quantity, Source
 from granchain.contact.pair import Pair
 from granchain.engine import layout, numba_private
 from granchain.engine.contacts import coefficients

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from granchain.case_schema import Problems
     from granchain.contact.law import ContactLaw
     from granchain.contact.pair import Pair
-    from granchain.impact import ImpactResult
+    from granchain.impacts import ImpactResult
     from granchain.material import Material
 
 
@@ -81,7 +81,7 @@ class Study:
 
     def told_of_pair(self) -> str:
         """The two bodies in a sentence."""
-        from granchain.certificate import EXAMPLE_PAIR
+        from granchain.certificates import EXAMPLE_PAIR
         from granchain.contact.pair import PAIR_QUANTITIES
 
         units = {name: "" if unit == "1" else f" {unit}" for name, unit in PAIR_QUANTITIES.items()}
@@ -112,7 +112,7 @@ def study(names: Sequence[str], numbers: Mapping[str, str | None], changes: Sequ
     """
     from granchain.case import put, toml_value
     from granchain.case_schema import Problems, shown
-    from granchain.certificate import pair_with
+    from granchain.certificates import pair_with
     from granchain.contact import laws
 
     known = laws()
@@ -272,8 +272,8 @@ class Row:
 
 def collisions(asked: Study) -> list[Row]:
     """All impacts, law by law; one that does not end is a row of its own where there are others."""
-    from granchain.certificate.measure import REFINED
-    from granchain.impact import NeverOpens, NotEnded, impact
+    from granchain.certificates.measure import REFINED
+    from granchain.impacts import NeverOpens, NotEnded, impact
 
     rows = []
     sweep: Sequence[float | None] = [None] if asked.restitutions is None else asked.restitutions
@@ -325,7 +325,7 @@ def table_of(asked: Study, rows: Sequence[Row]) -> str:
 
 def facts(asked: Study, rows: Sequence[Row]) -> dict[str, Any]:
     """All impacts for JSON."""
-    from granchain.certificate import EXAMPLE_PAIR
+    from granchain.certificates import EXAMPLE_PAIR
 
     return {
         "pair": asked.pair.items(),

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
-    from granchain.certificate.page import Block
+    from granchain.certificates.page import Block
 
 # Version of the objects that --json prints.
 SCHEMA = 1
@@ -94,7 +94,7 @@ def _width() -> int:
 
 def blocks_as_text(blocks: Iterable[Block]) -> str:
     """Headings, paragraphs and tables for a terminal."""
-    from granchain.certificate.page import Grid, Heading
+    from granchain.certificates.page import Grid, Heading
 
     width = min(_width(), TEXT_WIDTH)
     parts = []

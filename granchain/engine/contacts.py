@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from granchain.chain import Chain
-from granchain.contact.law import GUARD_WINDOWS, OPEN, ContactLaw, Elastoplastic, columns
+from granchain.contact.guard import GUARD_WINDOWS, Elastoplastic
+from granchain.contact.law import OPEN, ContactLaw, columns
 from granchain.contact.pair import Pair
 from granchain.engine.specialise import compiled, frozen, gatherer, jitable, scatterer
 from granchain.errors import CaseError, LawError

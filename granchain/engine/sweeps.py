@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from functools import cache
 from types import SimpleNamespace
 
-from granchain.contact.law import ASIDE, OPEN, ContactLaw, Functions
+from granchain.contact.guard import ASIDE
+from granchain.contact.law import OPEN, ContactLaw, Functions
 from granchain.engine.layout import (
     ACTIVE,
     AFTER,

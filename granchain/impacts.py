@@ -12,7 +12,8 @@ import numpy as np
 from granchain.analysis import Jumps, summit
 from granchain.chain import Chain
 from granchain.contact import laws
-from granchain.contact.law import OPEN, ContactLaw, Elastoplastic, Functions
+from granchain.contact.guard import Elastoplastic
+from granchain.contact.law import OPEN, ContactLaw, Functions
 from granchain.contact.pair import Pair
 from granchain.engine import layout
 from granchain.engine.contacts import settled

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from inspect import cleandoc
 from typing import Any
 
-from granchain.certificate.examples import EXAMPLE_PAIR, example_pair
-from granchain.certificate.measure import ASKED, CREATION, QUADRATURE, SPEEDS, Certificate
-from granchain.contact.law import GUARD, ContactLaw, Quantity
+from granchain.certificates.examples import EXAMPLE_PAIR, example_pair
+from granchain.certificates.measure import ASKED, CREATION, QUADRATURE, SPEEDS, Certificate
+from granchain.contact.guard import GUARD
+from granchain.contact.law import ContactLaw, Quantity
 
 
 @dataclass(frozen=True)

@@ -13,15 +13,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from granchain.analysis import observed_order
-from granchain.certificate.examples import conversion, example_inputs, example_pair, factors_of
+from granchain.certificates.examples import conversion, example_inputs, example_pair, factors_of
 from granchain.contact import laws
-from granchain.contact.law import OPEN, ContactLaw, Elastoplastic
+from granchain.contact.guard import Elastoplastic
+from granchain.contact.law import OPEN, ContactLaw
 from granchain.contact.pair import PAIR_QUANTITIES, Pair
 from granchain.engine.contacts import coefficients
 from granchain.engine.specialise import fingerprint
 from granchain.engine.state import contacts_of
 from granchain.errors import CaseError, GranchainError, LawError
-from granchain.impact import NeverOpens, collide, impact, law_inputs, two_bodies
+from granchain.impacts import NeverOpens, collide, impact, law_inputs, two_bodies
 
 # Asked restitutions and impact speeds [m/s] that a certificate goes through.
 ASKED = (0.1, 0.3, 0.5, 0.7, 0.9)
