@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from example_inputs import alternatives, example_chain
 
-from granchain.certificate import example_inputs
+from granchain.certificates import example_inputs
 from granchain.chain import WALL, Chain, End
 from granchain.contact import laws
 from granchain.engine import layout
