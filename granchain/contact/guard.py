@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
 from types import SimpleNamespace
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 from granchain.contact.law import OPEN, ContactLaw, Quantity
+from granchain.contact.model import Guarded, Model
 
 # How far beside a jump the force on either side of it is taken, in parts of the overlap: beyond the rounding of the overlap, and so near
 # that the force has not changed but by the jump, which is some thousandths of it at least.
@@ -44,18 +47,14 @@ class Elastoplastic(ContactLaw):
     negative or falling, so that no sequence of partial cycles creates energy; `as_printed = true` switches it off.
     """
 
-    guarded: ClassVar[bool] = True
     varying_exponent: ClassVar[bool] = False
-    _variants: ClassVar[dict[tuple[bool, bool], type[Elastoplastic]]]
-    _declared: ClassVar[tuple]
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         if "name" in cls.__dict__:
             own = cls.coefficients
             cls.coefficients = own + GUARD
             cls.history = ELASTOPLASTIC_HISTORY if cls.varying_exponent else ELASTOPLASTIC_HISTORY[:3]
-            _derive(cls, guarded=True, forget=False)
-            cls._variants = {(True, False): cls}
+            cls._set_functions()
         super().__init_subclass__(**kwargs)
 
     @staticmethod
@@ -88,47 +87,45 @@ class Elastoplastic(ContactLaw):
         """Exponent of the unloading curve."""
         return 1.5
 
-    # The loss of the law's own unloading curve, without its negative residual: what the guard's windows are scanned on.
-    loss: ClassVar[Callable[[float, tuple], float]]
+    @classmethod
+    def model(cls, inputs: SimpleNamespace) -> Model:
+        """The law guarded or as printed, with dents kept or forgotten."""
+        # of what the law declares now: a notebook may have put another function in the place of one
+        cls._set_functions()
+        guarded = not getattr(inputs, "as_printed", False)
+        forgets = getattr(inputs, "dents", "keep") == "forget"
+        derived, loss = cls._derived(guarded, forgets)
+        return replace(
+            super().model(inputs),
+            functions=cls.functions()._replace(**derived),
+            forgets=forgets,
+            windows=len(GUARD),
+            guarded=Guarded(loss, cls.loading_work, cls.elastic_limit) if guarded else None,
+        )
 
     @classmethod
-    def variant(cls, inputs: SimpleNamespace) -> type[ContactLaw]:
-        """The law guarded or as printed, with dents kept or forgotten."""
-        guarded = not getattr(inputs, "as_printed", False)
-        forget = getattr(inputs, "dents", "keep") == "forget"
-        if (guarded, forget) not in cls._variants:
-            suffix = ("" if guarded else "AsPrinted") + ("Forgetful" if forget else "")
-            made = cast(
-                type[Elastoplastic], type(cls.__name__ + suffix, (cls,), {"__doc__": cls.__doc__, "guarded": guarded, "forgets": forget})
-            )
-            cls._variants[(guarded, forget)] = made
-        # of what the law declares now: a notebook may have put another function in the place of one
-        _derive(cls._variants[(guarded, forget)], guarded, forget)
-        return cls._variants[(guarded, forget)]
+    def _set_functions(cls) -> None:
+        """Give the class the functions that follow from its loading curve, guarded, with dents kept."""
+        for name, function in cls._derived(guarded=True, forgets=False)[0].items():
+            setattr(cls, name, staticmethod(function))
+
+    @classmethod
+    def _derived(cls, guarded: bool, forgets: bool) -> tuple[dict[str, Callable], Callable]:
+        """Functions by name, and the loss of the law's own unloading curve; laws that declare the same share them, and so one loop."""
+        own = len(cls.coefficients) - len(GUARD)
+        return _derived(
+            (cls.elastic_limit, cls.elastic_stiffness, cls.loading, cls.loading_work, cls.residual, cls.exponent),
+            cls.varying_exponent, own if guarded else -1, forgets,
+        )  # fmt: skip
 
 
-_DERIVED: dict[tuple, tuple[Callable, ...]] = {}
+@cache
+def _derived(declared: tuple[Callable, ...], varying: bool, first: int, forgets: bool) -> tuple[dict[str, Callable], Callable]:
+    """History, force, update and energy of a loading curve: plain closures, so that the engine can compile and hash them.
 
-
-def _derive(cls: type[Elastoplastic], guarded: bool, forget: bool) -> None:
-    """Give a law its history, force, update and energy; laws that declare the same functions share them, and so one kernel."""
-    declared = (
-        cls.elastic_limit, cls.elastic_stiffness, cls.loading, cls.loading_work, cls.residual, cls.exponent, cls.varying_exponent,
-        guarded, forget,
-    )  # fmt: skip
-    if declared not in _DERIVED:
-        _DERIVED[declared] = _derived(*declared)
-    if cls.__dict__.get("_declared") != declared:
-        cls._declared = declared
-        for function in _DERIVED[declared]:
-            setattr(cls, function.__name__, staticmethod(function))
-
-
-def _derived(
-    elastic_limit: Callable, elastic_stiffness: Callable, loading: Callable, loading_work: Callable, residual: Callable, exponent: Callable,
-    varying: bool, guarded: bool, forget: bool,
-) -> tuple[Callable, ...]:  # fmt: skip
-    """History, force, update and energy of a loading curve: plain closures, so that the engine can compile and hash them."""
+    `first` is the place of the windows of the guard among the coefficients, or -1 for the law as printed.
+    """
+    elastic_limit, elastic_stiffness, loading, loading_work, residual, exponent = declared
 
     def jump(overlap: float, rate: float, c: tuple, h: tuple) -> float:
         # of the loading curve alone; a contact that has been further than the jump is elastic there
@@ -145,18 +142,29 @@ def _derived(
         opens = opens if opens > 0.0 else 0.0
         return loading_work(s, c) - force * (s - opens) / (exponent(s, c) + 1.0)
 
-    def opens_at(d: float, force: float, c: tuple) -> float:
-        natural = residual(d, force, c)
-        if not guarded:
+    if first < 0:
+
+        def opens_at(d: float, force: float, c: tuple) -> float:
+            return residual(d, force, c)
+
+    else:
+
+        def opens_at(d: float, force: float, c: tuple) -> float:
+            start_1, end_1, loss_1, start_2, end_2, loss_2, start_3, end_3, loss_3, start_4, end_4, loss_4 = c[first:]
+            natural = residual(d, force, c)
+            if natural < 0.0:
+                natural = 0.0
+            for start, end, kept in (
+                (start_1, end_1, loss_1),
+                (start_2, end_2, loss_2),
+                (start_3, end_3, loss_3),
+                (start_4, end_4, loss_4),
+            ):
+                if start < d and d < end:
+                    # the guard: d_g = d_max - (n + 1)(U - D_g)/F_max
+                    opens = d - (exponent(d, c) + 1.0) * (loading_work(d, c) - kept) / force
+                    return opens if opens > 0.0 else 0.0
             return natural
-        if natural < 0.0:
-            natural = 0.0
-        for start, end, kept in ((c[-12], c[-11], c[-10]), (c[-9], c[-8], c[-7]), (c[-6], c[-5], c[-4]), (c[-3], c[-2], c[-1])):
-            if start < d and d < end:
-                # the guard: d_g = d_max - (n + 1)(U - D_g)/F_max
-                opens = d - (exponent(d, c) + 1.0) * (loading_work(d, c) - kept) / force
-                return opens if opens > 0.0 else 0.0
-        return natural
 
     def renewed(d: float, c: tuple) -> tuple:
         force = loading(d, c)
@@ -201,7 +209,7 @@ def _derived(
         d = h[0]
         return loading_work(d, c) - energy(d, c, h) if d > elastic_limit(c) else 0.0
 
-    if forget:
+    if forgets:
 
         def needs_update(overlap: float, rate: float, c: tuple, h: tuple) -> bool:
             return (overlap > h[0]) | ((overlap <= OPEN) & (h[1] != 0.0))
@@ -217,4 +225,5 @@ def _derived(
         def update(event: tuple, c: tuple, h: tuple) -> tuple:
             return renewed(event[0], c)
 
-    return loss, history_of, force, needs_update, update, energy, plastic, jump
+    functions = (history_of, force, needs_update, update, energy, plastic, jump)
+    return {function.__name__: function for function in functions}, loss

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 
+from granchain.contact.model import Functions, Model
 from granchain.errors import LawError
 
 # Overlaps up to this are open contact, in metres: far below any length that means something (an atom is 1e-10 m), and far
@@ -212,20 +212,6 @@ LOWEST_FORCE = Quantity("lowest_force", "N", "0 where the force is clamped, -inf
 _REGISTRY: dict[str, type[ContactLaw]] = {}
 
 
-class Functions(NamedTuple):
-    """The functions of a law that the engine calls: pure, of scalars and plain tuples."""
-
-    history_of: Callable[[tuple], tuple]
-    force: Callable[[float, float, tuple, tuple], float]
-    needs_update: Callable[[float, float, tuple, tuple], bool]
-    update: Callable[[tuple, tuple, tuple], tuple]
-    energy: Callable[[float, tuple, tuple], float]
-    plastic: Callable[[tuple, tuple], float]
-    largest_overlap: Callable[[tuple], float]
-    jumps: Callable[[tuple], tuple]
-    jump: Callable[[float, float, tuple, tuple], float]
-
-
 class ContactLaw:
     """Base of all contact laws: what a law says of itself, and the functions the engine calls.
 
@@ -279,9 +265,20 @@ class ContactLaw:
             _register(cls)
 
     @classmethod
-    def variant(cls, inputs: SimpleNamespace) -> type[ContactLaw]:
-        """The class to run with for these inputs; the law itself by default."""
-        return cls
+    def model(cls, inputs: SimpleNamespace) -> Model:
+        """What to run with for these inputs; by default what the class declares."""
+        return Model(
+            law=cls,
+            functions=cls.functions(),
+            coefficients=cls.coefficients,
+            history=cls.history,
+            uses_rate=cls.uses_rate,
+            forgets=cls.forgets,
+            onset_jump=cls.onset_jump,
+            has_jumps=cls.jumps is not ContactLaw.jumps,
+            kinks=cls.jumps is not ContactLaw.jumps and cls.jump is ContactLaw.jump,
+            loses=cls.plastic is not ContactLaw.plastic,
+        )
 
     @staticmethod
     def coefficients_of(pair: Any, inputs: SimpleNamespace) -> tuple[Any, ...]:
@@ -342,17 +339,6 @@ class ContactLaw:
         return Functions(*(getattr(cls, name) for name in Functions._fields))
 
     @classmethod
-    def index_of(cls, coefficient: str) -> int:
-        """Position of a coefficient; -1 where the law has none of that name."""
-        names = [quantity.name for quantity in cls.coefficients]
-        return names.index(coefficient) if coefficient in names else -1
-
-    @classmethod
-    def has_jumps(cls) -> bool:
-        """Whether the force jumps, or has a kink, at the onset or inside a contact: a parabola through samples is then no peak."""
-        return cls.onset_jump or cls.jumps is not ContactLaw.jumps
-
-    @classmethod
     def summary(cls) -> str:
         """First line of the docstring: what tables print."""
         return (cls.__doc__ or "").strip().splitlines()[0].strip() if cls.__doc__ else ""
@@ -383,6 +369,11 @@ def check_law(cls: type[ContactLaw]) -> None:
             problems.append(f"{group}: got {name} twice, allowed: each name once; rename one of the two")
     if cls.onset_jump and isinstance(cls.history, tuple) and ONSET_HISTORY[0] not in cls.history:
         problems.append("onset_jump: needs the onset weight; begin its history with ONSET_HISTORY, and see KelvinVoigt")
+    if "variant" in vars(cls):
+        problems.append(
+            "variant: got a method of version 0.1, allowed: model; it returns what to run with: replace(super().model(inputs), ...), see "
+            "granchain.contact.hysteresis"
+        )
     for name in Functions._fields:
         if not isinstance(inspect.getattr_static(cls, name), staticmethod):
             problems.append(f"{name}: got no @staticmethod, allowed: a pure function of its arguments; write @staticmethod above it")

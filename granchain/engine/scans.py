@@ -11,13 +11,13 @@ import math
 from collections.abc import Callable, Iterator
 from functools import cache
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 
 from granchain.chain import Chain
-from granchain.contact.guard import GUARD_WINDOWS, Elastoplastic
+from granchain.contact.guard import GUARD_WINDOWS
 from granchain.contact.law import OPEN, ContactLaw, columns
+from granchain.contact.model import Model
 from granchain.contact.pair import Pair
 from granchain.engine.specialise import compiled, frozen, gatherer, jitable, scatterer
 from granchain.errors import CaseError, LawError
@@ -33,15 +33,13 @@ GUARD_POINTS = 1000
 GUARD_REACH = 1e-12
 
 
-def over_kinds(
-    make: Callable[[type[ContactLaw]], Callable], law: type[ContactLaw], inputs: tuple[np.ndarray, ...], n_out: int
-) -> np.ndarray:
+def over_kinds(make: Callable[[Model], Callable], model: Model, inputs: tuple[np.ndarray, ...], n_out: int) -> np.ndarray:
     """Apply a scan of one contact to each distinct column of its inputs.
 
     Parameters
     ----------
     make : callable
-        Law -> plain function (table_1, ..., out) that fills out[:, k] for every column k.
+        Model -> plain function (table_1, ..., out) that fills out[:, k] for every column k.
     inputs : tuple of (rows, n_contacts) array
         Tables whose columns together make the kind.
     n_out : int
@@ -55,10 +53,10 @@ def over_kinds(
     kinds, first, which = np.unique(stacked, axis=0, return_index=True, return_inverse=True)
     tables = tuple(np.ascontiguousarray(table[:, first]) for table in inputs)
     out = np.zeros((n_out, len(kinds)))
-    (scan,) = frozen(make(law))
+    (scan,) = frozen(make(model))
     if len(kinds) > PLAIN_KINDS:
         scan = _compiled_scan(scan)
-    with np.errstate(all="ignore"), finite(law):
+    with np.errstate(all="ignore"), finite(model.law):
         scan(*tables, out)
     return np.ascontiguousarray(out[:, which.reshape(-1)])
 
@@ -88,13 +86,13 @@ def _compiled_scan(scan: Callable) -> Callable:
     return compiled(scan_all)
 
 
-def coefficients(law: type[ContactLaw], pair: Pair, inputs: SimpleNamespace, limits: np.ndarray) -> np.ndarray:
+def coefficients(model: Model, pair: Pair, inputs: SimpleNamespace, limits: np.ndarray) -> np.ndarray:
     """Coefficients of each contact, with the windows of the energy guard where the law has one.
 
     Parameters
     ----------
-    law : type of ContactLaw
-        The variant to run with.
+    model : Model
+        The law, as it runs.
     pair : Pair
         Quantities of (n_contacts,) or scalars.
     inputs : namespace
@@ -112,43 +110,43 @@ def coefficients(law: type[ContactLaw], pair: Pair, inputs: SimpleNamespace, lim
         Where the pair misses something, or a coefficient is not a number.
     """
     try:
-        with np.errstate(all="ignore"), finite(law):
-            values = tuple(law.coefficients_of(pair, inputs))
+        with np.errstate(all="ignore"), finite(model.law):
+            values = tuple(model.law.coefficients_of(pair, inputs))
     except LawError as error:
         if str(error).startswith("contact.law "):
             raise
-        raise LawError(f"contact.law {law.name}: {error}") from None
-    elastoplastic = issubclass(law, Elastoplastic)
-    own = law.coefficients[: len(law.coefficients) - (3 * GUARD_WINDOWS if elastoplastic else 0)]
+        raise LawError(f"contact.law {model.name}: {error}") from None
+    own = model.own
     if len(values) != len(own):
         raise LawError(
-            f"contact law {law.name}: coefficients_of: got {len(values)} values, allowed: {len(own)}, one for each of its coefficients "
+            f"contact law {model.name}: coefficients_of: got {len(values)} values, allowed: {len(own)}, one for each of its coefficients "
             f"({', '.join(q.name for q in own)}); return these"
         )
     table = columns(values, limits.size)
     for quantity, row in zip(own, table, strict=True):
         if np.isnan(row).any():
             raise LawError(
-                f"contact law {law.name}: coefficient {quantity.name}: got a value that is not a number, allowed: numbers; check the "
+                f"contact law {model.name}: coefficient {quantity.name}: got a value that is not a number, allowed: numbers; check the "
                 "inputs and the material"
             )
-    if not elastoplastic:
+    if not model.windows:
         return table
-    if not getattr(law, "guarded", True):
-        return np.vstack([table, np.zeros((3 * GUARD_WINDOWS, limits.size))])
-    windows = over_kinds(_guard_scan, law, (table, limits[None, :]), 3 * GUARD_WINDOWS + 1)
+    if model.guarded is None:
+        return np.vstack([table, np.zeros((model.windows, limits.size))])
+    windows = over_kinds(_guard_scan, model, (table, limits[None, :]), 3 * GUARD_WINDOWS + 1)
     if windows[-1].max() > GUARD_WINDOWS:
         raise LawError(
-            f"contact law {law.name}: got a loss that falls on more than {GUARD_WINDOWS} windows of the largest overlap, allowed: at most "
+            f"contact law {model.name}: got a loss that falls on more than {GUARD_WINDOWS} windows of the largest overlap, allowed: at most "
             f"{GUARD_WINDOWS}, which the energy guard holds; make the loading curve or the residual overlap smoother"
         )
     return np.vstack([table, windows[:-1]])
 
 
-def _guard_scan(law: Any) -> Callable:
+def _guard_scan(model: Model) -> Callable:
     """Windows of the largest overlap where the loss D would fall: start, end and the loss kept in between."""
-    loss, loading_work, elastic_limit = law.loss, law.loading_work, law.elastic_limit
-    gather = gatherer(len(law.coefficients) - 3 * GUARD_WINDOWS)
+    assert model.guarded is not None
+    loss, loading_work, elastic_limit = model.guarded
+    gather = gatherer(len(model.own))
 
     def scan(c, limits, out):  # type: ignore[no-untyped-def]
         for k in range(c.shape[1]):
@@ -212,9 +210,9 @@ def _guard_scan(law: Any) -> Callable:
     return scan
 
 
-def settled(law: type[ContactLaw]) -> Callable:
+def settled(model: Model) -> Callable:
     """Plain function (overlap, c) -> history of a fresh contact loaded to an overlap at rest."""
-    history_of, needs_update, update = law.history_of, law.needs_update, law.update
+    history_of, needs_update, update = model.functions.history_of, model.functions.needs_update, model.functions.update
 
     def settle(overlap, c):  # type: ignore[no-untyped-def]
         h = history_of(c)
@@ -225,17 +223,17 @@ def settled(law: type[ContactLaw]) -> Callable:
     return settle
 
 
-def largest_force(law: type[ContactLaw], c: np.ndarray, limit: float) -> str:
+def largest_force(model: Model, c: np.ndarray, limit: float) -> str:
     """The force at rest at the largest overlap, as a sentence has it; nothing where the law has none that is a number."""
     ck = tuple(c.tolist())
     try:
-        force = law.force(float(limit), 0.0, ck, settled(law)(float(limit), ck))
+        force = model.functions.force(float(limit), 0.0, ck, settled(model)(float(limit), ck))
     except (ArithmeticError, ValueError):
         force = math.nan
     return f", here {force:.6g} N" if math.isfinite(force) else ""
 
 
-def static_overlaps(law: type[ContactLaw], c: np.ndarray, force: np.ndarray, limits: np.ndarray, chain: Chain) -> np.ndarray:
+def static_overlaps(model: Model, c: np.ndarray, force: np.ndarray, limits: np.ndarray, chain: Chain) -> np.ndarray:
     """Overlap [m] at which each contact at rest carries its static force.
 
     Raises
@@ -245,21 +243,21 @@ def static_overlaps(law: type[ContactLaw], c: np.ndarray, force: np.ndarray, lim
     """
     if not force.any():
         return np.zeros(force.size)
-    overlaps = over_kinds(_static_scan, law, (c, force[None, :], limits[None, :]), 1)[0]
+    overlaps = over_kinds(_static_scan, model, (c, force[None, :], limits[None, :]), 1)[0]
     bad = np.flatnonzero(np.isnan(overlaps))
     if bad.size:
         k = int(bad[0])
         raise CaseError(
             f"chain.precompression: got {force[k]:.6g} N that contact {int(chain.contact_labels[k])} has to carry at rest, allowed: at "
-            f"most the force of the law {law.name} at its largest overlap, {limits[k]:.6g} m{largest_force(law, c[:, k], limits[k])}; "
+            f"most the force of the law {model.name} at its largest overlap, {limits[k]:.6g} m{largest_force(model, c[:, k], limits[k])}; "
             "lower the precompression or gravity, or take another law"
         )
     return overlaps
 
 
-def _static_scan(law: type[ContactLaw]) -> Callable:
-    force, settle = law.force, settled(law)
-    gather = gatherer(len(law.coefficients))
+def _static_scan(model: Model) -> Callable:
+    force, settle = model.functions.force, settled(model)
+    gather = gatherer(len(model.coefficients))
 
     def scan(c, forces, limits, out):  # type: ignore[no-untyped-def]
         for k in range(c.shape[1]):
@@ -290,16 +288,16 @@ def _static_scan(law: type[ContactLaw]) -> Callable:
     return scan
 
 
-def start_histories(law: type[ContactLaw], c: np.ndarray, overlaps: np.ndarray) -> np.ndarray:
+def start_histories(model: Model, c: np.ndarray, overlaps: np.ndarray) -> np.ndarray:
     """(n_history, n_contacts) History at the start: fresh, or loaded to the static overlap (which may have yielded)."""
-    if not law.history:
+    if not model.history:
         return np.zeros((0, overlaps.size))
-    return over_kinds(_history_scan, law, (c, overlaps[None, :]), len(law.history))
+    return over_kinds(_history_scan, model, (c, overlaps[None, :]), len(model.history))
 
 
-def _history_scan(law: type[ContactLaw]) -> Callable:
-    settle = settled(law)
-    gather, store = gatherer(len(law.coefficients)), scatterer(len(law.history))
+def _history_scan(model: Model) -> Callable:
+    settle = settled(model)
+    gather, store = gatherer(len(model.coefficients)), scatterer(len(model.history))
 
     def scan(c, overlaps, out):  # type: ignore[no-untyped-def]
         for k in range(c.shape[1]):
@@ -308,14 +306,14 @@ def _history_scan(law: type[ContactLaw]) -> Callable:
     return scan
 
 
-def contact_limits(law: type[ContactLaw], c: np.ndarray, limits: np.ndarray) -> np.ndarray:
+def contact_limits(model: Model, c: np.ndarray, limits: np.ndarray) -> np.ndarray:
     """(n_contacts,) The smaller of the radius limit and the law's own largest overlap [m]."""
-    return np.minimum(limits, over_kinds(_largest_scan, law, (c,), 1)[0])
+    return np.minimum(limits, over_kinds(_largest_scan, model, (c,), 1)[0])
 
 
-def _largest_scan(law: type[ContactLaw]) -> Callable:
-    largest_overlap = law.largest_overlap
-    gather = gatherer(len(law.coefficients))
+def _largest_scan(model: Model) -> Callable:
+    largest_overlap = model.functions.largest_overlap
+    gather = gatherer(len(model.coefficients))
 
     def scan(c, out):  # type: ignore[no-untyped-def]
         for k in range(c.shape[1]):
