@@ -157,7 +157,7 @@ def test_the_generated_reference_names_every_key_option_and_public_name(monkeypa
     import reference_pages
 
     import granchain
-    from granchain.case_schema import TABLES
+    from granchain.case.tables import TABLES
     from granchain.output.result import TABLE
 
     pages = {name: make() for name, make in reference_pages.PAGES.items()}

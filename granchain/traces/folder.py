@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from granchain.case import parsed, put, toml_value
-from granchain.case_schema import Problems, shown
+from granchain.case.document import parsed, put, toml_value
 from granchain.errors import CaseError, FileError, TraceError
+from granchain.keys import Problems, shown
 from granchain.output import write_whole
 from granchain.output.limit import DEFAULT_LIMIT, Limit
 from granchain.traces.about import AboutTable, about_of, says_computed, written
