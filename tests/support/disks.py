@@ -1,0 +1,33 @@
+"""Small disks of their own, which can be full or read-only for everybody, root too."""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+
+@contextlib.contextmanager
+def mounting(folder: Path) -> Iterator[Callable[..., Path]]:
+    """A function that mounts a tmpfs with options such as "size=128k", and gives its folder; skips the test where that is not allowed."""
+    mounted: list[Path] = []
+
+    def mount(*options: str) -> Path:
+        place = folder / f"disk{len(mounted)}"
+        place.mkdir()
+        command = ["mount", "-t", "tmpfs", "-o", ",".join(options), "none", str(place)]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+        except FileNotFoundError:
+            pytest.skip("there is no mount program")
+        if done.returncode:
+            pytest.skip(f"may not mount a disk: {done.stderr.strip()}")
+        mounted.append(place)
+        return place
+
+    yield mount
+    for place in mounted:
+        subprocess.run(["umount", str(place)], check=False)

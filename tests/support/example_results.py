@@ -1,0 +1,98 @@
+"""A result with every variable, of random numbers, and all that it says."""
+
+import hashlib
+import json
+
+import numpy as np
+
+from granchain.contact.law import Quantity
+from granchain.output import Result
+from granchain.status import Status
+
+HISTORY = (Quantity("residual_overlap", "m", "overlap at which the contact opens", output=True), Quantity("my_dent", "", output=True))
+
+# Axes and unit of every variable, as the design of the output file has them.
+LAYOUT = {
+    "time": ("time", "s"),
+    "sensor_bead": ("sensor_bead", "1"),
+    "sensor_force": ("time sensor_bead", "N"),
+    "bead": ("bead", "1"),
+    "radius": ("bead", "m"),
+    "mass": ("bead", "kg"),
+    "final_displacement": ("bead", "m"),
+    "final_velocity": ("bead", "m/s"),
+    "sensor_contact": ("sensor_contact", "1"),
+    "contact_force": ("time sensor_contact", "N"),
+    "contact_overlap": ("time sensor_contact", "m"),
+    "contact": ("contact", "1"),
+    "contact_peak_force": ("contact", "N"),
+    "contact_plastic": ("contact", "J"),
+    "contact_viscous": ("contact", "J"),
+    "contact_clamp": ("contact", "J"),
+    "energy_time": ("energy_time", "s"),
+    "energy_kinetic": ("energy_time", "J"),
+    "energy_recoverable": ("energy_time", "J"),
+    "energy_plastic": ("energy_time", "J"),
+    "energy_viscous": ("energy_time", "J"),
+    "energy_clamp": ("energy_time", "J"),
+    "energy_external": ("energy_time", "J"),
+    "energy_gravity": ("energy_time", "J"),
+    "energy_precompression": ("energy_time", "J"),
+    "energy_drives": ("energy_time", "J"),
+    "energy_residual": ("energy_time", "J"),
+    "snapshot_time": ("snapshot_time", "s"),
+    "displacement": ("snapshot_time bead", "m"),
+    "velocity": ("snapshot_time bead", "m/s"),
+    "residual_overlap": ("contact", "m"),
+    "my_dent": ("contact", "1"),
+}
+LABELS = ("sensor_bead", "bead", "sensor_contact", "contact")
+
+
+class StandIn:
+    """As much of a case as a result needs."""
+
+    title = "70 beads, drawn by Jiří"
+    toml = 'title = "70 beads"  # as given\n'
+
+    def __init__(self, **keys):
+        self.keys = {"title": self.title, "contact": {"law": "ma-liu", "psi": 2.84}} | keys
+
+    def resolved(self):
+        return self.keys
+
+    @property
+    def sha256(self):
+        return hashlib.sha256(json.dumps(self.keys, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+
+def values(samples=300, seed=0):
+    """Random values for every variable."""
+    draw = np.random.default_rng(seed)
+    lengths = {"time": samples, "sensor_bead": 3, "bead": 13, "sensor_contact": 2, "contact": 12, "energy_time": 20, "snapshot_time": 5}
+    found = {}
+    for name, (dims, _) in LAYOUT.items():
+        shape = [lengths[axis] for axis in dims.split()]
+        found[name] = np.arange(shape[0]) if name in LABELS else draw.standard_normal(shape)
+    return found
+
+
+def a_result(samples=300, seed=0, **more):
+    asked = {
+        "case": StandIn(),
+        "law": "ma-liu",
+        "status": Status.COMPLETE,
+        "time_step": 1.25e-8,
+        "history": HISTORY,
+        "messages": ["the floor acted 3 times", "µ and \n too"],
+        "provenance": {"started": "2026-11-21T22:44:00+00:00", "wall_time": 0.125},
+    }
+    return Result(values(samples, seed), **(asked | more))
+
+
+def everything(result):
+    """All that a result says, to be compared bit for bit."""
+    variables = {
+        name: (v.dims, v.unit, v.long_name, v.data.dtype.str, v.data.shape, v.data.tobytes()) for name, v in result.variables.items()
+    }
+    return variables, result.law, result.title, result.status, result.time_step, result.messages, result.provenance

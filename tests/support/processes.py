@@ -1,0 +1,33 @@
+"""Real Python processes with a compile cache of their own, for tests of what outlives a process."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+
+def python(code: str, cache: Path | None = None, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run code in a new interpreter; NUMBA_CACHE_DIR is the given folder.
+
+    Parameters
+    ----------
+    code : str
+        Python source.
+    cache : Path, optional
+        Cache folder; the inherited one where none is given.
+    **environment : str
+        More environment variables.
+    """
+    env = {**os.environ, **environment}
+    if cache is not None:
+        env["NUMBA_CACHE_DIR"] = str(cache)
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env, timeout=280, check=False)
+
+
+def answer(code: str, cache: Path | None = None, **environment: str) -> str:
+    """What the code prints, without the last newline; an assertion with its error output where it fails."""
+    done = python(code, cache, **environment)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()

@@ -1,0 +1,86 @@
+"""Synthetic results, made from closed forms, not from a run: no engine is needed to test what reads a result."""
+
+from types import SimpleNamespace
+
+import numpy as np
+
+from granchain.contact.law import Quantity
+from granchain.output import Result
+from granchain.status import Status
+from granchain.theory import solitary_speed, solitary_wave
+
+# Contact stiffness and mass of steel spheres of 2.38 mm radius, rounded: any other would do.
+STIFFNESS, MASS, RADIUS = 4.9e9, 0.45e-3, 2.38e-3
+PEAK_FORCE = 80.0
+# Bead whose crest is at time 0: the wave starts outside the recorded beads.
+CREST = -4.0
+
+
+def wave_speed() -> float:
+    """Beads per second of the synthetic wave."""
+    return solitary_speed(STIFFNESS, MASS, peak_force=PEAK_FORCE)
+
+
+def synthetic(
+    *,
+    beads: int = 20,
+    sensors: tuple[int, ...] = (3, 8, 13),
+    contacts: tuple[int, ...] = (2, 5),
+    end: float = 150e-6,
+    without: tuple[str, ...] = (),
+    title: str = "synthetic wave",
+    law: str = "hertz",
+    status: Status = Status.COMPLETE,
+    gap: float = 0.0,
+    change: dict | None = None,
+) -> Result:
+    """The exact solitary wave running through a chain without striker, as a Result; plastic and viscous energy are invented."""
+    wave, speed = solitary_wave(), wave_speed()
+
+    def overlaps(time, labels):  # contact k sits half a bead beyond bead k
+        return wave.overlap(np.subtract.outer(np.asarray(labels) + 0.5, speed * time + CREST)).T
+
+    labels = np.arange(1, beads + 1)
+    time = 2e-7 * np.arange(round(end / 2e-7))
+    shots = 2e-6 * np.arange(round(end / 2e-6))
+    ledger = np.linspace(0.0, end, 51)
+    largest = (PEAK_FORCE / STIFFNESS) ** (2.0 / 3.0)
+    force = PEAK_FORCE * np.maximum(overlaps(time, np.arange(beads + 1)), 0.0) ** 1.5
+    plastic, viscous = 2e-4 * ledger / end, 1e-4 * (ledger / end) ** 2
+    data = {
+        "time": time,
+        "sensor_bead": np.array(sensors),
+        "sensor_force": 0.5 * (force[:, np.array(sensors) - 1] + force[:, np.array(sensors)]) if sensors else np.zeros((len(time), 0)),
+        "bead": labels,
+        "radius": np.full(beads, RADIUS),
+        "mass": np.full(beads, MASS),
+        "final_displacement": np.zeros(beads),
+        "final_velocity": np.zeros(beads),
+        "sensor_contact": np.array(contacts),
+        "contact_force": force[:, contacts],
+        "contact_overlap": largest * overlaps(time, contacts),
+        "contact": np.arange(1, beads),
+        "contact_peak_force": np.full(beads - 1, PEAK_FORCE),
+        "contact_plastic": np.full(beads - 1, 1e-5),
+        "contact_viscous": 1e-6 * np.arange(beads - 1),
+        "contact_clamp": np.zeros(beads - 1),
+        "energy_time": ledger,
+        "energy_kinetic": 1e-3 - 0.5 * plastic - viscous,
+        "energy_recoverable": 0.25 * plastic,
+        "energy_plastic": plastic,
+        "energy_viscous": viscous,
+        "energy_clamp": np.zeros(51),
+        "energy_external": np.zeros(51),
+        "energy_residual": 1e-9 * np.sin(ledger / end),
+        "snapshot_time": shots,
+        "displacement": np.zeros((len(shots), beads)),
+        "velocity": 1.2 * wave.bead_velocity(np.subtract.outer(labels, speed * shots + CREST)).T,
+    }
+    data |= change or {}
+    history = (Quantity("residual_overlap", "m", "overlap at which the unloading contact opens", output=True),)
+    data = {name: values for name, values in data.items() if name not in without}
+    case = SimpleNamespace(
+        title=title, bodies=lambda: {"gap": np.full(beads - 1, gap)}, energy=SimpleNamespace(bound=1e-2), toml="", sha256="", resolved=dict
+    )
+    history = history if "residual_overlap" in data else ()
+    return Result(data, case=case, law=law, status=status, time_step=4e-8, history=history)
