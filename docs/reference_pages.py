@@ -21,7 +21,8 @@ from granchain.case import Case, case_names, load_case, tables
 from granchain.cli import options
 from granchain.contact.law import Quantity
 from granchain.keys import Table, told_of
-from granchain.output.result import NUMBERS, TABLE, TEXTS
+from granchain.output.provenance import NUMBERS, TEXTS
+from granchain.output.variables import TABLE
 from granchain.status import Status
 
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from printed import differences
+from support.printed import differences
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -158,7 +158,7 @@ def test_the_generated_reference_names_every_key_option_and_public_name(monkeypa
 
     import granchain
     from granchain.case.tables import TABLES
-    from granchain.output.result import TABLE
+    from granchain.output.variables import TABLE
 
     pages = {name: make() for name, make in reference_pages.PAGES.items()}
     for name, model in TABLES.items():

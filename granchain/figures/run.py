@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from granchain.output import Result
-    from granchain.output.result import Unread
+    from granchain.output.variables import Unread
 
 
 # Beads or contacts of a file that is drawn: a picture of more shows none of them.

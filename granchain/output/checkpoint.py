@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from granchain.errors import FileError, GranchainWarning
-from granchain.output.result import source_hash, versions
+from granchain.output.provenance import source_hash, versions
 from granchain.output.whole import (
     BESIDE,
     DAMAGED,

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from granchain.errors import FileError
-from granchain.output.hdf5 import LARGEST_RATIO, attempt_apart
 from granchain.output.limit import Limit, inflated
+from granchain.output.reader import LARGEST_RATIO, attempt_apart
 from granchain.output.whole import printable
 
 # Names that are looked at; a file with more is no record of a few sensors.
