@@ -5,7 +5,6 @@ A key's meaning, unit and limits are declared once; sentences, checks and tables
 
 from __future__ import annotations
 
-import difflib
 import math
 import re
 from collections.abc import Iterable, Mapping
@@ -16,6 +15,7 @@ from typing import Any, get_args
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 
 from granchain.contact.law import Quantity
+from granchain.errors import nearest
 from granchain.material import Material
 
 # Sentences told at once: more than anyone mends in one go.
@@ -43,8 +43,8 @@ def in_unit(unit: str) -> str:
 
 def suggestion(word: Any, words: Iterable[str], otherwise: str) -> str:
     """What to do about a word that is not among the allowed ones."""
-    close = difflib.get_close_matches(word[:60], list(words), n=1) if isinstance(word, str) else []
-    return f'did you mean "{close[0]}"?' if close else otherwise
+    close = nearest(word, words) if isinstance(word, str) else None
+    return otherwise if close is None else f'did you mean "{close}"?'
 
 
 class Problems:

@@ -7,7 +7,7 @@ import json
 import re
 import stat
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -87,6 +87,16 @@ def toml_value(text: str) -> Any:
         word = text.strip()
         return float(word) if _SHORT.fullmatch(word) else word
     return table["value"] if len(table) == 1 else text
+
+
+def put_all(document: dict[str, Any], changes: Iterable[str], example: str, problems: Problems) -> None:
+    """Make changes, each "KEY=VALUE" as on the command line; one that is not is told, with an example of one that is."""
+    for item in changes:
+        where, equals, value = item.partition("=")
+        if equals and where.strip():
+            put(document, where.strip(), toml_value(value))
+        else:
+            problems.add("--set", shown(item), "KEY=VALUE", f"write for example {example}")
 
 
 def plain(value: Any, problems: Problems, where: str = "", depth: int = 0) -> Any:

@@ -110,7 +110,7 @@ def study(names: Sequence[str], numbers: Mapping[str, str | None], changes: Sequ
     ------
     CaseError, LawError
     """
-    from granchain.case.document import put, toml_value
+    from granchain.case.document import put_all
     from granchain.certificates import pair_with
     from granchain.contact import laws
     from granchain.keys import Problems, shown
@@ -119,12 +119,7 @@ def study(names: Sequence[str], numbers: Mapping[str, str | None], changes: Sequ
     chosen = [known[the_one(name, known, "contact law", LawError)] for name in dict.fromkeys(name.strip() for name in names)]
     problems = Problems()
     document: dict[str, Any] = {}
-    for item in changes:
-        where, equals, value = item.partition("=")
-        if equals and where.strip():
-            put(document, where.strip(), toml_value(value))
-        else:
-            problems.add("--set", shown(item), "KEY=VALUE", "write for example restitution=0.7")
+    put_all(document, changes, "restitution=0.7", problems)
     values = {name: read_numbers(name, text, problems) for name, text in numbers.items() if text is not None}
     if len(values.keys() & {"--speed", "--speeds"}) != 1:
         got = "both" if values.keys() & {"--speed", "--speeds"} else "neither"

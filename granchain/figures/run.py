@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from granchain.analysis import HELD, body_positions, energy_put_in, first_pulse, peak, sensor_peak, wave_speed
+from granchain.analysis import HELD, body_positions, energy_put_in, first_pulse, peak, residual_share, sensor_peak, wave_speed
 from granchain.errors import CaseError, GranchainError
 from granchain.figures.frame import (
     MOST_LINES,
@@ -324,7 +324,7 @@ def energy(result: Result) -> tuple[Figure, np.ndarray]:
     ledger.set_ylabel(f"energy ({joule})")
     ledger.set_ylim(0.0 if all(parts[name].min() >= 0.0 for name in HELD) else None, None)
     ledger.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0, reverse=True)
-    size = np.abs(result.energy_residual) / put_in if put_in > 0.0 else np.abs(result.energy_residual)
+    size = residual_share(result.energy_residual, put_in)
     rest.set_yscale("log")
     rest.plot(time, np.where(size > 0.0, size, math.nan), color="#555555", linewidth=1.0, label="residual")
     bound = _bound(result)

@@ -26,7 +26,7 @@ from granchain.errors import FileError, GranchainWarning
 from granchain.output.provenance import NUMBERS, TEXTS, data_sha256
 from granchain.output.result import Result
 from granchain.output.variables import FORMAT, LABELS, TABLE, Unread, check_axes
-from granchain.output.whole import DAMAGED, LARGEST_FILE, UNSEALED, StoredFile, check_seal, printable
+from granchain.output.whole import DAMAGED, LARGEST_FILE, UNSEALED, StoredFile, check_seal, quoted
 from granchain.output.writer import CHUNK
 from granchain.status import Status
 
@@ -171,7 +171,7 @@ def _parsed(
     except _RefusedError as refused:
         raise FileError(f"{os.fspath(path)}: {refused}") from None
     except Exception as error:  # On a damaged file h5py raises nearly every built-in exception.
-        reason = printable(f"{type(error).__name__}: {error}")
+        reason = quoted(f"{type(error).__name__}: {error}")
         raise FileError(f"{os.fspath(path)}: {DAMAGED} (HDF5 says {reason})") from error
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
@@ -10,6 +9,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from granchain.contact.law import Quantity
+from granchain.errors import nearest
 
 # Version of the file layout: a reader refuses a newer one.
 FORMAT = "1.1"
@@ -189,5 +189,5 @@ def what_to_ask_for(name: str, variables: Mapping[str, Variable]) -> str:
             if axis in dims:
                 return f"this result has no {name}; to get it, {advice} in the case, and run it again"
         return f"this result has no {name}"
-    near = difflib.get_close_matches(name, [*variables, *TABLE, *_RESERVED], 1)
-    return f"a result has no {name}" + (f"; did you mean {near[0]}?" if near else f"; this one has {', '.join(variables)}")
+    near = nearest(name, [*variables, *TABLE, *_RESERVED])
+    return f"a result has no {name}" + (f"; did you mean {near}?" if near else f"; this one has {', '.join(variables)}")
