@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from granchain.certificates import Certificate, markdown, reference
-from granchain.certificates.measure import CREATION
+from granchain.certificates.faults import CREATION
 from granchain.cli.laws import measured
 from granchain.contact import laws
 from granchain.contact.certified import TABLE, source_of

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from granchain.analysis import energy_put_in, largest_jump
+from granchain.analysis import energy_put_in, largest_jump, residual_share
 from granchain.case import Case
 from granchain.chain import FREE, RIGID, WALL, Chain, End, check_loads
 from granchain.contact import laws
@@ -305,8 +305,7 @@ def dented(state: State, c: np.ndarray, h: np.ndarray) -> np.ndarray:
 
 def relative_residual(data: dict[str, np.ndarray]) -> float:
     """Largest residual of the ledger, relative to the energy put in; 0 where nothing moves."""
-    residual, scale = float(np.abs(data["energy_residual"]).max()), energy_put_in(data["energy_kinetic"], data["energy_external"])
-    return residual / scale if scale > 0.0 else residual
+    return float(residual_share(data["energy_residual"], energy_put_in(data["energy_kinetic"], data["energy_external"])).max())
 
 
 def messages_of(state: State, case: Case) -> list[str]:

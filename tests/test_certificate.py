@@ -12,22 +12,10 @@ import pytest
 
 import granchain
 from granchain.certificates import Certificate, certificate, example_inputs, example_pair, page, pair_with
+from granchain.certificates.contact import QUADRATURE, SPEEDS, Contact, Creation, cycles, jumps, losses, onset, work_along
 from granchain.certificates.examples import conversion, example, factors_of, magnitude
-from granchain.certificates.measure import (
-    CREATION,
-    QUADRATURE,
-    SPEEDS,
-    Contact,
-    Creation,
-    cycles,
-    dimension,
-    faults,
-    faults_of_measures,
-    jumps,
-    losses,
-    onset,
-    work_along,
-)
+from granchain.certificates.faults import CREATION, faults, faults_of_measures
+from granchain.certificates.measure import dimension
 from granchain.certificates.page import Paragraph, glance, measured
 from granchain.contact import law as law_module
 from granchain.contact import laws

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from rows import steel_row
+from support.rows import steel_row
 
 from granchain import theory
 from granchain.certificates import example_inputs

@@ -12,9 +12,9 @@ from types import SimpleNamespace
 
 import numba
 import pytest
-from law_edits import IN_FILES, IN_PROCESS, OVERLAP, PLAIN_ONLY, STIFFNESS, Files, compiled, copied, importable, load, plain
-from processes import answer
-from rows import steel_row
+from support.law_edits import IN_FILES, IN_PROCESS, OVERLAP, PLAIN_ONLY, STIFFNESS, Files, compiled, copied, importable, load, plain
+from support.processes import answer
+from support.rows import steel_row
 
 from granchain.certificates import certificate
 from granchain.contact import law as law_module
@@ -114,7 +114,7 @@ def in_a_process(folders: list[str], cache: Path) -> list[tuple[float, float, in
     """Plain and compiled force of each folder's law in a new process, and how often it came from the disk."""
     code = f"""
         import json, sys; sys.path.insert(0, "tests")
-        import law_edits
+        from support import law_edits
         print(json.dumps(law_edits.forces({folders!r})))
     """
     return json.loads(answer(textwrap.dedent(code), cache))

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from rows import MASS, RADIUS, SPEED, STEEL, ledger_residual, run_row, standing_row, steel_row, velocities
+from support.rows import MASS, RADIUS, SPEED, STEEL, ledger_residual, run_row, standing_row, steel_row, velocities
 
 from granchain import theory
 from granchain.chain import RIGID, Chain, End, check_loads
@@ -70,7 +70,7 @@ def test_the_compiled_static_start_of_many_kinds_has_the_same_bits_as_the_plain_
 
 
 def _inputs(law: str):
-    from rows import inputs_for
+    from support.rows import inputs_for
 
     return inputs_for(law)
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from random_cases import jumps, kind_of, random_cases
+from support.random_cases import jumps, kind_of, random_cases
 
 import granchain as gc
 from granchain.analysis import first_pulse

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from disks import mounting
+from support.disks import mounting
 
 import granchain as gc
 from granchain import simulation

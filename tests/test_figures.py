@@ -6,7 +6,7 @@ import sys
 
 import numpy as np
 import pytest
-from synthetic import CREST, RADIUS, synthetic, wave_speed
+from support.synthetic import CREST, RADIUS, synthetic, wave_speed
 
 from granchain import analysis, figures
 from granchain.errors import FileError, GranchainError
@@ -119,7 +119,7 @@ def test_drawing_leaves_the_settings_of_matplotlib_alone():
 def test_no_figure_loads_pyplot_or_opens_a_window():
     code = (
         "import sys; sys.path.insert(0, 'tests')\n"
-        "from synthetic import synthetic\n"
+        "from support.synthetic import synthetic\n"
         "from granchain import figures\n"
         "early = 'matplotlib' in sys.modules\n"
         "[draw() for draw in figures.all_figures(synthetic()).values()]\n"

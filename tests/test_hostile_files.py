@@ -17,8 +17,8 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
-from example_results import a_result, everything
-from rows import inputs_for, steel_row
+from support.example_results import a_result, everything
+from support.rows import inputs_for, steel_row
 
 import granchain
 from granchain.cli import obey
@@ -26,7 +26,7 @@ from granchain.contact import laws
 from granchain.engine import layout
 from granchain.engine.state import Recording, State, contacts_of, time_step_of
 from granchain.errors import FileError, GranchainWarning
-from granchain.output import Checkpoint, hdf5, open_result, verify, whole
+from granchain.output import Checkpoint, open_result, reader, verify, whole, writer
 from granchain.output.checkpoint import Saved
 
 ROOT = Path(granchain.__file__).parents[1]
@@ -35,7 +35,7 @@ SECRET = b"the secret of another file" * 100
 
 @pytest.fixture(scope="module")
 def content():
-    return hdf5.image(a_result())
+    return writer.image(a_result())
 
 
 def seal(path):
@@ -483,7 +483,7 @@ def test_a_damaged_file_on_which_hdf5_would_hang_is_refused_at_once(tmp_path, co
 
 
 def test_a_file_without_a_hash_is_read_by_a_process_of_its_own_which_may_hang(tmp_path, content, monkeypatch):
-    monkeypatch.setattr(hdf5, "_START", 1)
+    monkeypatch.setattr(reader, "_START", 1)
     path = tmp_path / "a.h5"
     path.write_bytes(hanging(content))
     with pytest.raises(FileError, match=r"reading it does not end|HDF5 says"):
@@ -492,7 +492,7 @@ def test_a_file_without_a_hash_is_read_by_a_process_of_its_own_which_may_hang(tm
 
 @pytest.mark.promise("R9")
 def test_verify_reads_a_file_with_a_forged_hash_in_a_process_of_its_own(tmp_path, content, monkeypatch):
-    monkeypatch.setattr(hdf5, "_START", 1)
+    monkeypatch.setattr(reader, "_START", 1)
     path = tmp_path / "a.h5"
     path.write_bytes(hanging(content))
     seal(path)
@@ -501,7 +501,7 @@ def test_verify_reads_a_file_with_a_forged_hash_in_a_process_of_its_own(tmp_path
 
 
 def test_info_verifies_a_file_before_it_opens_it(tmp_path, content, monkeypatch, capsys):
-    monkeypatch.setattr(hdf5, "_START", 1)
+    monkeypatch.setattr(reader, "_START", 1)
     path = tmp_path / "a.h5"
     path.write_bytes(hanging(content))
     seal(path)
@@ -538,7 +538,7 @@ def flipped(content, draw):
 COMPARE = f"""
 import sys
 sys.path[:0] = [{str(Path(__file__).parent)!r}, sys.argv[1]]
-from example_results import everything
+from support.example_results import everything
 """
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from rows import SPEED, inputs_for, run_row, steel_row, velocities
+from support.rows import SPEED, inputs_for, run_row, steel_row, velocities
 
 from granchain import theory
 from granchain.contact import laws

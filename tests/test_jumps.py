@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from rows import RADIUS, inputs_for, run_row, standing_row, steel_row
+from support.rows import RADIUS, inputs_for, run_row, standing_row, steel_row
 
 import granchain as gc
 from granchain.analysis import sensor_peak, summary

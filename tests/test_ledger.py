@@ -6,9 +6,8 @@ import math
 
 import numpy as np
 import pytest
-from example_inputs import example_chain
-from kinds import distinct_laws, every_law
-from rows import ledger_residual, run_row
+from support.kinds import distinct_laws, every_law
+from support.rows import example_chain, ledger_residual, run_row
 
 from granchain import theory
 from granchain.analysis import energy_balance, observed_order

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rows import inputs_for, steel_row
+from support.rows import inputs_for, steel_row
 
 from granchain.contact import laws
 from granchain.contact.guard import Elastoplastic

@@ -10,9 +10,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from example_inputs import alternatives
-from kinds import distinct_laws, one_per_module
-from rows import SPEED, steel_row
+from support.kinds import alternatives, distinct_laws, one_per_module
+from support.rows import SPEED, steel_row
 
 from granchain.certificates import example_inputs
 from granchain.contact import laws

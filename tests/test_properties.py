@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from rows import MASS, RADIUS, SPEED, STEEL, inputs_for, ledger_residual, steel_row, velocities
+from support.rows import MASS, RADIUS, SPEED, STEEL, inputs_for, ledger_residual, steel_row, velocities
 
 from granchain.chain import RIGID, WALL, Chain, End
 from granchain.contact import laws

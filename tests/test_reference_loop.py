@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from example_inputs import alternatives, example_chain
-from kinds import distinct_laws, every_law, one_per_module
-from reference_loop import Course, march
+from support.kinds import alternatives, distinct_laws, every_law, one_per_module
+from support.reference_loop import Course, march
+from support.rows import example_chain
 
 from granchain.certificates import example_inputs
 from granchain.chain import WALL, Chain, End

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from kinds import every_law
-from rows import inputs_for, standing_row, steel_row
+from support.kinds import every_law
+from support.rows import inputs_for, standing_row, steel_row
 
 import granchain as gc
 from granchain import simulation

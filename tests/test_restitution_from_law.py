@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from rows import MASS, SPEED, run_row, steel_row, velocities
+from support.rows import MASS, SPEED, run_row, steel_row, velocities
 
 from granchain.case import load_case
 from granchain.contact.law import SPEED_NODES

@@ -12,7 +12,7 @@ from typing import Any
 import numba
 import numpy as np
 import pytest
-from rows import MASS, RADIUS, SPEED, STEEL, inputs_for, ledger_residual, run_row, standing_row, steel_row, velocities
+from support.rows import MASS, RADIUS, SPEED, STEEL, inputs_for, ledger_residual, run_row, standing_row, steel_row, velocities
 
 from granchain import theory
 from granchain.chain import End

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from rows import MASS, RADIUS, SPEED, ledger_residual, run_row, steel_row, velocities
+from support.rows import MASS, RADIUS, SPEED, ledger_residual, run_row, steel_row, velocities
 
 from granchain import theory
 from granchain.analysis import observed_order

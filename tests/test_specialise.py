@@ -6,7 +6,7 @@ import textwrap
 from pathlib import Path
 
 import pytest
-from processes import answer, python
+from support.processes import answer, python
 
 from granchain.engine import numba_private, specialise
 from granchain.engine.specialise import fingerprint, gatherer, scatterer
@@ -202,7 +202,7 @@ def test_loops_from_several_processes_keep_their_own_functions_in_one(tmp_path: 
     code = """
         import sys; sys.path.insert(0, "tests")
         from granchain.engine import layout
-        from rows import run_row, steel_row
+        from support.rows import run_row, steel_row
         for law in LAWS:
             state = run_row(steel_row(6), law, 2e-5)
             print(law, state.numbers[layout.ALLOWED_STEP].hex(), state.h.sum().hex(), state.energies[-1].sum().hex())

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from rows import RADIUS, SENSORS, ledger_residual, run_row, steel_row
+from support.rows import RADIUS, SENSORS, ledger_residual, run_row, steel_row
 
 from granchain.analysis import peak, summary
 from granchain.case import load_case

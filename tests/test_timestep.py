@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from rows import MASS, SPEED, inputs_for, run_row, standing_row, steel_row
+from support.rows import MASS, SPEED, inputs_for, run_row, standing_row, steel_row
 
 from granchain import theory
 from granchain.case import load_case

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from rows import standing_row
+from support.rows import standing_row
 
 from granchain.cli import signals
 from granchain.contact import law as law_module

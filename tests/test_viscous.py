@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from rows import SPEED, inputs_for
 from scipy.integrate import solve_ivp
+from support.rows import SPEED, inputs_for
 
 from granchain import theory
 from granchain.contact import laws

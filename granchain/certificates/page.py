@@ -12,8 +12,10 @@ from dataclasses import dataclass
 from inspect import cleandoc
 from typing import Any
 
+from granchain.certificates.contact import QUADRATURE, SPEEDS
 from granchain.certificates.examples import EXAMPLE_PAIR, example_pair
-from granchain.certificates.measure import ASKED, CREATION, QUADRATURE, SPEEDS, Certificate
+from granchain.certificates.faults import CREATION
+from granchain.certificates.measure import ASKED, Certificate
 from granchain.contact.guard import GUARD
 from granchain.contact.law import ContactLaw, Quantity
 

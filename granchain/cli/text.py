@@ -11,6 +11,8 @@ import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
+from granchain.errors import printable
+
 if TYPE_CHECKING:
     from granchain.certificates.page import Block
 
@@ -23,7 +25,7 @@ PIPE_WIDTH, TEXT_WIDTH = 140, 100
 
 def clean(text: str) -> str:
     """Text without control characters, safe to show on a terminal whoever wrote it; lines stay lines."""
-    return "".join(sign if sign.isprintable() or sign == "\n" else " " for sign in text)
+    return "\n".join(printable(line) for line in text.split("\n"))
 
 
 def tell(text: str) -> None:

@@ -11,13 +11,14 @@ import sys
 from dataclasses import replace
 
 import numpy as np
-from example_inputs import alternatives, example_chain
 
 from granchain.certificates import example_inputs
 from granchain.chain import WALL, Chain, End
 from granchain.contact import laws
 from granchain.engine.contacts import PLAIN_KINDS
 from granchain.engine.state import Recording, State, contacts_of, time_step_of
+from support.kinds import alternatives
+from support.rows import example_chain
 
 # The pulse of 734 m/s runs through six diameters of 4.76 mm in 39 us, 200 steps of some .2 us, and comes back in as many.
 N_BODIES, N_STEPS = 6, 400

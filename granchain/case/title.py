@@ -14,7 +14,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from granchain.case_schema import TITLE_LENGTH, shown
+from granchain.keys import TITLE_LENGTH, shown
 from granchain.material import MATERIALS, Material
 
 _NAMED = re.compile(r"\{([a-z_]+(?:\.[a-z0-9_]+)+)\}")

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from granchain.certificates import example_inputs
+from granchain.certificates.examples import EXAMPLES
 from granchain.chain import Chain, End
 from granchain.contact import laws
 from granchain.engine import layout
@@ -19,6 +20,8 @@ from granchain.material import MATERIALS
 from granchain.status import Status
 
 STEEL = MATERIALS["steel-316"]
+# Hardness 2.8 times the yield stress: Kogut & Etsion 2002, doi:10.1115/1.1490373.
+HARD_STEEL = replace(STEEL, hardness=2.8 * STEEL.yield_stress)
 # Wang, Liu & Liu 2022, table 8 and sec. 5.2, doi:10.1016/j.ijmecsci.2022.107214: radius, mass, striker's speed, sensors.
 RADIUS, MASS, SPEED = 2.38e-3, 0.45e-3, 1.77
 SENSORS = (9, 16, 24, 31, 40, 50, 56, 63)
@@ -43,6 +46,11 @@ def steel_row(n_bodies: int, speed: float = SPEED, **more: Any) -> Chain:
 def standing_row(n_bodies: int, left: End | None = None, right: End | None = None, **more: Any) -> Chain:
     """Equal beads at rest, without a striker."""
     return steel_row(n_bodies, 0.0, has_striker=False, left=left or End(), right=right or End(), **more)
+
+
+def example_chain(n_bodies: int, **more: Any) -> Chain:
+    """A struck row of the beads that the laws' examples are for: the material has a hardness, so that every law finds what it needs."""
+    return steel_row(n_bodies, EXAMPLES["impact_speed"], **({"material": (HARD_STEEL,)} | more))
 
 
 def inputs_for(law_name: str, **given: Any) -> SimpleNamespace:

@@ -11,8 +11,6 @@ from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
-from example_inputs import example_chain
-from kinds import distinct_laws
 from scipy.interpolate import CubicSpline
 
 from granchain.certificates import example_inputs
@@ -22,6 +20,8 @@ from granchain.output import Result
 from granchain.status import Status
 from granchain.traces import Trace
 from granchain.traces.about import about_of
+from support.kinds import distinct_laws
+from support.rows import example_chain
 
 # Beads of a row of 30, near the striker and far from it, and how long they are looked at.
 BEADS, N_BEADS, END = np.array([2, 5, 10, 18, 26]), 30, 3.5e-4

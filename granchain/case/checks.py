@@ -7,18 +7,13 @@ once. Nothing here makes an array of the chain: sizes are refused from the count
 from __future__ import annotations
 
 import math
-import re
-import stat
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from pydantic import BaseModel
-
-from granchain.case_schema import (
+from granchain.case.drives import Drive, check_drive, read_drive
+from granchain.case.tables import (
     TABLES,
     Body,
     ChainTable,
@@ -27,54 +22,21 @@ from granchain.case_schema import (
     EndsTable,
     EnergyTable,
     Heading,
-    Problems,
     SensorsTable,
     StrikerTable,
     TimeTable,
     body,
-    in_si,
-    in_unit,
-    read_table,
-    shown,
-    suggestion,
-    tell_missing,
 )
 from granchain.chain import BEAD_STEPS
 from granchain.contact import laws
 from granchain.contact.guard import Elastoplastic
 from granchain.contact.law import ContactLaw
-from granchain.material import Material
+from granchain.keys import Problems, in_si, in_unit, read_table, shown, suggestion, tell_missing
 
-# The deepest keys, such as chain.segment.0.material.density, are five levels down; the rest is room.
-DEPTH = 12
-# Ours: a drive table of this size holds some 400,000 rows.
-DRIVE_BYTES = 16 * 2**20
 # Memory that one run may take, ours: half of a common workstation's 16 GiB.
 MEMORY = 8 * 2**30
 # Arrays of a number per body that chain, pair and engine hold at once, counted generously; the law's own come on top.
 ARRAYS = 40
-
-Drive = tuple[np.ndarray, np.ndarray]
-
-
-def plain(value: Any, problems: Problems, where: str = "", depth: int = 0) -> Any:
-    """A copy in Python's own types, tables without None; refuses nesting and integers that no case holds."""
-    if isinstance(value, (np.ndarray, np.generic)):
-        value = value.tolist()
-    if isinstance(value, Material):
-        value = asdict(value)
-    if depth > DEPTH:
-        problems.add(where, "tables in tables", f"{DEPTH} levels", "take them out")
-    elif isinstance(value, (Mapping, BaseModel)):
-        parts = ((str(name), plain(part, problems, f"{where}.{name}".lstrip("."), depth + 1)) for name, part in dict(value).items())
-        return {name: part for name, part in parts if part is not None}
-    elif isinstance(value, (list, tuple)):
-        return [plain(part, problems, f"{where}.{i}", depth + 1) for i, part in enumerate(value)]
-    elif isinstance(value, int) and not -(2**63) <= value < 2**63:
-        problems.add(where, "a whole number of more than 64 bits", "64 bits", "write a smaller number")
-    else:
-        return value
-    return None
 
 
 def known_tables(document: Mapping[str, Any], problems: Problems) -> dict[str, Any]:
@@ -225,79 +187,6 @@ def check_ends(ends: EndsTable, time: TimeTable | None, folder: Path | None, pro
             if drive is not None and check_drive(where, *drive, time, problems):
                 drives[side] = drive
     return drives
-
-
-_ROW = re.compile(r"[ \t]*([-+.0-9eE]{1,40})[ \t]*,[ \t]*([-+.0-9eE]{1,40})[ \t]*")
-# A first line that begins like a number is no header.
-_HEADER = re.compile(r"[ \t]*[^-+.0-9 \t].*")
-
-
-def read_drive(where: str, end: DriveTable, folder: Path | None, problems: Problems) -> Drive | None:
-    """Columns of a driven end's table, from its file or its lists; None where there are none."""
-    if end.file is None and end.time is not None and end.value is not None:
-        return np.array(end.time, dtype=float), np.array(end.value, dtype=float)
-    if end.file is None or end.time is not None or end.value is not None:
-        got = "neither file, nor both time and value" if end.file is None else "file beside time or value"
-        problems.add(where, got, "either file, or both time and value", "give one table")
-        return None
-    where, name = f"{where}.file", shown(end.file)
-    columns = "two columns, time [s] and displacement [m] or force [N]"
-    try:
-        path = (folder or Path()) / end.file
-        if not stat.S_ISREG(path.stat().st_mode):
-            raise OSError(0, "not a file")
-        with path.open("rb") as file:
-            content = file.read(DRIVE_BYTES + 1)
-        lines = content.decode("utf-8-sig").splitlines() if len(content) <= DRIVE_BYTES else []
-    except (OSError, ValueError) as error:
-        reason = "not UTF-8" if isinstance(error, UnicodeDecodeError) else getattr(error, "strerror", None) or "no such path"
-        advice = "check the name, which is looked for from the case file's folder"
-        problems.add(where, f"{name} ({reason})", "a CSV file that can be read", advice)
-        return None
-    if len(content) > DRIVE_BYTES:
-        problems.add(where, f"{name} of more than 16 MiB", "at most 16 MiB", "take fewer rows")
-        return None
-    rows = []
-    for i, line in enumerate(lines):
-        try:
-            match = _ROW.fullmatch(line)
-            if match:
-                rows.append((float(match[1]), float(match[2])))
-                continue
-        except ValueError:
-            pass
-        if line.strip() and not (i == 0 and _HEADER.fullmatch(line)):
-            # Its number alone: the file may be anybody's, and a case comes from anywhere.
-            problems.add(
-                where,
-                f"{name}, in which line {i + 1} is no two numbers",
-                columns,
-                "write a comma between the two and points in the numbers",
-            )
-            return None
-    if not rows:
-        problems.add(where, f"{name} without a row", columns, "fill the table")
-        return None
-    time, value = np.array(rows).T.copy()
-    return time, value
-
-
-def check_drive(where: str, time: np.ndarray, value: np.ndarray, end: TimeTable | None, problems: Problems) -> bool:
-    """A drive is finite, goes forward in time, and covers the run."""
-    if time.size != value.size or not time.size:
-        got = f"{time.size} times and {value.size} values"
-        problems.add(where, got, "as many values as times, and at least one", "complete the lists")
-    elif not (np.isfinite(time) & np.isfinite(value)).all():
-        row = int(np.flatnonzero(~(np.isfinite(time) & np.isfinite(value)))[0])
-        problems.add(where, f"a number beyond all bounds in row {row + 1}", "finite numbers", "mend the row")
-    elif (np.diff(time) <= 0.0).any():
-        row = int(np.flatnonzero(np.diff(time) <= 0.0)[0]) + 1
-        got = f"time {time[row]:g} after {time[row - 1]:g} in row {row + 1}"
-        problems.add(where, got, "times that grow from row to row", "sort the rows, and take out doubles")
-    elif end is not None and problems.clear("time.end") and not (time[0] <= 0.0 and time[-1] >= end.end):
-        got = f"times from {time[0]:g} to {time[-1]:g} s"
-        problems.add(where, got, f"a table from 0 to the end of the run at {end.end:g} s", "lengthen the table, or shorten the run")
-    return problems.clear(where)
 
 
 def check_sensors(sensors: SensorsTable, chain: ChainTable, ends: EndsTable, striker: StrikerTable | None, problems: Problems) -> None:

@@ -1,8 +1,6 @@
-"""The output file: HDF5 that opens as netCDF-4, built in memory, and read through a guard.
+"""The reader of output files: a guard that takes nothing but what the writer writes.
 
-A dimension scale on every axis, `units` and `long_name` on every variable, everything about how it was made under `/provenance`.
-The guard takes nothing but what `image` writes: no links, no data of other files, no sizes that the file cannot hold. The package's
-only user of h5py.
+No links, no data of other files, no sizes that the file cannot hold.
 """
 
 from __future__ import annotations
@@ -25,16 +23,16 @@ import numpy as np
 
 from granchain.contact.law import Quantity
 from granchain.errors import FileError, GranchainWarning
-from granchain.output.result import FORMAT, LABELS, NUMBERS, TABLE, TEXTS, Result, Unread, check_axes, data_sha256, root_attributes
-from granchain.output.whole import DAMAGED, LARGEST_FILE, SEAL, UNSEALED, StoredFile, check_seal, printable
+from granchain.output.provenance import NUMBERS, TEXTS, data_sha256
+from granchain.output.result import Result
+from granchain.output.variables import FORMAT, LABELS, TABLE, Unread, check_axes
+from granchain.output.whole import DAMAGED, LARGEST_FILE, UNSEALED, StoredFile, check_seal, quoted
+from granchain.output.writer import CHUNK
 from granchain.status import Status
 
 # Deflate packs at most 258 bytes into 2 bits (RFC 1951: longest match; one bit each for length and distance): 1032 times. A file has
 # more in it than packed zeros, so its data never reach 1000 times its size.
 LARGEST_RATIO = 1000
-
-# Values in one chunk: 256 KiB of f8, compressed well and read quickly at any number of columns.
-CHUNK = 32768
 
 # Chunks of more bytes are not ours: reading one takes its whole size at once.
 LARGEST_CHUNK = 1024**2
@@ -117,62 +115,6 @@ def verify(path: str | os.PathLike[str]) -> str:
     return str(result.provenance["data_sha256"])
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# The file's image.
-
-
-def image(result: Result) -> bytes:
-    """The bytes of the output file: the same for the same result.
-
-    That of an interrupted run is not packed: packing 100 MB takes 3 s, and who has stopped a run waits. A result that was read without its
-    seal gets none: a copy vouches for no more than what it was made from.
-    """
-    import h5py
-
-    text = h5py.string_dtype()
-    attributes = root_attributes(result)
-    provenance = {name: value for name, value in result.provenance.items() if name != "granchain_version"}
-    provenance["messages"] = json.dumps(result.messages)
-    packed = result.status is not Status.INTERRUPTED
-    with h5py.File.in_memory() as file:
-        for name, value in attributes.items():
-            file.attrs.create(name, value, dtype=None if isinstance(value, float) else text)
-        for name, v in result.variables.items():
-            dataset = file.create_dataset(name, data=v.data, track_times=False, **_storage(v.data.shape, packed))
-            dataset.attrs["long_name"] = v.long_name
-            dataset.attrs["units"] = v.unit
-            if v.dims == (name,):
-                dataset.make_scale(name)
-        for name, v in result.variables.items():
-            if v.dims != (name,):
-                for axis, scale in enumerate(v.dims):
-                    file[name].dims[axis].attach_scale(file[scale])
-        group = file.create_group("provenance")
-        for name in sorted(provenance):
-            if name in NUMBERS:
-                group[name] = float(provenance[name])
-                group[name].attrs["units"], group[name].attrs["long_name"] = NUMBERS[name]
-            else:
-                group.create_dataset(name, data=provenance[name], dtype=text, track_times=False)
-        file.flush()
-        content: bytes = file.id.get_file_image()
-    return content + SEAL % hashlib.sha256(content).hexdigest().encode() if result.sealed else content
-
-
-def _storage(shape: tuple[int, ...], packed: bool) -> dict[str, Any]:
-    """With a checksum, and packed if asked, in whole rows where they fit; an axis without an entry leaves nothing to pack."""
-    if not math.prod(shape):
-        return {}
-    columns = min(shape[-1], CHUNK)
-    chunks = (columns,) if len(shape) == 1 else (min(shape[0], max(1, CHUNK // columns)), columns)
-    packing = {"compression": "gzip", "compression_opts": 4, "shuffle": True} if packed else {}
-    return {"chunks": chunks, "fletcher32": True, **packing}
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# The guarded reader.
-
-
 class _RefusedError(Exception):
     """Why a file is not read, in words."""
 
@@ -229,7 +171,7 @@ def _parsed(
     except _RefusedError as refused:
         raise FileError(f"{os.fspath(path)}: {refused}") from None
     except Exception as error:  # On a damaged file h5py raises nearly every built-in exception.
-        reason = printable(f"{type(error).__name__}: {error}")
+        reason = quoted(f"{type(error).__name__}: {error}")
         raise FileError(f"{os.fspath(path)}: {DAMAGED} (HDF5 says {reason})") from error
 
 
