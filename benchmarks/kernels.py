@@ -108,7 +108,7 @@ class Kernel:
             "u": row_of(np.r_[-1.0, np.zeros(n)], width, 1.0),
             "v": row_of(bodies[layout.V], width, 0.0),
             "a": row_of(at_rest, width, 0.0),
-            "start": row_of(state.table[layout.START], width, -np.inf),
+            "start": row_of(state.contacts.start, width, -np.inf),
             "kicks": row_of(bodies[layout.DT_OVER_M], width, 0.0),
             "inverse_masses": row_of(bodies[layout.INVERSE_MASS], width, 0.0),
             "stiffnesses": row_of(stiffness, width, stiffness[-1]),
@@ -124,7 +124,7 @@ class Kernel:
         dt, inverse_mass = run.step.value, bodies[layout.INVERSE_MASS, 1]
         self.function, self.n, self.rows = function, n, rows
         self.arguments = Arguments(
-            run.step.n_steps, n if all_beads else int(state.counts[layout.FRONT]), n, width,
+            run.step.n_steps, n if all_beads else int(state.clock.front), n, width,
             dt, dt * inverse_mass, inverse_mass, stiffness[1], damping[1], lowest[1],
             *(rows[name].ctypes.data_as(DOUBLES) for name in ROWS),
         )  # fmt: skip

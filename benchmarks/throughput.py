@@ -120,7 +120,7 @@ def steps_of(run: Run) -> int:
     step = replace(run.step, n_steps=min(run.step.n_steps, MOST_STEPS))
     state = State(run.contacts, run.chain, step, Recording((SENSORS[-1],), (), step.value, None, ledger=False))
     state.advance(step.n_steps + 1)
-    return int(np.argmax(state.sensor_force[:, 0])) or step.n_steps
+    return int(np.argmax(state.records.sensor_force[:, 0])) or step.n_steps
 
 
 def report(result: dict[str, Any]) -> None:

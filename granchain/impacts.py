@@ -13,11 +13,12 @@ from granchain.analysis import Jumps, summit
 from granchain.chain import Chain
 from granchain.contact import laws
 from granchain.contact.guard import Elastoplastic
-from granchain.contact.law import OPEN, ContactLaw, Functions
+from granchain.contact.law import OPEN, ContactLaw
+from granchain.contact.model import Functions, Model
 from granchain.contact.pair import Pair
-from granchain.engine import layout
-from granchain.engine.contacts import settled
-from granchain.engine.state import Contacts, Recording, State, contacts_of, time_step_of
+from granchain.engine.scans import settled
+from granchain.engine.setup import Contacts, contacts_of, time_step_of
+from granchain.engine.state import Recording, State
 from granchain.engine.timestep import TimeStep
 from granchain.errors import CaseError, RunError
 from granchain.material import Material
@@ -181,7 +182,7 @@ def law_inputs(law: type[ContactLaw], given: Mapping[str, Any], speed: float) ->
 
 def collide(contacts: Contacts, chain: Chain, speed: float, refine: float) -> ImpactResult:
     """Run two bodies from touching to separation."""
-    law = contacts.law
+    model = contacts.model
     mass = float(chain.mass[0]) / 2.0
     auto = time_step_of(contacts, chain, "auto", 1.0)
     dt = auto.value / refine
@@ -195,22 +196,22 @@ def collide(contacts: Contacts, chain: Chain, speed: float, refine: float) -> Im
         while status in (Status.RUNNING, Status.UNSTABLE) and state.step <= n_steps:
             status = state.advance(BLOCK)
         if status.failed and status is not Status.UNSTABLE:
-            raise RunError(f"impact with {law.name} at {speed:g} m/s: {status.sentence}")
+            raise RunError(f"impact with {model.name} at {speed:g} m/s: {status.sentence}")
         record = record.replaced_by(Record.of(state, stride))
-        outgoing = float(state.bodies[layout.V, 2] - state.bodies[layout.V, 1])
-        if outgoing > 0.0 and record.force[-1] == 0.0 and (record.overlap[-1] <= OPEN or not law.uses_rate):
-            return measured(law, speed, mass, dt, record, outgoing, state)
+        outgoing = float(state.bodies.v[2] - state.bodies.v[1])
+        if outgoing > 0.0 and record.force[-1] == 0.0 and (record.overlap[-1] <= OPEN or not model.uses_rate):
+            return measured(model, speed, mass, dt, record, outgoing, state)
         stored = state.functions.energy(float(record.overlap[-1]), tuple(state.c[:, 1]), tuple(state.h[:, 1]))
         left = 0.5 * mass * outgoing * outgoing + stored
         if left < STUCK * 0.5 * mass * speed * speed:
             raise NeverOpens(
-                f"impact with {law.name} at {speed:g} m/s: the bodies have not separated after {n_steps * dt:.3g} s; the law "
+                f"impact with {model.name} at {speed:g} m/s: the bodies have not separated after {n_steps * dt:.3g} s; the law "
                 "dissipates everything, or sticks"
             )
         n_steps *= 2
         stride *= 2 if n_steps > max(CLOSELY, FIRST_STEPS * refine) else 1
     raise NotEnded(
-        f"impact with {law.name} at {speed:g} m/s: the contact has not ended after {step.n_steps:.4g} steps of {dt:.3g} s, allowed: "
+        f"impact with {model.name} at {speed:g} m/s: the contact has not ended after {step.n_steps:.4g} steps of {dt:.3g} s, allowed: "
         f"{longest:.4g} steps ({auto.reason}); take less damping, a larger restitution, or a smaller refine"
     )
 
@@ -230,9 +231,9 @@ class Record:
     @classmethod
     def of(cls, state: State, stride: int) -> Record:
         """What a run recorded of two bodies."""
-        overlap, force = state.contact_overlap[:, 0], state.contact_force[:, 0]
+        overlap, force = state.records.contact_overlap[:, 0], state.records.contact_force[:, 0]
         steps = stride * np.arange(overlap.size)
-        return cls(steps, overlap, force, state.jump_force[:, 0], state.jump_time[:, 0], overlap.size if stride == 1 else 0)
+        return cls(steps, overlap, force, state.records.jump_force[:, 0], state.records.jump_time[:, 0], overlap.size if stride == 1 else 0)
 
     def replaced_by(self, longer: Record) -> Record:
         """The record of a longer run; where that has a stride, the steps that this one holds each of stay: the motion is the same."""
@@ -261,13 +262,13 @@ class Record:
         return np.concatenate(parts)
 
 
-def measured(law: type[ContactLaw], speed: float, mass: float, dt: float, record: Record, outgoing: float, state: State) -> ImpactResult:
+def measured(model: Model, speed: float, mass: float, dt: float, record: Record, outgoing: float, state: State) -> ImpactResult:
     """Restitution, extremes, times and losses of a recorded contact."""
     time, overlap, force, rate = record.steps * dt, record.overlap, record.force, record.rate(dt)
     rate[0] = speed
     c = tuple(state.c[:, 1])
     # of the contact while it was closed
-    h = settled(law)(float(overlap.max()), c) if law.forgets else tuple(state.h[:, 1])
+    h = settled(model)(float(overlap.max()), c) if model.forgets else tuple(state.h[:, 1])
     last = int(np.flatnonzero(force != 0.0)[-1])
     # nothing acts from there on: the bodies fly apart with their last speed
     part = force_ends(state.functions, c, h, overlap[last : last + 2], np.array([rate[last], -outgoing]))
@@ -282,15 +283,15 @@ def measured(law: type[ContactLaw], speed: float, mass: float, dt: float, record
     time, overlap, force, rate = time[kept], overlap[kept], force[kept], rate[kept]
     max_overlap, at, _ = summit(time, overlap)
     # a body between the contact and nothing: its sensor reads half the contact's force
-    jumps = Jumps(2.0 * record.jump_force[kept], record.jump_time[kept]) if law.has_jumps() else None
+    jumps = Jumps(2.0 * record.jump_force[kept], record.jump_time[kept]) if model.law.has_jumps() else None
     max_force = summit(time, force, jumps).height
-    residual = float(h[[q.name for q in law.history].index("residual_overlap")]) if has_dent(law) else 0.0
+    residual = float(h[dent]) if (dent := model.remembered("residual_overlap")) >= 0 else 0.0
     total = 0.5 * mass * (speed * speed - outgoing * outgoing)
     k = int(np.argmax(overlap))
     approach_work = float(np.sum(0.5 * (force[1 : k + 1] + force[:k]) * np.diff(overlap[: k + 1])))
     lost = float(approach_work - state.functions.energy(float(overlap[k]), c, h))
     return ImpactResult(
-        law=law.name, speed=speed, restitution=outgoing / speed, max_overlap=max_overlap, max_force=max_force, duration=ended,
+        law=model.name, speed=speed, restitution=outgoing / speed, max_overlap=max_overlap, max_force=max_force, duration=ended,
         approach_time=at, recovery_time=ended - at, overlap_duration=apart, residual_overlap=residual, dissipated=total,
         dissipated_approach=lost, dissipated_recovery=total - lost, time_step=dt, time=time, overlap=overlap, rate=rate, force=force,
     )  # fmt: skip
@@ -307,8 +308,3 @@ def force_ends(law: Functions, c: tuple, h: tuple, overlaps: np.ndarray, rates: 
         else:
             high = middle
     return 0.5 * (low + high)
-
-
-def has_dent(law: type[ContactLaw]) -> bool:
-    """Whether the law's history holds a residual overlap."""
-    return any(quantity.name == "residual_overlap" for quantity in law.history)

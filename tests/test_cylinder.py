@@ -16,7 +16,8 @@ from granchain.contact import laws
 from granchain.contact.cylinder import log_root
 from granchain.contact.law import OPEN
 from granchain.contact.pair import Pair
-from granchain.engine.state import Recording, State, contacts_of, time_step_of
+from granchain.engine.setup import contacts_of, time_step_of
+from granchain.engine.state import Recording, State
 from granchain.errors import CaseError, LawError
 from granchain.status import Status
 

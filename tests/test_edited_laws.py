@@ -23,8 +23,9 @@ from granchain.contact.guard import Elastoplastic
 from granchain.contact.law import ContactLaw, Functions, Quantity, Source
 from granchain.contact.user import PREFIX, load_law_module
 from granchain.engine import reach, specialise
+from granchain.engine.setup import contacts_of, time_step_of
 from granchain.engine.specialise import fingerprint, frozen
-from granchain.engine.state import Recording, State, contacts_of, time_step_of
+from granchain.engine.state import Recording, State
 from granchain.errors import LawError
 
 
@@ -418,7 +419,7 @@ def test_a_function_put_in_the_place_of_one_that_an_elastoplastic_law_declares_c
 
     for factor in (2.0, 3.0):
         Line.loading = staticmethod(lambda d, c, factor=factor: factor * c[0] * d)  # type: ignore[method-assign]
-        law = Line.variant(SimpleNamespace())
+        law = Line.model(SimpleNamespace()).functions
         c = (1e6, *12 * (0.0,))
         h = law.update((1e-6, 0.0, 0.0, 1.0), c, law.history_of(c))
         assert law.force(1e-6, 0.0, c, h) == pytest.approx(factor, rel=1e-12)

@@ -18,7 +18,7 @@ from granchain.certificates import example_inputs
 from granchain.contact import laws
 from granchain.contact.guard import GUARD_WINDOWS, Elastoplastic
 from granchain.contact.pair import Pair
-from granchain.engine.contacts import coefficients
+from granchain.engine.scans import coefficients
 from granchain.errors import LawError, RunError
 from granchain.impacts import impact
 
@@ -44,9 +44,9 @@ class Contact:
 
     def __init__(self, name: str, yield_stress: float = YIELD_STRESS, **inputs: Any):
         values = example_inputs(laws()[name], **inputs)
-        self.law: Any = laws()[name].variant(values)
+        self.law = Running(laws()[name], values)
         with np.errstate(all="ignore"):
-            self.c = tuple(coefficients(self.law, pair(yield_stress=yield_stress), values, np.array([RADIUS]))[:, 0])
+            self.c = tuple(coefficients(self.law.model, pair(yield_stress=yield_stress), values, np.array([RADIUS]))[:, 0])
         limit = self.law.elastic_limit(self.c)
         # a law may yield from the first touch: its overlaps are then counted in a thousandth of the radius
         self.unit = limit if limit > 0.0 else 1e-3 * RADIUS

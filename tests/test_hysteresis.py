@@ -9,15 +9,16 @@ from typing import Any
 import numpy as np
 import pytest
 from support.rows import SPEED, inputs_for, run_row, steel_row, velocities
+from support.running import Running
 
 from granchain import theory
 from granchain.contact import laws
-from granchain.contact.guard import GUARD_WINDOWS, Elastoplastic
+from granchain.contact.guard import GUARD_WINDOWS
 from granchain.contact.hysteresis import Hysteresis, LinearHysteresis, exact_damping_factor
 from granchain.contact.law import OPEN
 from granchain.contact.pair import Pair
-from granchain.engine.contacts import coefficients
-from granchain.engine.state import contacts_of
+from granchain.engine.scans import coefficients
+from granchain.engine.setup import contacts_of
 from granchain.errors import CaseError, LawError
 from granchain.impacts import impact
 
@@ -279,11 +280,10 @@ def test_two_steel_balls_under_lankarani_and_nikravesh_are_those_of_alaci(asked)
 PLASTIC = ("lankarani-nikravesh-plastic", "gharib-hurmuzlu-plastic")
 
 
-def plastic(law: str, restitution: float, **more: Any) -> tuple[type[Elastoplastic], tuple]:
+def plastic(law: str, restitution: float, **more: Any) -> tuple[Running, tuple]:
     inputs = inputs_for(law, restitution=restitution, **more)
-    made = laws()[law].variant(inputs)
-    assert issubclass(made, Elastoplastic)
-    return made, tuple(coefficients(made, PAIR, inputs, np.array([1e-3]))[:, 0])
+    made = Running(laws()[law], inputs)
+    return made, tuple(coefficients(made.model, PAIR, inputs, np.array([1e-3]))[:, 0])
 
 
 @pytest.mark.parametrize("law", PLASTIC)

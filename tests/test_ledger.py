@@ -15,9 +15,9 @@ from granchain.case import Case, load_case
 from granchain.certificates import example_inputs, example_pair
 from granchain.contact import laws
 from granchain.contact.maliu import MaLiu
-from granchain.engine import layout
-from granchain.engine.state import Recording, State, contacts_of, time_step_of
-from granchain.engine.sweeps import added
+from granchain.engine.ledger import added
+from granchain.engine.setup import contacts_of, time_step_of
+from granchain.engine.state import Recording, State
 from granchain.engine.timestep import TimeStep
 from granchain.impacts import law_inputs, two_bodies
 from granchain.simulation import chain_of, relative_residual, run
@@ -118,7 +118,7 @@ def losses_of_an_impact(law: str, refine: float, **inputs: object) -> np.ndarray
     step = TimeStep(auto.value / refine, n_steps, auto.limit, auto.reason)
     state = State(contacts, chain, step, Recording(energy_interval=n_steps * step.value))
     state.advance(n_steps + 1)
-    return state.energies[-1, [layout.VISCOUS, layout.CLAMPING]] / (0.5 * float(example_pair().effective_mass) * speed**2)
+    return np.array([state.energies.viscous[-1], state.energies.clamp[-1]]) / (0.5 * float(example_pair().effective_mass) * speed**2)
 
 
 @pytest.mark.promise("N3")

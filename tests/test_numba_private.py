@@ -18,7 +18,7 @@ from support.processes import answer
 from support.rows import run_row, steel_row
 
 from granchain.engine import numba_private, specialise
-from granchain.engine.layout import LANES
+from granchain.engine.fields import LANES
 from granchain.engine.saved_loops import content_of
 from granchain.engine.specialise import compiled, gatherer, jitable, scatterer
 from granchain.errors import GranchainWarning

@@ -21,8 +21,9 @@ from granchain.case import case_names
 from granchain.chain import Chain, End
 from granchain.cli import obey
 from granchain.contact import laws
-from granchain.engine import layout
-from granchain.engine.state import CHANGING, Recording, State, contacts_of, time_step_of
+from granchain.engine import fields
+from granchain.engine.setup import contacts_of, time_step_of
+from granchain.engine.state import Recording, State
 from granchain.errors import FileError, GranchainWarning
 from granchain.output import Checkpoint, checkpoint, open_result
 from granchain.output.checkpoint import Saved
@@ -60,8 +61,9 @@ def prepared(law: str, chain: Chain) -> Callable[[], State]:
 
 def bits(state: State) -> dict[str, bytes]:
     """All that a run has changed, but what the last look at the state left: it depends on when one looks."""
-    arrays = {name: np.array(getattr(state, name)) for name in CHANGING}
-    arrays["numbers"][layout.ALLOWED_STEP] = arrays["counts"][layout.WHERE] = 0
+    arrays = {name: np.array(array) for name, array in state.arrays().items()}
+    clock = arrays["clock"].view(fields.CLOCK)
+    clock["allowed_step"] = clock["where"] = 0
     return {name: array.tobytes() for name, array in arrays.items()}
 
 
@@ -75,7 +77,7 @@ def test_a_restarted_run_has_the_bits_of_an_unbroken_one(law: str, tmp_path: Pat
         unbroken = fresh()
         assert unbroken.advance(N_STEPS + 1) is Status.COMPLETE
         # or a restart that loses the history, the motion or a record would be the same
-        assert unbroken.sensor_force.max() > 0.0 and unbroken.counts[layout.SAMPLE] == unbroken.sensor_force.shape[0]
+        assert unbroken.records.sensor_force.max() > 0.0 and unbroken.clock.sample == unbroken.records.sensor_force.shape[0]
         expected = bits(unbroken)
         for split in SPLITS:
             before, after, kept = fresh(), fresh(), Checkpoint(tmp_path / "run.chk")

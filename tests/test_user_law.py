@@ -18,7 +18,7 @@ from granchain.contact import law as law_module
 from granchain.contact import laws
 from granchain.contact.law import ContactLaw
 from granchain.contact.user import PREFIX, blame, file_of, load_law_module
-from granchain.engine.state import contacts_of
+from granchain.engine.setup import contacts_of
 from granchain.errors import FileError, LawError
 
 pytestmark = pytest.mark.plain

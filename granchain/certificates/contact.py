@@ -12,7 +12,7 @@ import numpy as np
 from granchain.certificates.examples import example_pair
 from granchain.contact.law import ContactLaw
 from granchain.contact.pair import Pair
-from granchain.engine.contacts import coefficients
+from granchain.engine.scans import coefficients
 
 # Impact speeds [m/s] that a certificate goes through.
 SPEEDS = (0.2, 1.77, 10.0)
@@ -54,9 +54,10 @@ class Contact:
     def __init__(self, law: type[ContactLaw], values: SimpleNamespace, pair: Pair | None = None):
         pair = pair or example_pair()
         values = SimpleNamespace(**vars(values))
-        self.law = law.variant(values)
+        self.model = law.model(values)
+        self.law = self.model.functions
         limit = np.array([float(pair.effective_radius)])
-        self.c = tuple(float(x) for x in coefficients(self.law, pair, values, limit)[:, 0])
+        self.c = tuple(float(x) for x in coefficients(self.model, pair, values, limit)[:, 0])
         self.limit = min(float(limit[0]), float(self.law.largest_overlap(self.c)))
         self.scale = self._scale(float(pair.effective_mass))
 

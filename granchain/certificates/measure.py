@@ -19,8 +19,8 @@ from granchain.contact import laws
 from granchain.contact.guard import Elastoplastic
 from granchain.contact.law import ContactLaw
 from granchain.contact.pair import PAIR_QUANTITIES, Pair
+from granchain.engine.setup import contacts_of
 from granchain.engine.specialise import fingerprint
-from granchain.engine.state import contacts_of
 from granchain.errors import CaseError, GranchainError
 from granchain.impacts import NeverOpens, collide, impact, law_inputs, two_bodies
 
@@ -237,7 +237,7 @@ def dimension(law: type[ContactLaw], values: SimpleNamespace) -> bool:
         force = one.force(d, h, rate) * newton
         if not abs(other.force(d * metre, g, rate * metre / second) - force) <= 1e-9 * abs(force):
             return False
-    for quantity, a, b in zip(one.law.coefficients, one.c, other.c, strict=True):
+    for quantity, a, b in zip(one.model.coefficients, one.c, other.c, strict=True):
         expected = a * conversion(quantity.unit, metre, kilogram, second)
         # the guard's windows are found by a scan: to its refinement
         tolerance = 1e-5 if quantity.name.startswith("guard") else 1e-9

@@ -275,7 +275,7 @@ class ContactLaw:
             uses_rate=cls.uses_rate,
             forgets=cls.forgets,
             onset_jump=cls.onset_jump,
-            has_jumps=cls.jumps is not ContactLaw.jumps,
+            jumps_inside=cls.jumps is not ContactLaw.jumps,
             kinks=cls.jumps is not ContactLaw.jumps and cls.jump is ContactLaw.jump,
             loses=cls.plastic is not ContactLaw.plastic,
         )
@@ -337,6 +337,11 @@ class ContactLaw:
     def functions(cls) -> Functions:
         """What the engine calls, as it stands now."""
         return Functions(*(getattr(cls, name) for name in Functions._fields))
+
+    @classmethod
+    def has_jumps(cls) -> bool:
+        """Whether the force jumps, or has a kink, at the onset or inside a contact: a parabola through samples is then no peak."""
+        return cls.onset_jump or cls.jumps is not ContactLaw.jumps
 
     @classmethod
     def summary(cls) -> str:

@@ -50,7 +50,7 @@ class Model:
         Whether an opening contact loses its history.
     onset_jump : bool
         Whether the force jumps where a contact closes at speed.
-    has_jumps : bool
+    jumps_inside : bool
         Whether `jumps` names overlaps at which the force jumps, or has a kink.
     kinks : bool
         Whether there are kinks alone.
@@ -69,7 +69,7 @@ class Model:
     uses_rate: bool
     forgets: bool = False
     onset_jump: bool = False
-    has_jumps: bool = False
+    jumps_inside: bool = False
     kinks: bool = False
     loses: bool = True
     windows: int = 0
@@ -86,9 +86,9 @@ class Model:
         return self.coefficients[: len(self.coefficients) - self.windows]
 
     @property
-    def leaps(self) -> bool:
-        """Whether the force jumps, or has a kink, at the onset or inside a contact: a parabola through samples is then no peak."""
-        return self.onset_jump or self.has_jumps
+    def as_printed(self) -> bool:
+        """Whether the law has an energy guard, and runs without it."""
+        return self.windows > 0 and self.guarded is None
 
     def coefficient(self, name: str) -> int:
         """Position of a coefficient; -1 where there is none of that name."""

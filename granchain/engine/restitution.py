@@ -16,7 +16,7 @@ from granchain.contact import laws
 from granchain.contact.law import SPEED_NODES, ContactLaw
 from granchain.contact.model import Model
 from granchain.contact.pair import Pair
-from granchain.engine.contacts import coefficients, over_kinds, settled
+from granchain.engine.scans import coefficients, over_kinds, settled
 from granchain.engine.specialise import gatherer
 from granchain.errors import LawError
 

@@ -96,10 +96,7 @@ class State:
         self.c, self.h = c, h
         fields.fill(bodies, fields.BODY)
         fields.fill(table, fields.CONTACT)
-        self.bodies, self.contacts = (
-            fields.bodies_of(fields.filled(bodies, fields.BODY)),
-            fields.contacts_of(fields.filled(table, fields.CONTACT)),
-        )
+        self.bodies, self.contacts = fields.bodies_of(bodies), fields.contacts_of(table)
         self._clock = fields.new_clock(dt=time_step.value, n_steps=time_step.n_steps, n_bodies=n)
         self.clock = self._clock[0]
         self._put_bodies()

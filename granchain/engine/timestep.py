@@ -17,7 +17,7 @@ import numpy as np
 from granchain.chain import BEAD_STEPS, Chain
 from granchain.contact.model import Model
 from granchain.engine.contact_step import NUDGE
-from granchain.engine.contacts import over_kinds, settled
+from granchain.engine.scans import over_kinds, settled
 from granchain.engine.specialise import gatherer
 from granchain.errors import CaseError
 

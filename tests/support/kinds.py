@@ -17,8 +17,7 @@ FUNCTIONS = ("history_of", "force", "needs_update", "update", "energy", "plastic
 def functions(name: str, changes: dict[str, Any]) -> tuple[int, ...]:
     """Identity of what the loop is compiled from, for a law with these changes of its example inputs."""
     law = laws()[name]
-    variant = law.variant(example_inputs(law, **changes))
-    return tuple(id(getattr(variant, function)) for function in FUNCTIONS)
+    return tuple(id(function) for function in law.model(example_inputs(law, **changes)).functions)
 
 
 def distinct_laws() -> list[str]:

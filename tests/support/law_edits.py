@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from granchain.contact.law import ContactLaw, Functions
-from granchain.engine.contacts import PLAIN_KINDS, _compiled_scan, over_kinds
+from granchain.engine.scans import PLAIN_KINDS, _compiled_scan, over_kinds
 from granchain.engine.specialise import frozen
 
 # A law with its constants in its own file (`top`), in a neighbour (`near`) and in a package (`sub`): F = stiffness d (expression).

@@ -13,8 +13,8 @@ from granchain.certificates import example_inputs
 from granchain.certificates.examples import EXAMPLES
 from granchain.chain import Chain, End
 from granchain.contact import laws
-from granchain.engine import layout
-from granchain.engine.state import Recording, State, contacts_of, time_step_of
+from granchain.engine.setup import contacts_of, time_step_of
+from granchain.engine.state import Recording, State
 from granchain.engine.timestep import TimeStep
 from granchain.material import MATERIALS
 from granchain.status import Status
@@ -83,13 +83,13 @@ def run_row(
 
 def velocities(state: State) -> np.ndarray:
     """Velocities of the bodies at the end [m/s]."""
-    return state.bodies[layout.V, 1 : state.chain.n_bodies + 1]
+    return state.bodies.v[1 : state.chain.n_bodies + 1]
 
 
 def ledger_residual(state: State) -> float:
     """Largest residual of the energy ledger, relative to the kinetic energy at the start and the work from outside."""
     energies = state.energies
-    held = energies[:, : layout.EXTERNAL].sum(axis=1)
-    residual = held - energies[:, layout.EXTERNAL] - held[0]
-    scale = energies[0, layout.KINETIC] + np.abs(energies[:, layout.EXTERNAL]).max()
+    held = energies.kinetic + energies.recoverable + energies.plastic + energies.viscous + energies.clamp
+    residual = held - energies.external - held[0]
+    scale = energies.kinetic[0] + np.abs(energies.external).max()
     return float(np.abs(residual).max() / scale)

@@ -15,8 +15,9 @@ import numpy as np
 from granchain.certificates import example_inputs
 from granchain.chain import WALL, Chain, End
 from granchain.contact import laws
-from granchain.engine.contacts import PLAIN_KINDS
-from granchain.engine.state import Recording, State, contacts_of, time_step_of
+from granchain.engine.scans import PLAIN_KINDS
+from granchain.engine.setup import contacts_of, time_step_of
+from granchain.engine.state import Recording, State
 from support.kinds import alternatives
 from support.rows import example_chain
 
@@ -69,9 +70,9 @@ def arrays(law_name: str, chain: Chain, recorded: bool, changes: dict) -> dict[s
     state.advance(N_STEPS)
     assert state.step == N_STEPS + 1
     return {
-        "coefficients": state.c, "step": np.array([dt, step.limit]), "bodies": state.bodies, "contacts": state.table, "history": state.h,
-        "counts": state.counts, "numbers": state.numbers, "sensors": state.sensor_force, "forces": state.contact_force,
-        "overlaps": state.contact_overlap, "displacement": state.displacement, "velocity": state.velocity, "energies": state.energies,
+        "coefficients": state.c, "step": np.array([dt, step.limit]), "bodies": state.tables.bodies, "contacts": state.tables.contacts, "history": state.h,
+        "clock": state.arrays()["clock"], "sensors": state.records.sensor_force, "forces": state.records.contact_force,
+        "overlaps": state.records.contact_overlap, "displacement": state.records.displacement, "velocity": state.records.velocity, "energies": state.records.energies,
     }  # fmt: skip
 
 

@@ -15,7 +15,8 @@ from scipy.interpolate import CubicSpline
 
 from granchain.certificates import example_inputs
 from granchain.contact import laws
-from granchain.engine.state import Recording, State, contacts_of, time_step_of
+from granchain.engine.setup import contacts_of, time_step_of
+from granchain.engine.state import Recording, State
 from granchain.output import Result
 from granchain.status import Status
 from granchain.traces import Trace
@@ -54,7 +55,7 @@ def pulses_of(law: str) -> Pulses:
     step = time_step_of(contacts, chain, "fast", END)
     state = State(contacts, chain, step, Recording(sensor_beads=tuple(BEADS.tolist()), interval=5e-8))
     assert state.advance(step.n_steps + 1) is Status.COMPLETE
-    force = state.sensor_force
+    force = state.records.sensor_force
     time = END * np.arange(len(force)) / (len(force) - 1)
     spline = CubicSpline(time, force, axis=0)
     fine = np.linspace(0.0, time[-1], 8 * len(time))

@@ -1,7 +1,7 @@
 """Hashes of what short runs compute, law by law, set-up by set-up: a change of the shape of the engine moves none of `pinned_states.json`.
 
 As a script it prints them anew, for a change of numbers that is meant and stands in the changelog under Results changed:
-`NUMBA_DISABLE_JIT=1 python tests/pinned_states.py > pinned_states.json`
+`NUMBA_DISABLE_JIT=1 PYTHONPATH=tests python -m support.pinned_states > pinned_states.json`
 """
 
 from __future__ import annotations
@@ -15,13 +15,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from example_inputs import alternatives, example_chain
 
 from granchain.certificates import example_inputs
 from granchain.chain import WALL, Chain, End
 from granchain.contact import laws
-from granchain.engine import layout
-from granchain.engine.state import Recording, State, contacts_of, time_step_of
+from granchain.engine.setup import contacts_of, time_step_of
+from granchain.engine.state import Recording, State
+from support.kinds import alternatives
+from support.rows import example_chain
 
 FILE = Path(__file__).with_suffix(".json")
 # A pulse of some 700 m/s crosses five diameters of 4.76 mm in 34 us, 170 steps of some .2 us: it comes back from the far end within 400.
@@ -42,20 +43,17 @@ CHAINS: dict[str, Chain] = {
     ),
 }  # fmt: skip
 
-# Rows of bodies and contacts, scalars and records that the physics is in: what is only a place to work in is left out.
-BODIES = {"u": layout.U, "v": layout.V, "a": layout.A, "loads": layout.LOADS}
-CONTACTS = {
-    "start": layout.START, "force": layout.ROW, "peak": layout.PEAK, "reach": layout.REACH, "lost": layout.LOST,
-    "elastic": layout.ELASTIC, "clamp": layout.CLAMP, "viscous_work": layout.VISCOUS_WORK, "clamp_work": layout.CLAMP_WORK,
-    "viscous_total": layout.VISCOUS_TOTAL, "viscous_rest": layout.VISCOUS_REST,
-    "clamp_total": layout.CLAMP_TOTAL, "clamp_rest": layout.CLAMP_REST,
-}  # fmt: skip
-# The step that the state allows is looked at where a block ends: it is no number of the run.
-NUMBERS = (
-    layout.DT, layout.DRIVE_WORK, layout.LEFT_LAST, layout.RIGHT_LAST, layout.LEFT_SPEED, layout.RIGHT_SPEED, layout.LEFT_FORCE,
-    layout.RIGHT_FORCE, layout.PENDING, layout.DRIVE_REST,
+# Rows of bodies and contacts, scalars and records that the physics is in: what is only a place to work in is left out, and the step that
+# the state allows, which is looked at where a block ends.
+BODIES = ("u", "v", "a", "loads")
+CONTACTS = (
+    "start", "force", "peak", "reach", "lost", "elastic", "clamp", "viscous_work", "clamp_work",
+    "viscous_total", "viscous_rest", "clamp_total", "clamp_rest",
 )  # fmt: skip
-COUNTS = (layout.STEP, layout.FRONT, layout.SAMPLE, layout.SNAPSHOT, layout.ENERGY, layout.CLAMPED, layout.LEAPT, layout.ECHOES)
+NUMBERS = (
+    "dt", "drive_work", "left_last", "right_last", "left_speed", "right_speed", "left_force", "right_force", "pending", "drive_rest",
+)  # fmt: skip
+COUNTS = ("step", "front", "sample", "snapshot", "entry", "clamped", "n_jumps", "echoes")
 RECORDS = ("sensor_force", "contact_force", "contact_overlap", "displacement", "velocity", "energies", "jump_force", "jump_time")
 
 
@@ -63,12 +61,14 @@ def contents(state: State) -> dict[str, np.ndarray]:
     """All that a run has computed, by name."""
     n = state.chain.n_bodies
     return {
-        "c": state.c[:, : n + 1], "h": state.h[:, : n + 1],
-        **{name: state.bodies[row, : n + 2] for name, row in BODIES.items()},
-        **{name: state.table[row, : n + 1] for name, row in CONTACTS.items()},
-        "counts": state.counts[list(COUNTS)], "numbers": state.numbers[list(NUMBERS)],
-        **{name: getattr(state, name) for name in RECORDS},
-    }  # fmt: skip
+        "c": state.c[:, : n + 1],
+        "h": state.h[:, : n + 1],
+        **{name: getattr(state.bodies, name)[: n + 2] for name in BODIES},
+        **{name: getattr(state.contacts, name)[: n + 1] for name in CONTACTS},
+        "counts": np.array([state.clock[name] for name in COUNTS], dtype=np.int64),
+        "numbers": np.array([state.clock[name] for name in NUMBERS]),
+        **{name: getattr(state.records, name) for name in RECORDS},
+    }
 
 
 def hash_of(state: State) -> str:
