@@ -6,8 +6,8 @@ import json
 import os
 
 import pytest
-from kinds import every_law
-from pinned_states import FILE, N_STEPS, hash_of, machine, run, set_ups
+from support.kinds import every_law
+from support.pinned_states import FILE, N_STEPS, hash_of, machine, run, set_ups
 
 PINNED = json.loads(FILE.read_text())
 # Compiled, each kind of end costs a loop a law: the short run takes the one that other tests compile too.

@@ -1,7 +1,7 @@
 """Hashes of what short runs compute, law by law, set-up by set-up: a change of the shape of the engine moves none of `pinned_states.json`.
 
 As a script it prints them anew, for a change of numbers that is meant and stands in the changelog under Results changed:
-`NUMBA_DISABLE_JIT=1 python tests/pinned_states.py > pinned_states.json`
+`cd tests && NUMBA_DISABLE_JIT=1 python -m support.pinned_states > pinned_states.json`
 """
 
 from __future__ import annotations
@@ -15,13 +15,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from example_inputs import alternatives, example_chain
 
 from granchain.certificates import example_inputs
 from granchain.chain import WALL, Chain, End
 from granchain.contact import laws
 from granchain.engine import layout
 from granchain.engine.state import Recording, State, contacts_of, time_step_of
+from support.kinds import alternatives
+from support.rows import example_chain
 
 FILE = Path(__file__).with_suffix(".json")
 # A pulse of some 700 m/s crosses five diameters of 4.76 mm in 34 us, 170 steps of some .2 us: it comes back from the far end within 400.
