@@ -217,7 +217,7 @@ def march(state: State, watch: Watch | None, journal: Journal) -> Status:
 def result_of(case: Case, state: State, status: Status, messages: list[str], started: str, wall_time: float) -> Result:
     """The state of a run as variables with names."""
     chain, n = state.chain, state.chain.n_bodies
-    dt = state.time_step.value
+    dt, records = state.time_step.value, state.records
     exists = np.flatnonzero(chain.contact_exists)
     samples, snapshots, entries = int(state.clock.sample), int(state.clock.snapshot), int(state.clock.entry)
     data: dict[str, np.ndarray] = {
@@ -233,25 +233,23 @@ def result_of(case: Case, state: State, status: Status, messages: list[str], sta
         data["time"] = state.sample_step[:samples] * dt
     if state.recording.sensor_beads:
         data["sensor_bead"] = np.array(state.recording.sensor_beads, dtype=np.int64)
-        data["sensor_force"] = state.records.sensor_force[:samples]
+        data["sensor_force"] = records.sensor_force[:samples]
         if state.model.law.has_jumps():
-            data["sensor_beside_force"], data["sensor_beside_time"] = state.records.jump_force[:samples], state.records.jump_time[:samples]
-            sides = [
-                largest_jump(*columns)
-                for columns in zip(data["sensor_force"].T, state.records.jump_force[:samples].T, state.records.jump_time[:samples].T, strict=True)
-            ]
+            beside = records.jump_force[:samples], records.jump_time[:samples]
+            data["sensor_beside_force"], data["sensor_beside_time"] = beside
+            sides = [largest_jump(*columns) for columns in zip(data["sensor_force"].T, *(side.T for side in beside), strict=True)]
             data["sensor_jump_force"], data["sensor_jump_time"] = np.array(sides).T
     if state.recording.sensor_contacts:
         data["sensor_contact"] = np.array(state.recording.sensor_contacts, dtype=np.int64)
-        data["contact_force"], data["contact_overlap"] = state.records.contact_force[:samples], state.records.contact_overlap[:samples]
-    if state.records.snapshot_at.size:
-        data["snapshot_time"] = state.records.snapshot_at[:snapshots] * dt
-        data["displacement"], data["velocity"] = state.records.displacement[:snapshots], state.records.velocity[:snapshots]
+        data["contact_force"], data["contact_overlap"] = records.contact_force[:samples], records.contact_overlap[:samples]
+    if records.snapshot_at.size:
+        data["snapshot_time"] = records.snapshot_at[:snapshots] * dt
+        data["displacement"], data["velocity"] = records.displacement[:snapshots], records.velocity[:snapshots]
     history = tuple(quantity for quantity in state.model.history if quantity.output)
     for quantity, row in zip(state.model.history, state.h, strict=True):
         if quantity.output:
             data[quantity.name] = row[exists].copy()
-    if state.records.energy_at.size and entries:
+    if records.energy_at.size and entries:
         data |= ledger_of(state, entries)
         if not status.failed:
             data |= losses_of(state)

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import brentq
+from support.running import Running
 
 from granchain.certificates import example_inputs
 from granchain.contact import laws

@@ -55,7 +55,7 @@ class Contact:
         pair = pair or example_pair()
         values = SimpleNamespace(**vars(values))
         self.model = law.model(values)
-        self.law = self.model.functions
+        self.law, self.name = self.model.functions, self.model.name
         limit = np.array([float(pair.effective_radius)])
         self.c = tuple(float(x) for x in coefficients(self.model, pair, values, limit)[:, 0])
         self.limit = min(float(limit[0]), float(self.law.largest_overlap(self.c)))

@@ -78,9 +78,9 @@ def fault_of_values(contact: Contact) -> str | None:
         for rate in (0.0, SPEEDS[1], -SPEEDS[1]):
             value = contact.force(d, h, rate)
             if not math.isfinite(value):
-                return f"{contact.model.name}: the force is not finite ({value}) at overlap {d:.3g} m and rate {rate:g} m/s"
+                return f"{contact.name}: the force is not finite ({value}) at overlap {d:.3g} m and rate {rate:g} m/s"
         if not math.isfinite(contact.energy(d, h)):
-            return f"{contact.model.name}: the energy is not finite ({contact.energy(d, h)}) at overlap {d:.3g} m"
+            return f"{contact.name}: the energy is not finite ({contact.energy(d, h)}) at overlap {d:.3g} m"
     return None
 
 
@@ -91,7 +91,7 @@ def fault_when_open(contact: Contact) -> str | None:
             value = contact.force(overlap, contact.fresh(), rate)
             if value != 0.0:
                 return (
-                    f"{contact.model.name}: the force is {value:.3g} N at overlap {overlap:.3g} m and rate {rate:g} m/s, allowed: exactly 0 "
+                    f"{contact.name}: the force is {value:.3g} N at overlap {overlap:.3g} m and rate {rate:g} m/s, allowed: exactly 0 "
                     "for an open contact"
                 )
     return None
@@ -102,7 +102,7 @@ def fault_of_sign(contact: Contact) -> str | None:
     for d in contact.overlaps(1e-5, 60):
         value = contact.loading(d)
         if value < 0.0:
-            return f"{contact.model.name}: the force is negative ({value:.3g} N) at overlap {d:.3g} m and rate 0"
+            return f"{contact.name}: the force is negative ({value:.3g} N) at overlap {d:.3g} m and rate 0"
     return None
 
 
@@ -114,7 +114,7 @@ def fault_of_damping(contact: Contact) -> str | None:
         for rate, phase in ((SPEEDS[1], "approach"), (-SPEEDS[1], "recovery")):
             # beyond the rounding of a difference of two forces
             if (contact.force(d, h, rate) - at_rest) * rate < -1e-12 * abs(at_rest * rate):
-                return f"{contact.model.name}: the rate term drives the {phase} instead of damping it, at overlap {d:.3g} m"
+                return f"{contact.name}: the rate term drives the {phase} instead of damping it, at overlap {d:.3g} m"
     return None
 
 
@@ -132,7 +132,7 @@ def fault_of_slope(contact: Contact) -> str | None:
         slope = (contact.energy(x + step, h) - contact.energy(x - step, h)) / (2.0 * step)
         force = contact.force(x, h)
         if abs(slope - force) > 1e-4 * (abs(force) + abs(slope)):
-            return f"{contact.model.name}: the force is not the slope of the energy: {force:.6g} N against {slope:.6g} N at overlap {x:.3g} m"
+            return f"{contact.name}: the force is not the slope of the energy: {force:.6g} N against {slope:.6g} N at overlap {x:.3g} m"
     return None
 
 
@@ -145,7 +145,7 @@ def fault_of_work(contact: Contact) -> str | None:
         # a jump of the force within the step is not meant
         if abs(contact.loading(d + step) - contact.loading(d - step)) < 1e-2 * abs(force) and abs(slope - force) > 1e-4 * abs(force):
             return (
-                f"{contact.model.name}: the loading force is not the slope of the work (recoverable energy and what is lost): {force:.6g} N "
+                f"{contact.name}: the loading force is not the slope of the work (recoverable energy and what is lost): {force:.6g} N "
                 f"against {slope:.6g} N at overlap {d:.3g} m"
             )
     return None
@@ -155,5 +155,5 @@ def fault_at_zero(contact: Contact) -> str | None:
     """A force that does not begin at zero."""
     first, last = contact.loading(1e-9 * contact.scale), contact.loading(contact.scale)
     if abs(first) > 1e-3 * abs(last):
-        return f"{contact.model.name}: the force is discontinuous at zero overlap: {first:.3g} N at a billionth of the largest overlap"
+        return f"{contact.name}: the force is discontinuous at zero overlap: {first:.3g} N at a billionth of the largest overlap"
     return None

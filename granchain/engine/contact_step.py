@@ -135,7 +135,7 @@ def dissipated(time, rate, force, elastic, clamp):  # type: ignore[no-untyped-de
 
 @cache
 def motion(RATE: bool, LOADED: bool) -> tuple[Callable, Callable]:
-    """Functions (left, right, load) -> force on a body between two contacts, and (v, scale, dt, dt_over_m, acceleration, net) -> its velocity
+    """Functions (left, right, load) -> force on a body between two contacts; (v, scale, dt, dt_over_m, acceleration, net) -> its velocity
     after a kick.
     """
 

@@ -276,7 +276,7 @@ class Reach:
             facts = repr((np.lib.format.dtype_to_descr(value.dtype), value.shape, order))
             return b"a" + _framed(facts.encode()) + value.tobytes()
         if isinstance(value, type) and value.__module__ == FIELDS:
-            return b"r" + _framed(repr((value.__qualname__, value._fields)).encode())
+            return b"r" + _framed(repr((value.__qualname__, value._fields)).encode())  # type: ignore[attr-defined]
         own = compiled_by_user(value)
         if own is not None:
             options = sorted((name, _option(option, function, chain)) for name, option in own.options.items())

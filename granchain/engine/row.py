@@ -283,8 +283,8 @@ def sweeps_of(law: Functions, step: ContactStep, features: Features) -> Sweeps:
         jitable(function, hot=True)
     for rows in (detect, sweep, sweep_rate, forces):
         jitable(rows, rows=True)
-    for function in (renew, march):
-        jitable(function, hot=True)
+    jitable(renew, hot=True)
+    jitable(march, hot=True)
     return Sweeps(march, kick, drift, raise_peaks)
 
 

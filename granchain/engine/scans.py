@@ -136,8 +136,8 @@ def coefficients(model: Model, pair: Pair, inputs: SimpleNamespace, limits: np.n
     windows = over_kinds(_guard_scan, model, (table, limits[None, :]), 3 * GUARD_WINDOWS + 1)
     if windows[-1].max() > GUARD_WINDOWS:
         raise LawError(
-            f"contact law {model.name}: got a loss that falls on more than {GUARD_WINDOWS} windows of the largest overlap, allowed: at most "
-            f"{GUARD_WINDOWS}, which the energy guard holds; make the loading curve or the residual overlap smoother"
+            f"contact law {model.name}: got a loss that falls on more than {GUARD_WINDOWS} windows of the largest overlap, allowed: at "
+            f"most {GUARD_WINDOWS}, which the energy guard holds; make the loading curve or the residual overlap smoother"
         )
     return np.vstack([table, windows[:-1]])
 

@@ -69,10 +69,12 @@ def arrays(law_name: str, chain: Chain, recorded: bool, changes: dict) -> dict[s
     state.advance(N_STEPS // 2)
     state.advance(N_STEPS)
     assert state.step == N_STEPS + 1
+    records = state.records
     return {
-        "coefficients": state.c, "step": np.array([dt, step.limit]), "bodies": state.tables.bodies, "contacts": state.tables.contacts, "history": state.h,
-        "clock": state.arrays()["clock"], "sensors": state.records.sensor_force, "forces": state.records.contact_force,
-        "overlaps": state.records.contact_overlap, "displacement": state.records.displacement, "velocity": state.records.velocity, "energies": state.records.energies,
+        "coefficients": state.c, "step": np.array([dt, step.limit]), "bodies": state.tables.bodies, "contacts": state.tables.contacts,
+        "history": state.h, "clock": state.arrays()["clock"], "sensors": records.sensor_force, "forces": records.contact_force,
+        "overlaps": records.contact_overlap, "displacement": records.displacement, "velocity": records.velocity,
+        "energies": records.energies,
     }  # fmt: skip
 
 
