@@ -282,7 +282,7 @@ PLASTIC = ("lankarani-nikravesh-plastic", "gharib-hurmuzlu-plastic")
 
 def plastic(law: str, restitution: float, **more: Any) -> tuple[Running, tuple]:
     inputs = inputs_for(law, restitution=restitution, **more)
-    made = Running(laws()[law], inputs)
+    made = Running(laws()[law].model(inputs))
     return made, tuple(coefficients(made.model, PAIR, inputs, np.array([1e-3]))[:, 0])
 
 
