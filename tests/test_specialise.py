@@ -146,14 +146,16 @@ def test_an_unwritable_cache_folder_runs_uncached_and_says_so(law_file, tmp_path
 def test_laws_with_the_same_functions_share_one_loop():
     code = """
         import sys; sys.path.insert(0, "tests")
+        from types import SimpleNamespace
         from granchain.contact import laws
-        from granchain.contact.law import Functions
+        from granchain.contact.model import Functions
         from granchain.engine.loop import loop_of
         from granchain.engine.specialise import frozen
         from granchain.engine.contact_step import features_of
         known = laws()
         names = ("flores", "hunt-crossley", "lankarani-nikravesh")
-        loops = {id(loop_of(Functions(*frozen(*known[n].functions())), features_of(known[n], True, False, False))) for n in names}
+        models = [known[name].model(SimpleNamespace()) for name in names]
+        loops = {id(loop_of(Functions(*frozen(*model.functions)), features_of(model, True, False, False))) for model in models}
         print(len(loops))
     """
     assert answer(textwrap.dedent(code)) == "1"

@@ -7,6 +7,7 @@ infinite mass.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from granchain.contact.guard import ASIDE
 from granchain.contact.law import OPEN
