@@ -19,9 +19,9 @@ BODY_ROWS = 9
 # those up to it, each with the rest that its rounding has left out.
 (
     START, ROW, PEAK, REACH, ELASTIC, CLAMP, VISCOUS_WORK, CLAMP_WORK, LOST, LIMIT, KICKED, RECORDED, ENDWISE,
-    VISCOUS_TOTAL, VISCOUS_REST, CLAMP_TOTAL, CLAMP_REST, RISE,
-) = range(18)  # fmt: skip
-CONTACT_ROWS = 18
+    VISCOUS_TOTAL, VISCOUS_REST, CLAMP_TOTAL, CLAMP_REST,
+) = range(17)  # fmt: skip
+CONTACT_ROWS = 17
 
 # Numbers: the time step, the step that the state at the block's end allows, the drives' work, displacement and speed of the driven ends,
 # and the time [s] over which the last forces' losses are not yet in the ledger.
@@ -35,9 +35,10 @@ N_NUMBERS = 11
 ) = range(15)  # fmt: skip
 N_COUNTS = 15
 
-# Rows of the jumps of a step: the contact, the part of the step that lies behind the jump, the force before and after it.
-CONTACT, BEHIND, BEFORE, AFTER = range(4)
-LEAP_ROWS = 4
+# Rows of the jumps of a step: the contact, the part of the step that lies behind the jump, the force before and after it; MOVING: 1 where the
+# bodies are moved by what the jump adds.
+CONTACT, BEHIND, BEFORE, AFTER, MOVING = range(5)
+LEAP_ROWS = 5
 # Rows of the table of corrections, for laws whose force jumps. EXCESS: by how much the kick of the step before exceeded the recorded force;
 # PAST: the recorded force of the step before, beside a contact whose force jumps; KICK: the force that kicks, while the recorded one is
 # corrected; SHIFT, of bodies: by how much the predicted velocity is corrected.

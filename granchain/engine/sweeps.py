@@ -44,6 +44,7 @@ from granchain.engine.layout import (
     LIMIT,
     LOST,
     MASS,
+    MOVING,
     N_BODIES,
     PAST,
     PEAK,
@@ -53,7 +54,6 @@ from granchain.engine.layout import (
     REACH,
     RECORDED,
     RECOVERABLE,
-    RISE,
     ROW,
     SAMPLE,
     SHIFT,
@@ -244,10 +244,10 @@ def sweeps_of(law: Functions, features: Features) -> SimpleNamespace:
         """Force at an overlap that the contact has passed within a step."""
         return force(overlap, rate, ck, update((overlap, rate, rate, 1.0), ck, hk) if needs_update(overlap, rate, ck, hk) else hk)
 
-    def leap(k, behind, before, after, row, counts, corrections, leaps):  # type: ignore[no-untyped-def]
+    def leap(k, behind, before, after, moving, row, counts, corrections, leaps):  # type: ignore[no-untyped-def]
         """Note a jump of the force of contact k, and what was recorded beside it at the step before."""
         n = counts[LEAPT]
-        leaps[CONTACT, n], leaps[BEHIND, n], leaps[BEFORE, n], leaps[AFTER, n] = k, behind, before, after
+        leaps[CONTACT, n], leaps[BEHIND, n], leaps[BEFORE, n], leaps[AFTER, n], leaps[MOVING, n] = k, behind, before, after, moving
         counts[LEAPT] = n + 1
         for m in (k - 1, k + 1):
             if 0 <= m < row.size:
@@ -260,7 +260,7 @@ def sweeps_of(law: Functions, features: Features) -> SimpleNamespace:
         of the whole row, which then finds nothing, need not be waited for.
         """
         start, row, kicked, recorded, lost = table[START], table[ROW], table[KICKED], table[RECORDED], table[LOST]
-        active, rise = places[1], table[RISE]
+        active = places[1]
         changed, first, n = 0, 0, counts[ACTIVE]
         # the time since the step before: none has gone by at the first one
         drifted = dt if half_dt > 0.0 else 0.0
@@ -320,7 +320,7 @@ def sweeps_of(law: Functions, features: Features) -> SimpleNamespace:
                                 if ck[LOWEST] < 0.0:
                                     kick = rest * row[k]
                                     if LEAPS:
-                                        leap(k, d / (dt * half), row[k] - corrections[EXCESS, k], 0.0, row, counts, corrections, leaps)
+                                        leap(k, d / (dt * half), row[k] - corrections[EXCESS, k], 0.0, False, row, counts, corrections, leaps)
                                 elif LEDGER:
                                     # clamped, the force is zero there and only its parts are not: what the dashpot takes, the clamp gives
                                     viscous = row[k] - table[ELASTIC, k] - table[CLAMP, k]
@@ -331,36 +331,39 @@ def sweeps_of(law: Functions, features: Features) -> SimpleNamespace:
                             if LEAPS and hk[CLOSED] == 0.0:
                                 onset_rate = r - 2.0 * theta * (r - half)
                                 after = force(2.0 * OPEN, onset_rate, ck, unweighted_at(h, k))
-                                leap(k, theta, 0.0, after, row, counts, corrections, leaps)
+                                leap(k, theta, 0.0, after, False, row, counts, corrections, leaps)
                             h[ONSET, k] = 1.0
                             record = force(d, r, ck, history_at(h, k))
                             store_history(h, k, renewed)
-                    rise[changed] = 0.0
                     if JUMPS:
-                        # The sum of the kicks is the integral of the force up to order two where the step that crosses a jump is kicked
-                        # by (theta - 1/2) of the jump more, theta the part of the step that lies behind it.
                         before = d - drifted * half
                         for place in jumps(ck):
-                            if (before < place) != (d < place):
-                                part = ((d - place) / (d - before) - 0.5) * (1.0 if d > before else -1.0)
-                                kick += part * jump(place, r, ck, hk)
-                                rise[changed] += part * jump(place, 0.0, ck, hk)
-                                if KINKS or jump(place, r, ck, hk) != 0.0:
-                                    behind = (d - place) / (d - before)
-                                    hx = unweighted_at(h, k) if ONSET >= 0 else hk
-                                    near = place * (1.0 - ASIDE) if d > before else place * (1.0 + ASIDE)
-                                    far = place * (1.0 + ASIDE) if d > before else place * (1.0 - ASIDE)
-                                    # the rate there: on the line of the step before, less what the force has grown by since then
-                                    rate = r - 2.0 * behind * (r - half)
+                            if (before < place) != (d < place) and (KINKS or jump(place, r, ck, hk) != 0.0):
+                                # the part of the step that lies behind the jump: on the parabola through both steps
+                                beyond, bend = d - place, a[k] - a[k + 1] if RATE else 0.0
+                                root = math.sqrt(max(r * r - 2.0 * beyond * bend, 0.0))
+                                slope = r + root if d > before else r - root
+                                behind = min(2.0 * beyond / (slope * dt), 1.0) if slope != 0.0 else 0.0
+                                hx = unweighted_at(h, k) if ONSET >= 0 else hk
+                                near = place * (1.0 - ASIDE) if d > before else place * (1.0 + ASIDE)
+                                far = place * (1.0 + ASIDE) if d > before else place * (1.0 - ASIDE)
+                                # the rate there, less what the force has grown by since the step before
+                                rate = r - behind * dt * bend
+                                first_side = force_there(near, rate, ck, hx)
+                                if RATE:
+                                    known_force = row[k] - corrections[EXCESS, k]
+                                    middle = force_there(0.5 * (before + near), rate, ck, hx)
+                                    # Simpson's mean: a damping may rise by orders within a step
+                                    grown = (4.0 * middle + first_side - 5.0 * known_force) / 6.0
+                                    rate -= (1.0 - behind) * dt * (inverse_mass[k] + inverse_mass[k + 1]) * grown
                                     first_side = force_there(near, rate, ck, hx)
-                                    if RATE:
-                                        known_force = row[k] - corrections[EXCESS, k]
-                                        middle = force_there(0.5 * (before + near), rate, ck, hx)
-                                        # Simpson's mean: a damping may rise by orders within a step
-                                        grown = (4.0 * middle + first_side - 5.0 * known_force) / 6.0
-                                        rate -= (1.0 - behind) * dt * (inverse_mass[k] + inverse_mass[k + 1]) * grown
-                                        first_side = force_there(near, rate, ck, hx)
-                                    leap(k, behind, first_side, force_there(far, rate, ck, hx), row, counts, corrections, leaps)
+                                leap(k, behind, first_side, force_there(far, rate, ck, hx), not KINKS, row, counts, corrections, leaps)
+                                if LEDGER and not KINKS:
+                                    part = (behind - 0.5) * dt * rate * (1.0 if d > before else -1.0)
+                                    elastic, jumped = jump(place, 0.0, ck, hk), jump(place, rate, ck, hk)
+                                    free = jump(place, rate, unclamped_at(c, k), hk) if LOWEST >= 0 else jumped
+                                    table[VISCOUS_WORK, k] += part * (free - elastic)
+                                    table[CLAMP_WORK, k] += part * (jumped - free)
                     if kick != record:
                         places[0, changed] = k
                         kicked[changed] = kick
@@ -368,6 +371,18 @@ def sweeps_of(law: Functions, features: Features) -> SimpleNamespace:
                         changed += 1
         counts[ACTIVE] = n
         return changed
+
+    def move(u, v, a, inverse_mass, dt, counts, leaps):  # type: ignore[no-untyped-def]
+        """Move and accelerate the bodies beside each jump inside a contact as if what it adds had acted from there on."""
+        for e in range(counts[LEAPT]):
+            if leaps[MOVING, e] != 0.0:
+                k, behind = int(leaps[CONTACT, e]), leaps[BEHIND, e]
+                for i, push in ((k, leaps[BEFORE, e] - leaps[AFTER, e]), (k + 1, leaps[AFTER, e] - leaps[BEFORE, e])):
+                    jumped = inverse_mass[i] * push
+                    u[i] += 0.5 * (behind * dt) ** 2 * jumped
+                    v[i] += (behind - 0.5) * dt * jumped
+                    if RATE:
+                        a[i] += jumped
 
     def sweep(u, v, start, dt, dt_over_m, loads, c, h, row, peak, reach, contacts):  # type: ignore[no-untyped-def]
         """Forces, kick and drift in one pass; the force on a body's left is carried in a scalar."""
@@ -476,13 +491,18 @@ def sweeps_of(law: Functions, features: Features) -> SimpleNamespace:
             changed = 0
             if HISTORY or JUMPS:
                 changed = renew(u, v, a, inverse_mass, dt, half_dt, table, c, h, places, counts, corrections, leaps, contacts)
+            if JUMPS and not KINKS and counts[LEAPT] > 0:
+                if LEDGER:
+                    # of the step before, with its own velocities
+                    dissipate(v, a, pending, 1.0, half_dt, row, elastic, clamp, viscous_work, clamp_work, contacts)
+                    pending = 0.0
+                move(u, v, a, inverse_mass, dt, counts, leaps)
             if whole or changed > 0 or (LEAPS and counts[LEAPT] > 0):
                 clamped = forces(
                     u, v, a, start, half_dt, pending, c, h, row, reach, elastic, clamp, viscous_work, clamp_work, contacts
                 )  # fmt: skip
                 for e in range(changed):
                     row[places[0, e]] = table[RECORDED, e]
-                    elastic[places[0, e]] += table[RISE, e]
                 counts[CLAMPED] += clamped
                 numbers[PENDING] = 0.0
                 return done, changed
@@ -539,6 +559,8 @@ def sweeps_of(law: Functions, features: Features) -> SimpleNamespace:
                 shift[k] += 0.5 * dt * inverse_mass[k] * excess[k]
                 shift[k + 1] -= 0.5 * dt * inverse_mass[k + 1] * excess[k]
             for e in range(n):
+                if leaps[MOVING, e] != 0.0:
+                    continue
                 k = int(leaps[CONTACT, e])
                 pushed = leaps[BEHIND, e] * dt * (leaps[AFTER, e] - leaps[BEFORE, e])
                 shift[k] -= inverse_mass[k] * pushed
