@@ -35,10 +35,10 @@ N_NUMBERS = 11
 ) = range(15)  # fmt: skip
 N_COUNTS = 15
 
-# Rows of the jumps of a step: the contact, the part of the step that lies behind the jump, the force before and after it; MOVING: 1 where the
-# bodies are moved by what the jump adds.
-CONTACT, BEHIND, BEFORE, AFTER, MOVING = range(5)
-LEAP_ROWS = 5
+# Rows of the jumps of a step: the contact, the part of the step that lies behind the jump, the force before and after it; MOVING: 1 where
+# it is inside a contact and moves the bodies, SLOPE: by how much the growth of the force [N/s] then jumps with it.
+CONTACT, BEHIND, BEFORE, AFTER, MOVING, SLOPE = range(6)
+LEAP_ROWS = 6
 # Rows of the table of corrections, for laws whose force jumps. EXCESS: by how much the kick of the step before exceeded the recorded force;
 # PAST: the recorded force of the step before, beside a contact whose force jumps; KICK: the force that kicks, while the recorded one is
 # corrected; SHIFT, of bodies: by how much the predicted velocity is corrected.

@@ -231,6 +231,9 @@ def _make(law: Functions, features: Features) -> Callable:
                     sensor_force[sample, s] = 0.5 * (row[sensor_left[s]] + row[sensor_right[s]])
                 for s in range(recorded.size):
                     contact_force[sample, s] = row[recorded[s]]
+                    if LEAPS and corrected:
+                        # a jump has moved the bodies
+                        contact_overlap[sample, s] = u[recorded[s]] - u[recorded[s] + 1] + start[recorded[s]]
                 counts[SAMPLE] = sample + 1
             if complete:
                 continue

@@ -219,8 +219,8 @@ class State:
         self._features = features_of(self.law, recording.ledger, bool(bodies[layout.STEADY].any()), bool(self._driven()))
         self._prepare_records(self._features.leaps)
         self.functions = Functions(*frozen(*self.law.functions()))
-        # a contact's force may jump at the onset and at each overlap that the law names, in one step
-        places = 1 + len(self.functions.jumps(tuple(contacts.c[:, 0].tolist())))
+        # a contact's force may jump at the onset and at each overlap that the law names, in one step, there and back
+        places = 1 + 2 * len(self.functions.jumps(tuple(contacts.c[:, 0].tolist())))
         self.corrections = np.zeros((layout.CORRECTION_ROWS, width + layout.LANES if self._features.leaps else 0))
         self.leaps = np.zeros((layout.LEAP_ROWS, places * width if self._features.leaps else 0))
         self._loop: Callable = loop_of(self.functions, self._features)

@@ -41,6 +41,7 @@ from granchain.engine.layout import (
     KICKED,
     KINETIC,
     LEAPT,
+    LEFT_SPEED,
     LIMIT,
     LOST,
     MASS,
@@ -54,9 +55,11 @@ from granchain.engine.layout import (
     REACH,
     RECORDED,
     RECOVERABLE,
+    RIGHT_SPEED,
     ROW,
     SAMPLE,
     SHIFT,
+    SLOPE,
     START,
     STEADY,
     STEP,
@@ -83,6 +86,9 @@ UNSTABLE = int(Status.UNSTABLE)
 # Relative step of the numerical derivatives of a force: the square root of the rounding error of a double, 2^-26, balances
 # truncation and rounding.
 NUDGE = 2.0**-26
+# Part of a step over which the growth of a force beside a jump is taken: as it enters with dt^2, an error of a thousandth is one of order
+# three, and the rounding of the forces, 2^-53, is 2^-43 of the kick.
+LAPSE = 2.0**-10
 
 
 @dataclass(frozen=True)
@@ -205,7 +211,7 @@ def sweeps_of(law: Functions, features: Features) -> SimpleNamespace:
     """The sweeps for a law, as plain functions that call its functions."""
     force, needs_update, update = law.force, law.needs_update, law.update
     energy, plastic, largest_overlap = law.energy, law.plastic, law.largest_overlap
-    RATE, HISTORY, LEDGER, LOADED = features.rate, features.history, features.ledger, features.loaded
+    RATE, HISTORY, LEDGER, LOADED, DRIVEN = features.rate, features.history, features.ledger, features.loaded, features.driven
     ONSET, LOWEST, FORGETS, JUMPS, LEAPS = features.weight, features.lowest, features.forgets, features.jumps, features.leaps
     # `closed` follows `onset_weight` in the history of a law with a weight; a law that names overlaps without a jump has kinks there
     CLOSED, KINKS = features.weight + 1, features.kinks
@@ -244,10 +250,10 @@ def sweeps_of(law: Functions, features: Features) -> SimpleNamespace:
         """Force at an overlap that the contact has passed within a step."""
         return force(overlap, rate, ck, update((overlap, rate, rate, 1.0), ck, hk) if needs_update(overlap, rate, ck, hk) else hk)
 
-    def leap(k, behind, before, after, moving, row, counts, corrections, leaps):  # type: ignore[no-untyped-def]
+    def leap(k, behind, before, after, row, counts, corrections, leaps):  # type: ignore[no-untyped-def]
         """Note a jump of the force of contact k, and what was recorded beside it at the step before."""
         n = counts[LEAPT]
-        leaps[CONTACT, n], leaps[BEHIND, n], leaps[BEFORE, n], leaps[AFTER, n], leaps[MOVING, n] = k, behind, before, after, moving
+        leaps[CONTACT, n], leaps[BEHIND, n], leaps[BEFORE, n], leaps[AFTER, n], leaps[MOVING, n] = k, behind, before, after, False
         counts[LEAPT] = n + 1
         for m in (k - 1, k + 1):
             if 0 <= m < row.size:
@@ -308,81 +314,112 @@ def sweeps_of(law: Functions, features: Features) -> SimpleNamespace:
                     store_history(h, k, renewed)
                     if FORGETS and d <= OPEN:
                         lost[k] += plastic(ck, hk)
-                if ONSET >= 0 or JUMPS:
+                if ONSET >= 0:
                     kick = record = force(d, r, ck, renewed)
-                    if ONSET >= 0:
-                        if d <= OPEN:
-                            # a contact has opened a part of the step ago; the sum over its last steps is that over the first ones of
-                            # an onset, run backwards, less what the last step has had: the weight of the other part, less one
-                            if dt * half < d < 0.0:
-                                mirrored = update((-d, r, r, 1.0 - d / (dt * half)), ck, renewed)
-                                rest = mirrored[ONSET] - 1.0
-                                if ck[LOWEST] < 0.0:
-                                    kick = rest * row[k]
-                                    if LEAPS:
-                                        leap(k, d / (dt * half), row[k] - corrections[EXCESS, k], 0.0, False, row, counts, corrections, leaps)
-                                elif LEDGER:
-                                    # clamped, the force is zero there and only its parts are not: what the dashpot takes, the clamp gives
-                                    viscous = row[k] - table[ELASTIC, k] - table[CLAMP, k]
-                                    work = rest * dt * (half - half_dt * (a[k] - a[k + 1])) * viscous
-                                    table[VISCOUS_WORK, k] += work
-                                    table[CLAMP_WORK, k] -= work
-                        else:
-                            if LEAPS and hk[CLOSED] == 0.0:
-                                onset_rate = r - 2.0 * theta * (r - half)
-                                after = force(2.0 * OPEN, onset_rate, ck, unweighted_at(h, k))
-                                leap(k, theta, 0.0, after, False, row, counts, corrections, leaps)
-                            h[ONSET, k] = 1.0
-                            record = force(d, r, ck, history_at(h, k))
-                            store_history(h, k, renewed)
-                    if JUMPS:
-                        before = d - drifted * half
-                        for place in jumps(ck):
-                            if (before < place) != (d < place) and (KINKS or jump(place, r, ck, hk) != 0.0):
-                                # the part of the step that lies behind the jump: on the parabola through both steps
-                                beyond, bend = d - place, a[k] - a[k + 1] if RATE else 0.0
-                                root = math.sqrt(max(r * r - 2.0 * beyond * bend, 0.0))
-                                slope = r + root if d > before else r - root
-                                behind = min(2.0 * beyond / (slope * dt), 1.0) if slope != 0.0 else 0.0
-                                hx = unweighted_at(h, k) if ONSET >= 0 else hk
-                                near = place * (1.0 - ASIDE) if d > before else place * (1.0 + ASIDE)
-                                far = place * (1.0 + ASIDE) if d > before else place * (1.0 - ASIDE)
-                                # the rate there, less what the force has grown by since the step before
-                                rate = r - behind * dt * bend
-                                first_side = force_there(near, rate, ck, hx)
-                                if RATE:
-                                    known_force = row[k] - corrections[EXCESS, k]
-                                    middle = force_there(0.5 * (before + near), rate, ck, hx)
-                                    # Simpson's mean: a damping may rise by orders within a step
-                                    grown = (4.0 * middle + first_side - 5.0 * known_force) / 6.0
-                                    rate -= (1.0 - behind) * dt * (inverse_mass[k] + inverse_mass[k + 1]) * grown
-                                    first_side = force_there(near, rate, ck, hx)
-                                leap(k, behind, first_side, force_there(far, rate, ck, hx), not KINKS, row, counts, corrections, leaps)
-                                if LEDGER and not KINKS:
-                                    part = (behind - 0.5) * dt * rate * (1.0 if d > before else -1.0)
-                                    elastic, jumped = jump(place, 0.0, ck, hk), jump(place, rate, ck, hk)
-                                    free = jump(place, rate, unclamped_at(c, k), hk) if LOWEST >= 0 else jumped
-                                    table[VISCOUS_WORK, k] += part * (free - elastic)
-                                    table[CLAMP_WORK, k] += part * (jumped - free)
+                    if d <= OPEN:
+                        # a contact has opened a part of the step ago; the sum over its last steps is that over the first ones of
+                        # an onset, run backwards, less what the last step has had: the weight of the other part, less one
+                        if dt * half < d < 0.0:
+                            mirrored = update((-d, r, r, 1.0 - d / (dt * half)), ck, renewed)
+                            rest = mirrored[ONSET] - 1.0
+                            if ck[LOWEST] < 0.0:
+                                kick = rest * row[k]
+                                if LEAPS:
+                                    leap(k, d / (dt * half), row[k] - corrections[EXCESS, k], 0.0, row, counts, corrections, leaps)
+                            elif LEDGER:
+                                # clamped, the force is zero there and only its parts are not: what the dashpot takes, the clamp gives
+                                viscous = row[k] - table[ELASTIC, k] - table[CLAMP, k]
+                                work = rest * dt * (half - half_dt * (a[k] - a[k + 1])) * viscous
+                                table[VISCOUS_WORK, k] += work
+                                table[CLAMP_WORK, k] -= work
+                    else:
+                        if LEAPS and hk[CLOSED] == 0.0:
+                            onset_rate = r - 2.0 * theta * (r - half)
+                            after = force(2.0 * OPEN, onset_rate, ck, unweighted_at(h, k))
+                            leap(k, theta, 0.0, after, row, counts, corrections, leaps)
+                        h[ONSET, k] = 1.0
+                        record = force(d, r, ck, history_at(h, k))
+                        store_history(h, k, renewed)
                     if kick != record:
                         places[0, changed] = k
                         kicked[changed] = kick
                         recorded[changed] = record
                         changed += 1
+                if JUMPS:
+                    before = d - drifted * half
+                    for place in jumps(ck):
+                        if (before < place) != (d < place) and (KINKS or jump(place, r, ck, hk) != 0.0):
+                            closing = 1.0 if d > before else -1.0
+                            near, far = place * (1.0 - closing * ASIDE), place * (1.0 + closing * ASIDE)
+                            hx = unweighted_at(h, k) if ONSET >= 0 else hk
+                            both = inverse_mass[k] + inverse_mass[k + 1]
+                            # the part of the step that lies behind the jump, theta, on the parabola of the step: d - theta dt r + (theta
+                            # dt)^2 bend/2 is the jump's overlap, and `before` at theta = 1; without a rate, on the straight line
+                            bend = a[k] - a[k + 1] if RATE else 0.0
+                            slowest = r + closing * math.sqrt(max(r * r - 2.0 * (d - place) * bend, 0.0))
+                            behind = min(2.0 * (d - place) / (dt * slowest), 1.0) if slowest != 0.0 else 0.0
+                            # the rate there, less what the force has grown by since the step before
+                            rate = r - behind * dt * bend
+                            first_side = force_there(near, rate, ck, hx)
+                            if RATE:
+                                known_force = row[k] - corrections[EXCESS, k]
+                                middle = force_there(0.5 * (before + near), rate, ck, hx)
+                                # Simpson's mean: a damping may rise by orders within a step
+                                grown = (4.0 * middle + first_side - 5.0 * known_force) / 6.0
+                                rate -= (1.0 - behind) * dt * both * grown
+                                first_side = force_there(near, rate, ck, hx)
+                                # the path's bend at the jump itself
+                                bend -= both * (first_side - known_force)
+                            second_side = force_there(far, rate, ck, hx)
+                            leap(k, behind, first_side, second_side, row, counts, corrections, leaps)
+                            if KINKS:
+                                continue
+                            bent = bend - both * (second_side - first_side)
+                            lapse = LAPSE * dt
+                            grows = force_there(far + lapse * rate, rate + lapse * bent, ck, hx) - second_side
+                            grew = first_side - force_there(near - lapse * rate, rate - lapse * bend, ck, hx)
+                            leaps[MOVING, counts[LEAPT] - 1], leaps[SLOPE, counts[LEAPT] - 1] = True, (grows - grew) / lapse
+                            # a body that has just come through is back after 2 rate/-bent, and through once more
+                            back = behind + 2.0 * rate / (dt * bent) if bent != 0.0 else 0.0
+                            if RATE and not HISTORY and 0.0 < back < behind:
+                                first_side, second_side = force_there(far, -rate, ck, hx), force_there(near, -rate, ck, hx)
+                                leap(k, back, first_side, second_side, row, counts, corrections, leaps)
+                                leaps[MOVING, counts[LEAPT] - 1], leaps[SLOPE, counts[LEAPT] - 1] = True, (grew - grows) / lapse
+                            if LEDGER:
+                                # power jumps too: (theta - 1/2) dt of its jump are missing from the sum of the steps' works
+                                work = closing * (behind - 0.5) * dt * rate
+                                spring, full = jump(place, 0.0, ck, hk), jump(place, rate, ck, hk)
+                                free = jump(place, rate, unclamped_at(c, k), hk) if LOWEST >= 0 else full
+                                table[VISCOUS_WORK, k] += work * (free - spring)
+                                table[CLAMP_WORK, k] += work * (full - free)
         counts[ACTIVE] = n
         return changed
 
-    def move(u, v, a, inverse_mass, dt, counts, leaps):  # type: ignore[no-untyped-def]
-        """Move and accelerate the bodies beside each jump inside a contact as if what it adds had acted from there on."""
+    def move(u, v, a, inverse_mass, dt, counts, numbers, leaps):  # type: ignore[no-untyped-def]
+        """Move the bodies beside each jump inside a contact to where it has put them: what else is done knows nothing of the jump.
+
+        The step to t_n is done with the acceleration A before the jump at t_n - theta dt, whose own is J, its growth J'. True are
+
+            u_n = u + (theta dt)^2 J/2,  v_n = v + theta dt J,
+
+        with the u and v = v_{n-1/2} + dt A/2 that the step has come to. Kicked by the force behind the jump, the sum of the steps differs
+        from the integral by (theta - 1/2) dt J + (theta^2/2 - theta/2 + 1/12) dt^2 J' (Euler and Maclaurin, on each side of the jump): the
+        half-step velocity has that more, and as the predicted rate is v_{n-1/2} + dt A/2, with A + J for A it is v_n.
+        """
         for e in range(counts[LEAPT]):
-            if leaps[MOVING, e] != 0.0:
-                k, behind = int(leaps[CONTACT, e]), leaps[BEHIND, e]
-                for i, push in ((k, leaps[BEFORE, e] - leaps[AFTER, e]), (k + 1, leaps[AFTER, e] - leaps[BEFORE, e])):
-                    jumped = inverse_mass[i] * push
-                    u[i] += 0.5 * (behind * dt) ** 2 * jumped
-                    v[i] += (behind - 0.5) * dt * jumped
-                    if RATE:
-                        a[i] += jumped
+            if leaps[MOVING, e] == 0.0:
+                continue
+            k, theta = int(leaps[CONTACT, e]), leaps[BEHIND, e]
+            force, growth = leaps[AFTER, e] - leaps[BEFORE, e], leaps[SLOPE, e]
+            kick = dt * ((theta - 0.5) * force + (0.5 * theta * (theta - 1.0) + 1.0 / 12.0) * dt * growth)
+            for i, pushed in ((k, -inverse_mass[k]), (k + 1, inverse_mass[k + 1])):
+                u[i] += 0.5 * (theta * dt) ** 2 * pushed * force
+                v[i] += pushed * kick
+                if RATE:
+                    a[i] += pushed * force
+            if DRIVEN and k in (0, counts[N_BODIES]):
+                work = kick * (numbers[LEFT_SPEED] if k == 0 else -numbers[RIGHT_SPEED])
+                numbers[DRIVE_WORK], numbers[DRIVE_REST] = added(numbers[DRIVE_WORK], numbers[DRIVE_REST], work)
 
     def sweep(u, v, start, dt, dt_over_m, loads, c, h, row, peak, reach, contacts):  # type: ignore[no-untyped-def]
         """Forces, kick and drift in one pass; the force on a body's left is carried in a scalar."""
@@ -496,7 +533,7 @@ def sweeps_of(law: Functions, features: Features) -> SimpleNamespace:
                     # of the step before, with its own velocities
                     dissipate(v, a, pending, 1.0, half_dt, row, elastic, clamp, viscous_work, clamp_work, contacts)
                     pending = 0.0
-                move(u, v, a, inverse_mass, dt, counts, leaps)
+                move(u, v, a, inverse_mass, dt, counts, numbers, leaps)
             if whole or changed > 0 or (LEAPS and counts[LEAPT] > 0):
                 clamped = forces(
                     u, v, a, start, half_dt, pending, c, h, row, reach, elastic, clamp, viscous_work, clamp_work, contacts
@@ -560,6 +597,7 @@ def sweeps_of(law: Functions, features: Features) -> SimpleNamespace:
                 shift[k + 1] -= 0.5 * dt * inverse_mass[k + 1] * excess[k]
             for e in range(n):
                 if leaps[MOVING, e] != 0.0:
+                    # the bodies have been moved by it
                     continue
                 k = int(leaps[CONTACT, e])
                 pushed = leaps[BEHIND, e] * dt * (leaps[AFTER, e] - leaps[BEFORE, e])
