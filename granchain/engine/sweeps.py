@@ -386,12 +386,18 @@ def sweeps_of(law: Functions, features: Features) -> SimpleNamespace:
                                 leap(k, back, first_side, second_side, row, counts, corrections, leaps)
                                 leaps[MOVING, counts[LEAPT] - 1], leaps[SLOPE, counts[LEAPT] - 1] = True, (grew - grows) / lapse
                             if LEDGER:
-                                # power jumps too: (theta - 1/2) dt of its jump are missing from the sum of the steps' works
-                                work = closing * (behind - 0.5) * dt * rate
-                                spring, full = jump(place, 0.0, ck, hk), jump(place, rate, ck, hk)
-                                free = jump(place, rate, unclamped_at(c, k), hk) if LOWEST >= 0 else full
-                                table[VISCOUS_WORK, k] += work * (free - spring)
-                                table[CLAMP_WORK, k] += work * (full - free)
+                                # the powers of the parts jump too, and are integrated as the force is (see move)
+                                weight, growing = dt * (behind - 0.5), dt * dt * (0.5 * behind * (behind - 1.0) + 1.0 / 12.0) / lapse
+                                for overlap, speed, share in (
+                                    (far, rate, weight - growing),
+                                    (far + lapse * rate, rate + lapse * bent, growing),
+                                    (near, rate, -weight - growing),
+                                    (near - lapse * rate, rate - lapse * bend, growing),
+                                ):
+                                    full, spring = force_there(overlap, speed, ck, hx), force_there(overlap, 0.0, ck, hx)
+                                    free = force_there(overlap, speed, unclamped_at(c, k), hx) if LOWEST >= 0 else full
+                                    table[VISCOUS_WORK, k] += share * speed * (free - spring)
+                                    table[CLAMP_WORK, k] += share * speed * (full - free)
         counts[ACTIVE] = n
         return changed
 
