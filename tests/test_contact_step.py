@@ -1,4 +1,4 @@
-"""A contact's step as plain functions of numbers: each against its derivation (docs/explanation/contact-step.md), without a loop around it."""
+"""A contact's step as plain functions of numbers, against its derivation (docs/explanation/contact-step.md), without a loop."""
 
 from __future__ import annotations
 
