@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from granchain.analysis import PULSE_BEGINS, PULSE_ENDS
-from granchain.comparison.first_pulse import DOUBT, SMOOTHED, Found, Pulse, fell_before, foot_of, half_height, pulses_in
+from granchain.comparison.first_pulse import DOUBT, Found, Pulse, fell_before, foot_of, half_height, pulses_in
 from granchain.comparison.local_fit import WITHHELD, Noise, Number, crossing_of, top_of
 from granchain.traces.noise import LEAST_QUIET, Baseline, baseline_of, step_of
 
@@ -104,8 +104,10 @@ def reading_of(time: np.ndarray, recorded: np.ndarray, noise: Noise, filtered: b
             # Between two tops of one pulse.
             foot = min(foot, first.start)
         largest = max(pulses, key=lambda pulse: pulse.height)
-        if turn == 0 and first.height < SMALL * largest.height:
+        # Above the second baseline another may be first.
+        if first.height < SMALL * largest.height:
             small = first, interval * (right - left)
+        if turn == 0 and small is not None:
             ratio = (right - left) / float(np.diff(half_height(found.smooth, largest.top))[0])
             if not SHORT < ratio < 1.0 / SHORT:
                 length = "shorter" if ratio < 1.0 else "longer"
@@ -301,11 +303,12 @@ def _width(force: np.ndarray, noise: Noise, found: Found, top: int, peak: Number
             return WITHHELD
         # Where the flank is nearly flat, its crossing is anywhere the doubt allows.
         high, low = (half_height(found.smooth, top, peak.value + 2.0 * sign * found.doubt)[side] for sign in (1.0, -1.0))
-        # These are eight standard deviations apart; a little above, more than the slope explains, and the crossing is one of two places.
+        # These are eight standard deviations apart; more than the slope explains, and the crossing is one of two places.
         between = abs(high - low) if math.isfinite(high - low) else math.inf
-        slack = found.doubt + SMOOTHED * peak.value
-        wide = abs(half_height(found.smooth, top, peak.value + 2.0 * slack)[side] - low)
-        jumps = wide * abs(slope) > JUMPS * (found.doubt + slack)
+        slack = found.sharp_doubt + DOUBT * 0.5 * peak.uncertainty
+        above, below = (half_height(found.sharp, top, peak.value + 2.0 * sign * slack)[side] for sign in (1.0, -1.0))
+        wide = max(abs(above - below), between, abs(above - at.value), abs(below - at.value))
+        jumps = wide > 1.0 + 2.0 * JUMPS * slack / abs(slope)
         crossings.append(at.value)
         uncertainty.append(max(at.uncertainty, 0.5 * wide if jumps else between / (2.0 * DOUBT)))
         by_height += 0.5 * peak.uncertainty / abs(slope)
@@ -331,12 +334,14 @@ def _impulse(force: np.ndarray, noise: Noise, found: Found, pulse: Pulse, begin:
     stretch = force[begin : pulse.top + late + 1]
     # Every other sample makes four times the error of the rule; the two halves of the samples differ by twice that.
     sampling = abs(float(stretch[::2].sum() - stretch[1::2].sum())) / 3.0
+    # A jump lies anywhere between two samples, and makes a fourth difference of three times its size.
+    by_jump = float(np.abs(np.diff(stretch, 4)).max(initial=0.0)) / 3.0 / math.sqrt(12.0)
     count = len(stretch)
     by_noise = noise.of_sum(np.ones(count))
     by_baseline = baseline.uncertainty(0.5 * (begin + pulse.top + late)) * count
     # The end lies anywhere from the earliest to the latest place, and in its interval: uniform distributions.
     by_end = max(abs(float(force[pulse.top + early])), PULSE_BEGINS * pulse.height) / math.sqrt(12.0)
-    sure = math.hypot((sums[1] - sums[0]) / math.sqrt(12.0), by_noise, by_baseline, sampling, by_end)
+    sure = math.hypot((sums[1] - sums[0]) / math.sqrt(12.0), by_noise, by_baseline, sampling, by_jump, by_end)
     return Number(0.5 * (sums[0] + sums[1]), sure), pulse.top + 0.5 * (early + late)
 
 
@@ -361,16 +366,27 @@ def pulse_end(after: np.ndarray, height: float, doubt: float = 0.0) -> int | Non
     down = after <= enough + 0.5 * doubt
     # A rise of nearly 1 % may be one of more, or less, between the samples.
     rise = enough * (0.5 if doubt > 0.0 else 2.0 if doubt < 0.0 else 1.0) - doubt
-    if rise > 0.0:
-        risen = after - np.minimum.accumulate(after) > rise
-    else:
-        # A rise could hide in the doubt wherever the force does not fall by more than that over the time of a fall to half.
-        half = max(1, int(np.argmax(after < PULSE_ENDS * height)))
-        later = np.concatenate([after[half:], np.full(min(half, len(after)), -math.inf)])
-        rises = after - np.minimum.accumulate(after) > 0.5 * doubt
-        risen = ((after - later < doubt) | rises) & (after < height - 2.0 * doubt)
+    lowest = np.minimum.accumulate(after)
+    risen = after - lowest > (rise if rise > 0.0 else 0.5 * doubt)
+    if doubt > 0.0:
+        risen |= _shoulder(after, height, doubt)
     ended = down | risen
     if not ended.any():
         return None
     end = int(np.argmax(ended))
     return end if down[end] else int(np.argmin(after[: end + 1]))
+
+
+def _shoulder(after: np.ndarray, height: float, doubt: float) -> np.ndarray:
+    """Where a force may rise between samples, or within its doubt: it hardly falls over a quarter of the time to its half.
+
+    Hardly: by less than the doubt, or by less than half of what it falls by before and after, as no pulse with a single top does.
+    """
+    reach = max(1, int(np.argmax(after < PULSE_ENDS * height)) // 4)
+    falls = np.append(after[:-reach] - after[reach:], np.full(reach, math.inf))
+    before, later = np.full(len(after), -math.inf), np.full(len(after), -math.inf)
+    before[reach:] = falls[:-reach]
+    later[:-reach] = falls[reach:]
+    later[len(after) - 2 * reach :] = -math.inf
+    steps = (falls < 0.5 * np.minimum(before, later)) & (np.minimum(before, later) > doubt)
+    return np.asarray(((falls < doubt) & (after < height - 2.0 * doubt)) | steps)
