@@ -25,10 +25,10 @@ RIPPLES = 0.1
 # takes 4 % off a Gaussian pulse, 1/sqrt(1 + 8 ln 2/64).
 CLEAR, SMOOTHEST = 300.0, 0.125
 # A dip between two tops of a pulse can be a tenth of its width wide, 0.04 as the standard deviation of a Gaussian (measured: Gharib and
-# Hurmuzlu's law): with a Gaussian of this part of the width it keeps four fifths of its depth, 1/sqrt(1 + (3/4)^2).
-SHARP = 0.03
+# Hurmuzlu's law): with a Gaussian of this part of the width it keeps nine tenths of its depth, 1/sqrt(1 + (1/2)^2).
+SHARP = 0.02
 # With fewer samples in the width, a dip may be lower between two samples than at either by more than noise.
-FEW = 20.0
+FEW = 60.0
 # A foot: where the force changes by less than this part of the peak over half the time from the half height to the peak.
 FLAT = PULSE_BEGINS
 # Below this part of the height, a part of the rise is no top of its own.

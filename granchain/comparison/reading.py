@@ -323,6 +323,9 @@ def _impulse(force: np.ndarray, noise: Noise, found: Found, pulse: Pulse, begin:
     """
     after, by = found.smooth[pulse.top :], max(found.doubt, 1e-9 * pulse.height)
     early, late = pulse_end(after, pulse.height, by), pulse_end(after, pulse.height, -by)
+    # A short dip is seen without smoothing alone.
+    sharp = pulse_end(found.sharp[pulse.top :], pulse.height, max(found.sharp_doubt, by))
+    early = sharp if early is None else early if sharp is None else min(early, sharp)
     if early is None:
         return WITHHELD, math.nan
     if late is None:
