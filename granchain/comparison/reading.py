@@ -33,6 +33,11 @@ JUMPS = 4.0
 FEW_SAMPLES = 8.0
 # With fewer, one sample may hold all of the top, and the width of what is left says nothing.
 LEAST_SAMPLES = 3.0
+# With fewer, one or two samples at a limit of the instrument look like a top: .2 of the width from it, a Gaussian pulse has fallen by a tenth.
+ONE_AT_LIMIT = 5.0
+# Standard deviations from a top at a limit up to where the flanks would meet, and those by which a flat top is told from a round one.
+TO_FLANKS = 4.0
+SURELY, PERHAPS = 2.0, 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,7 +161,7 @@ def _numbers(
         return Reading(baseline=baseline)
     peak, place = top_of(force, top, max(min(sides), 1.0), noise)
     place = _other_tops(found, pulse, place)
-    flat = _flat_top(force, found, noise, top, right - left)
+    flat = _flat_top(force, found, noise, top, right - left, SURELY)
     whole = baseline.samples > 0
     if not whole:
         messages.append("the trace begins on the rise of the pulse, which leaves no baseline: peak, width and impulse are withheld")
@@ -178,7 +183,15 @@ def _numbers(
     arrival = Number(float(time[0]) + interval * place.value, interval * math.hypot(place.uncertainty, tilt))
     if not whole or flat is not None or not math.isfinite(peak.value):
         return Reading(arrival=arrival, baseline=baseline)
-    peak = Number(peak.value, math.hypot(peak.uncertainty, baseline.uncertainty(top)))
+    perhaps = _flat_top(force, found, noise, top, right - left, PERHAPS)
+    if perhaps is None and right - left < FEW_SAMPLES:
+        perhaps = _few_at_top(force, noise, top, right - left)
+    lost = 0.0
+    if perhaps is not None:
+        lost = max(_by_flanks(force, perhaps) - peak.value, 0.0) / TO_FLANKS
+        if right - left >= ONE_AT_LIMIT:
+            messages.append("its top may be flat, which noise hides: the uncertainty of the peak goes up to where the flanks would meet")
+    peak = Number(peak.value, math.hypot(max(peak.uncertainty, lost), baseline.uncertainty(top)))
     width = _width(force, noise, found, top, peak, interval)
     if math.isnan(width.value):
         messages.append("the measured trace is too noisy, or too short, for a width at half height")
@@ -189,6 +202,9 @@ def _numbers(
         messages.append(f"only {width.value / interval:.2g} samples in the width of the pulse")
     begin = max(0, foot - round(0.5 * (top - foot)))
     area, end = _impulse(force, noise, found, pulse, begin, baseline)
+    if perhaps is not None:
+        # The triangle above the top.
+        area = Number(area.value, math.hypot(area.uncertainty, 0.5 * lost * (perhaps.stop - perhaps.start + 1)))
     if math.isnan(area.value):
         messages.append("the trace ends before the pulse does: its impulse is withheld")
     return Reading(
@@ -253,11 +269,11 @@ def _other_tops(found: Found, pulse: Pulse, place: Number) -> Number:
     return Number(place.value, math.hypot(place.uncertainty, away / 3.0))
 
 
-def _flat_top(force: np.ndarray, found: Found, noise: Noise, top: int, width: float) -> slice | None:
+def _flat_top(force: np.ndarray, found: Found, noise: Noise, top: int, width: float, deviations: float) -> slice | None:
     """The samples of a top that is flatter than that of any pulse; None where it is none.
 
     Over a stretch of length l a top sags by (l/FLAT_TOP width)^2 of its height at least: that is compared with what a parabola through the
-    samples sags by, and with twice the uncertainty of that.
+    samples sags by, and with so many standard deviations of that.
     """
     step = step_of(force)
     first = max(top - 2, 0)
@@ -278,9 +294,30 @@ def _flat_top(force: np.ndarray, found: Found, noise: Noise, top: int, width: fl
             continue
         by_sample = np.linalg.pinv(np.vander(np.linspace(-1.0, 1.0, n), 3, increasing=True))[2]
         least = float(found.smooth[top]) * ((n - 1) / (FLAT_TOP * width)) ** 2
-        if max(-float(by_sample @ force[near]), 0.0) + 2.0 * noise.of_sum(by_sample) + step < least:
+        if max(-float(by_sample @ force[near]), 0.0) + deviations * noise.of_sum(by_sample) + step < least:
             return near
     return None
+
+
+def _few_at_top(force: np.ndarray, noise: Noise, top: int, width: float) -> slice | None:
+    """The samples about a top that may all be at a limit: two that noise does not tell apart, or any of fewest samples."""
+    first = max(top - 2, 0)
+    highest = first + int(np.argmax(force[first : top + 3]))
+    near = _run(force, highest, SURELY * math.sqrt(2.0) * noise.sample)
+    return near if near.stop - near.start >= 2 or width < ONE_AT_LIMIT else None
+
+
+def _by_flanks(force: np.ndarray, top: slice) -> float:
+    """Where the lines along both flanks would meet [N]: a top is concave, and lies below."""
+    count = max(2, (top.stop - top.start) // 3)
+    before, after = force[max(top.start - count, 0) : top.start], force[top.stop : top.stop + count]
+    highest = float(force[top].max())
+    if min(len(before), len(after)) < 2:
+        return highest
+    (up, there), (down, here) = np.polyfit(np.arange(-len(before), 0), before, 1), np.polyfit(np.arange(len(after)), after, 1)
+    # On one axis from the first sample of the top; the second line begins behind it.
+    here = here - down * (top.stop - top.start)
+    return max(highest, float(there + up * (here - there) / (up - down))) if up > 0.0 > down else highest
 
 
 def _run(trace: np.ndarray, i: int, within: float) -> slice:
