@@ -28,7 +28,7 @@ SMALL = 0.25
 # A disturbance is no wave where it is this much shorter, or longer, than the pulse.
 SHORT = 1.0 / 3.0
 # Crossings of a level, at both ends of its doubt, that are this many times as far apart as the slope says are those of two flanks.
-JUMPS = 4.0
+JUMPS = 2.5
 # Fewer samples in the width than that are stated.
 FEW_SAMPLES = 8.0
 # With fewer, one sample may hold all of the top, and the width of what is left says nothing.
@@ -36,7 +36,7 @@ LEAST_SAMPLES = 3.0
 # With fewer, one or two samples at a limit of the instrument look like a top: .2 of the width from it, a Gaussian pulse has fallen by a tenth.
 ONE_AT_LIMIT = 5.0
 # Standard deviations from a top at a limit up to where the flanks would meet, and those by which a flat top is told from a round one.
-TO_FLANKS = 4.0
+TO_FLANKS = 3.0
 SURELY, PERHAPS = 2.0, 1.0
 
 
@@ -188,7 +188,7 @@ def _numbers(
         perhaps = _few_at_top(force, noise, top, right - left)
     lost = 0.0
     if perhaps is not None:
-        lost = max(_by_flanks(force, perhaps) - peak.value, 0.0) / TO_FLANKS
+        lost = max(_by_flanks(force, perhaps, left, right) - peak.value, 0.0) / TO_FLANKS
         if right - left >= ONE_AT_LIMIT:
             messages.append("its top may be flat, which noise hides: the uncertainty of the peak goes up to where the flanks would meet")
     peak = Number(peak.value, math.hypot(max(peak.uncertainty, lost), baseline.uncertainty(top)))
@@ -201,10 +201,10 @@ def _numbers(
     elif width.value < FEW_SAMPLES * interval:
         messages.append(f"only {width.value / interval:.2g} samples in the width of the pulse")
     begin = max(0, foot - round(0.5 * (top - foot)))
-    area, end = _impulse(force, noise, found, pulse, begin, baseline)
+    area, end = _impulse(force, noise, found, pulse, begin, baseline, right - left < FEW_SAMPLES)
     if perhaps is not None:
         # The triangle above the top.
-        area = Number(area.value, math.hypot(area.uncertainty, 0.5 * lost * (perhaps.stop - perhaps.start + 1)))
+        area = Number(area.value, math.hypot(area.uncertainty, 0.5 * lost * (perhaps.stop - perhaps.start)))
     if math.isnan(area.value):
         messages.append("the trace ends before the pulse does: its impulse is withheld")
     return Reading(
@@ -307,17 +307,23 @@ def _few_at_top(force: np.ndarray, noise: Noise, top: int, width: float) -> slic
     return near if near.stop - near.start >= 2 or width < ONE_AT_LIMIT else None
 
 
-def _by_flanks(force: np.ndarray, top: slice) -> float:
-    """Where the lines along both flanks would meet [N]: a top is concave, and lies below."""
+def _by_flanks(force: np.ndarray, top: slice, left: float, right: float) -> float:
+    """Where lines along both flanks would meet [N]: a top is concave, and lies below those from its ends.
+
+    Where two samples or more look like a limit, the lines through the half heights count too: noise makes the ends uncertain.
+    """
     count = max(2, (top.stop - top.start) // 3)
-    before, after = force[max(top.start - count, 0) : top.start], force[top.stop : top.stop + count]
+    pairs = [(slice(max(top.start - count, 0), top.start), slice(top.stop, top.stop + count))]
+    if top.stop - top.start >= 2:
+        wide = max(1, round(0.1 * (right - left)))
+        pairs.append(tuple(slice(max(math.floor(at) + 1 - wide, 0), math.floor(at) + 1 + wide) for at in (left, right)))
     highest = float(force[top].max())
-    if min(len(before), len(after)) < 2:
-        return highest
-    (up, there), (down, here) = np.polyfit(np.arange(-len(before), 0), before, 1), np.polyfit(np.arange(len(after)), after, 1)
-    # On one axis from the first sample of the top; the second line begins behind it.
-    here = here - down * (top.stop - top.start)
-    return max(highest, float(there + up * (here - there) / (up - down))) if up > 0.0 > down else highest
+    for before, after in pairs:
+        if min(len(force[before]), len(force[after])) >= 2:
+            (up, here), (down, there) = (np.polyfit(np.arange(len(force))[near], force[near], 1) for near in (before, after))
+            if up > 0.0 > down:
+                highest = max(highest, float(here + up * (there - here) / (up - down)))
+    return highest
 
 
 def _run(trace: np.ndarray, i: int, within: float) -> slice:
@@ -353,7 +359,9 @@ def _width(force: np.ndarray, noise: Noise, found: Found, top: int, peak: Number
     return Number(interval * (crossings[1] - crossings[0]), interval * sure) if math.isfinite(sure) else WITHHELD
 
 
-def _impulse(force: np.ndarray, noise: Noise, found: Found, pulse: Pulse, begin: int, baseline: Baseline) -> tuple[Number, float]:
+def _impulse(
+    force: np.ndarray, noise: Noise, found: Found, pulse: Pulse, begin: int, baseline: Baseline, few: bool
+) -> tuple[Number, float]:
     """Sum over a pulse [N samples], and where it ends [samples].
 
     In noise the pulse ends somewhere from the earliest to the latest place; the mean of both sums is taken.
@@ -374,15 +382,17 @@ def _impulse(force: np.ndarray, noise: Noise, found: Found, pulse: Pulse, begin:
     stretch = force[begin : pulse.top + late + 1]
     # Every other sample makes four times the error of the rule; the two halves of the samples differ by twice that.
     sampling = abs(float(stretch[::2].sum() - stretch[1::2].sum())) / 3.0
-    # A jump lies anywhere between two samples, and makes a fourth difference of three times its size.
-    by_jump = float(np.abs(np.diff(stretch, 4)).max(initial=0.0)) / 3.0 / math.sqrt(12.0)
-    count = len(stretch)
+    # A jump lies anywhere between two samples, and makes a fourth difference of three times its size; so does the top of few samples.
+    by_jump = 0.0 if few else float(np.abs(np.diff(stretch, 4)).max(initial=0.0)) / 3.0 / math.sqrt(12.0)
+    # Both sums weigh the same.
+    end = pulse.top + 0.5 * (early + late)
+    count = round(end) - begin + 1
     by_noise = noise.of_sum(np.ones(count))
-    by_baseline = baseline.uncertainty(0.5 * (begin + pulse.top + late)) * count
+    by_baseline = baseline.uncertainty(0.5 * (begin + end)) * count
     # The end lies anywhere from the earliest to the latest place, and in its interval: uniform distributions.
     by_end = max(abs(float(force[pulse.top + early])), PULSE_BEGINS * pulse.height) / math.sqrt(12.0)
     sure = math.hypot((sums[1] - sums[0]) / math.sqrt(12.0), by_noise, by_baseline, sampling, by_jump, by_end)
-    return Number(0.5 * (sums[0] + sums[1]), sure), pulse.top + 0.5 * (early + late)
+    return Number(0.5 * (sums[0] + sums[1]), sure), end
 
 
 def pulse_end(after: np.ndarray, height: float, doubt: float = 0.0) -> int | None:
@@ -424,9 +434,10 @@ def _shoulder(after: np.ndarray, height: float, doubt: float) -> np.ndarray:
     """
     reach = max(1, int(np.argmax(after < PULSE_ENDS * height)) // 4)
     falls = np.append(after[:-reach] - after[reach:], np.full(reach, math.inf))
+    known = np.where(np.isfinite(falls), falls, -math.inf)
     before, later = np.full(len(after), -math.inf), np.full(len(after), -math.inf)
-    before[reach:] = falls[:-reach]
-    later[:-reach] = falls[reach:]
-    later[len(after) - 2 * reach :] = -math.inf
+    for away in (reach, 2 * reach):
+        before[away:] = np.maximum(before[away:], known[:-away])
+        later[:-away] = np.maximum(later[:-away], known[away:])
     steps = (falls < 0.5 * np.minimum(before, later)) & (np.minimum(before, later) > doubt)
     return np.asarray(((falls < doubt) & (after < height - 2.0 * doubt)) | steps)
