@@ -35,9 +35,9 @@ SMOOTH = 2.0
 # Stretches are compared where the longer one is from 1.25 to 3 times as long.
 LONGER = (1.25, 3.0)
 # One difference of two estimates may be small by chance: what all estimates differ by that are up to so many times less sure is covered.
-COMPARABLE = 2.0
+COMPARABLE = 1.75
 # No kink between two samples is seen: its place is known to this part of an interval at best.
-LEAST_PLACE = 0.03
+LEAST_PLACE = 0.02
 # Part of the stretch in which a kink may be the top that counts as a standard deviation: six of them reach its ends. Kogut and Etsion's law
 # makes two tops 0.04 of the width apart, with a dip of 0.003 of the height between.
 HIDDEN = 0.17

@@ -36,7 +36,7 @@ LEAST_SAMPLES = 3.0
 # With fewer, one or two samples at a limit of the instrument look like a top: .2 of the width from it, a Gaussian pulse has fallen by a tenth.
 ONE_AT_LIMIT = 5.0
 # Standard deviations from a top at a limit up to where the flanks would meet, and those by which a flat top is told from a round one.
-TO_FLANKS = 3.0
+TO_FLANKS = 3.5
 SURELY, PERHAPS = 2.0, 1.0
 
 
@@ -92,7 +92,8 @@ def reading_of(time: np.ndarray, recorded: np.ndarray, noise: Noise, filtered: b
     """
     messages: list[str] = []
     interval = float(time[-1] - time[0]) / (len(time) - 1)
-    recorded = _without_lone_samples(time, recorded, noise, messages)
+    original, recorded = recorded, _without_lone_samples(time, recorded, noise, messages)
+    lone = np.flatnonzero(recorded != original)
     baseline = Baseline(float(np.median(recorded[: max(len(recorded) // 100, LEAST_QUIET)])), 0.0, 0.0, 0.0, 0.0, LEAST_QUIET)
     small: tuple[Pulse, float] | None = None
     # The baseline is found before the pulse, and the pulse above the baseline.
@@ -136,6 +137,9 @@ def reading_of(time: np.ndarray, recorded: np.ndarray, noise: Noise, filtered: b
             f"a pulse {largest.height / first.height:.2g} times as large follows {1e6 * (time[largest.top] - time[first.top]):.3g} us "
             "after the first; the first is taken"
         )
+    if not right - left >= 2.0 * FEW_SAMPLES and ((lone > foot) & (lone < first.stop + first.top - foot)).any():
+        messages.append("one of these is in the pulse, whose few samples do not tell it from a dip or a top: no number is given")
+        return Reading(baseline=baseline, messages=tuple(messages))
     reading = _numbers(time, force, noise, found, first, foot, baseline, messages)
     reading = replace(reading, messages=tuple(messages))
     if small is None:
