@@ -41,8 +41,8 @@ LEAST_PLACE = 0.02
 # Part of the stretch in which a kink may be the top that counts as a standard deviation: six of them reach its ends. Kogut and Etsion's law
 # makes two tops 0.04 of the width apart, with a dip of 0.003 of the height between.
 HIDDEN = 0.17
-# A sample, or the mean of two, that is so many standard deviations above the curve belongs to another top; of a hundred samples with Gaussian
-# noise, one in twenty has such a one. No curve is better than the last number.
+# A sample, or the mean of two, that is so many standard deviations above the curve belongs to another top: of Gaussian noise, one of two
+# thousand is. No curve is better than the last number, in parts of the peak.
 STRANGE, EXACT = 3.3, 1e-4
 # A curve that misses the samples by so many times the noise has not the shape of the pulse.
 MISSED = 2.0
@@ -98,7 +98,7 @@ class Noise:
 
 
 class _Fit(NamedTuple):
-    """One estimate: half length of its stretch [samples], numbers and what noise makes of each; the stretch and the curve where it is one."""
+    """One estimate: half length of its stretch [samples], numbers, what noise makes of each; the stretch and the curve of a curved one."""
 
     length: float
     values: tuple[float, ...]

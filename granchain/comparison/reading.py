@@ -33,7 +33,7 @@ JUMPS = 2.5
 FEW_SAMPLES = 8.0
 # With fewer, one sample may hold all of the top, and the width of what is left says nothing.
 LEAST_SAMPLES = 3.0
-# With fewer, one or two samples at a limit of the instrument look like a top: .2 of the width from it, a Gaussian pulse has fallen by a tenth.
+# With fewer, one or two samples at a limit of the instrument look like a top: a Gaussian pulse falls by a tenth over .2 of its width.
 ONE_AT_LIMIT = 5.0
 # Standard deviations from a top at a limit up to where the flanks would meet, and those by which a flat top is told from a round one.
 TO_FLANKS = 3.5
@@ -320,7 +320,8 @@ def _by_flanks(force: np.ndarray, top: slice, left: float, right: float) -> floa
     pairs = [(slice(max(top.start - count, 0), top.start), slice(top.stop, top.stop + count))]
     if top.stop - top.start >= 2:
         wide = max(1, round(0.1 * (right - left)))
-        pairs.append(tuple(slice(max(math.floor(at) + 1 - wide, 0), math.floor(at) + 1 + wide) for at in (left, right)))
+        middles = (math.floor(left) + 1, math.floor(right) + 1)
+        pairs.append((slice(max(middles[0] - wide, 0), middles[0] + wide), slice(middles[1] - wide, middles[1] + wide)))
     highest = float(force[top].max())
     for before, after in pairs:
         if min(len(force[before]), len(force[after])) >= 2:
