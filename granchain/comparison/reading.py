@@ -37,7 +37,7 @@ LEAST_SAMPLES = 3.0
 ONE_AT_LIMIT = 5.0
 # Standard deviations from a top at a limit up to where the flanks would meet, and those by which a flat top is told from a round one.
 TO_FLANKS = 3.5
-SURELY, PERHAPS = 2.0, 1.0
+SURELY, PERHAPS = 2.0, 1.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -374,7 +374,7 @@ def _impulse(
     after, by = found.smooth[pulse.top :], max(found.doubt, 1e-9 * pulse.height)
     early, late = pulse_end(after, pulse.height, by), pulse_end(after, pulse.height, -by)
     # A short dip is seen without smoothing alone.
-    sharp = pulse_end(found.sharp[pulse.top :], pulse.height, max(found.sharp_doubt, by))
+    sharp = pulse_end(found.sharp[pulse.top :], pulse.height, max(found.sharp_doubt, by), seen=1.0)
     early = sharp if early is None else early if sharp is None else min(early, sharp)
     if early is None:
         return WITHHELD, math.nan
@@ -400,7 +400,7 @@ def _impulse(
     return Number(0.5 * (sums[0] + sums[1]), sure), end
 
 
-def pulse_end(after: np.ndarray, height: float, doubt: float = 0.0) -> int | None:
+def pulse_end(after: np.ndarray, height: float, doubt: float = 0.0, seen: float = 0.5) -> int | None:
     """Samples from the peak to where the force is down to 1 % of it, or lowest before it rises again by 1 % of it.
 
     Parameters
@@ -411,6 +411,8 @@ def pulse_end(after: np.ndarray, height: float, doubt: float = 0.0) -> int | Non
         [N].
     doubt : float
         By which this may have happened without being seen: the earliest place it can be, or the latest where it is negative [N].
+    seen : float
+        Part of the doubt that a rise must be where the doubt is more than 1 %; the less the trace is smoothed, the more noise rises.
 
     Returns
     -------
@@ -422,7 +424,7 @@ def pulse_end(after: np.ndarray, height: float, doubt: float = 0.0) -> int | Non
     # A rise of nearly 1 % may be one of more, or less, between the samples.
     rise = enough * (0.5 if doubt > 0.0 else 2.0 if doubt < 0.0 else 1.0) - doubt
     lowest = np.minimum.accumulate(after)
-    risen = after - lowest > (rise if rise > 0.0 else 0.5 * doubt)
+    risen = after - lowest > (rise if rise > 0.0 else seen * doubt)
     if doubt > 0.0:
         risen |= _shoulder(after, height, doubt)
     ended = down | risen
@@ -435,7 +437,7 @@ def pulse_end(after: np.ndarray, height: float, doubt: float = 0.0) -> int | Non
 def _shoulder(after: np.ndarray, height: float, doubt: float) -> np.ndarray:
     """Where a force may rise between samples, or within its doubt: it hardly falls over a quarter of the time to its half.
 
-    Hardly: by less than the doubt, or by less than half of what it falls by before and after, as no pulse with a single top does.
+    Hardly: by less than half of the doubt, or by less than half of what it falls by before and after, as no pulse with a single top does.
     """
     reach = max(1, int(np.argmax(after < PULSE_ENDS * height)) // 4)
     falls = np.append(after[:-reach] - after[reach:], np.full(reach, math.inf))
@@ -445,4 +447,4 @@ def _shoulder(after: np.ndarray, height: float, doubt: float) -> np.ndarray:
         before[away:] = np.maximum(before[away:], known[:-away])
         later[:-away] = np.maximum(later[:-away], known[away:])
     steps = (falls < 0.5 * np.minimum(before, later)) & (np.minimum(before, later) > doubt)
-    return np.asarray(((falls < doubt) & (after < height - 2.0 * doubt)) | steps)
+    return np.asarray(((falls < 0.5 * doubt) & (after < height - 2.0 * doubt)) | steps)
