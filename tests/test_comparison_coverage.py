@@ -25,10 +25,10 @@ WORDS = {
 
 # Percent. What stands in the way of none: kogut-etsion makes two tops .04 of the width apart, with a dip of .003 of the height between, and
 # jankowski a kink before the top, which noise hides; gharib-hurmuzlu-plastic and thornton make dips that fall between two of few samples.
-NOISE_BEYOND = {"peak": 0.02, "arrival": 0.6}
-BEYOND = {"peak": 0.05, "arrival": 0.5, "width": 0.25, "impulse": 0.4}
+NOISE_BEYOND = {"peak": 0.02, "arrival": 0.5}
+BEYOND = {"peak": 0.05, "arrival": 0.3, "width": 0.1, "impulse": 0.2}
 # Few samples and much noise hide a flat top; then the uncertainty goes up to where the flanks would meet.
-CLIPPED_UNSEEN, CLIPPED_BEYOND = 7.0, 1.5
+CLIPPED_UNSEEN, CLIPPED_BEYOND = 5.5, 1.0
 # Crosstalk below the noise, or of the other sign, needs no words; a pulse of 8 samples a width or more neither; a trace may end after.
 LEAST_SAID = {"few samples": 0.8, "offset": 0.7, "crosstalk": 0.3, "later pulse": 0.9, "cut": 0.7}
 
