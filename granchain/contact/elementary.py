@@ -8,8 +8,8 @@ Relative errors are at most 3e-16 for log, 2e-16 for exp, 2e-15 for power, and 4
 raised: a result that is too large is inf, one that is not defined nan. What is below the smallest normal number, 2.2e-308, counts as 0.
 
 Method: powers of two, and ln 2 in two parts, Cody & Waite 1980, Software Manual for the Elementary Functions; sums and products in two
-doubles, Dekker 1971, doi:10.1007/BF01397083; both in Muller 2016, Elementary Functions, doi:10.1007/978-1-4899-7983-4. Polynomials are summed
-in parts that do not wait for each other: Estrin 1960, doi:10.1145/1460361.1460365.
+doubles, Dekker 1971, doi:10.1007/BF01397083; both in Muller 2016, Elementary Functions, doi:10.1007/978-1-4899-7983-4. Polynomials are
+summed in parts that do not wait for each other: Estrin 1960, doi:10.1145/1460361.1460365.
 """
 
 from __future__ import annotations
