@@ -19,6 +19,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from granchain.contact import elementary
 from granchain.contact.law import OPEN, ContactLaw, Quantity, Source, positive
 from granchain.contact.pair import Pair, hertz_stiffness
 from granchain.errors import LawError
@@ -106,10 +107,10 @@ def log_root(t: float) -> float:
     s = math.sqrt(2.0 * t)
     y = 1.0 + t + s / (1.0 + s / 6.0)
     u = y - 1.0 if y - 1.0 > _NEAR_ONE else _NEAR_ONE
-    f = y - math.log(y) - 1.0 - t
+    f = y - elementary.log(y) - 1.0 - t
     y = y - 2.0 * f * y * u / (2.0 * u * u - f)
     u = y - 1.0 if y - 1.0 > _NEAR_ONE else _NEAR_ONE
-    f = y - math.log(y) - 1.0 - t
+    f = y - elementary.log(y) - 1.0 - t
     return y - 2.0 * f * y * u / (2.0 * u * u - f)
 
 
@@ -127,7 +128,7 @@ class Logarithmic(ContactLaw):
         stiffness, limit = c
         d = overlap if overlap > OPEN else OPEN
         d = d if d < limit else limit
-        f = stiffness * d / log_root(math.log(limit / d))
+        f = stiffness * d / log_root(elementary.log(limit / d))
         return f if overlap > OPEN else 0.0
 
     @staticmethod
@@ -136,7 +137,7 @@ class Logarithmic(ContactLaw):
         d = overlap if overlap > OPEN else OPEN
         beyond = d - limit if d > limit else 0.0
         d = d if d < limit else limit
-        y = log_root(math.log(limit / d))
+        y = log_root(elementary.log(limit / d))
         # L W^2/(2 pi E) [ln(B/W) + c - 1/2] with W = pi E d/y
         u = stiffness * (d / y) * (d / y) * (0.5 * y - 0.25) + stiffness * limit * beyond
         return u if overlap > OPEN else 0.0
@@ -164,7 +165,7 @@ class Radzimovsky(Logarithmic):
     @staticmethod
     def coefficients_of(pair: Pair, inputs: SimpleNamespace) -> tuple[Any, ...]:
         # B = 8 dR E/1.6^2, c = 2/3
-        limit = 8.0 / (1.6 * 1.6 * math.pi) * math.exp(2.0 / 3.0 - 1.0) * relative_radius(pair, inputs)
+        limit = 8.0 / (1.6 * 1.6 * math.pi) * elementary.exp(2.0 / 3.0 - 1.0) * relative_radius(pair, inputs)
         return logarithmic_coefficients(pair, inputs, limit)
 
 
@@ -181,7 +182,7 @@ class Johnson(Logarithmic):
     @staticmethod
     def coefficients_of(pair: Pair, inputs: SimpleNamespace) -> tuple[Any, ...]:
         # B = 4 pi E dR, c = -1
-        return logarithmic_coefficients(pair, inputs, 4.0 * math.exp(-2.0) * relative_radius(pair, inputs))
+        return logarithmic_coefficients(pair, inputs, 4.0 * elementary.exp(-2.0) * relative_radius(pair, inputs))
 
 
 class Esdu(Logarithmic):
@@ -292,14 +293,14 @@ def pereira_clearance(pair: Pair, inputs: SimpleNamespace) -> Any:
 
 def pereira_exponent(difference: Any, middle: float, factor: float, power: float, slope: float, intercept: float) -> Any:
     """n = Y dR^-.005 of an internal contact; Y = factor ln(1000 dR)^power up to the middle, slope dR + intercept above."""
-    below = factor * np.log(1000.0 * difference) ** power
-    return np.where(difference <= middle, below, slope * difference + intercept) * difference**-0.005
+    below = factor * elementary.over(elementary.power, elementary.over(elementary.log, 1000.0 * difference), power)
+    return np.where(difference <= middle, below, slope * difference + intercept) * elementary.over(elementary.power, difference, -0.005)
 
 
 def pereira_coefficients(pair: Pair, inputs: SimpleNamespace, difference: Any, a: float, b: float, n: Any) -> tuple[Any, ...]:
     """K = (a dR + b) L E/dR and n in metre and newton; the formula is in mm and MPa, with dR in mm."""
     stiffness = (a * difference + b) * (1e3 * length_of(pair, inputs)) * (1e-6 * pair.effective_modulus) / difference
-    return stiffness * 1000.0**n, n
+    return stiffness * elementary.over(lambda one: elementary.power(1000.0, one), n), n
 
 
 class Pereira2011(ContactLaw):
@@ -329,13 +330,13 @@ class Pereira2011(ContactLaw):
     def force(overlap: float, rate: float, c: tuple, h: tuple) -> float:
         stiffness, n = c
         d = overlap if overlap > OPEN else 0.0
-        return stiffness * math.pow(d, n)
+        return stiffness * elementary.power(d, n)
 
     @staticmethod
     def energy(overlap: float, c: tuple, h: tuple) -> float:
         stiffness, n = c
         d = overlap if overlap > OPEN else 0.0
-        return stiffness * math.pow(d, n + 1.0) / (n + 1.0)
+        return stiffness * elementary.power(d, n + 1.0) / (n + 1.0)
 
 
 class Pereira2015(Pereira2011):

@@ -18,6 +18,7 @@ from typing import Any, ClassVar, NamedTuple, cast
 
 import numpy as np
 
+from granchain.contact import elementary
 from granchain.errors import LawError
 
 # Overlaps up to this are open contact, in metres: far below any length that means something (an atom is 1e-10 m), and far
@@ -632,7 +633,7 @@ def _derived(
         x = d - opens
         if varying:
             n = exponent(d, c)
-            return (d, opens, force / math.pow(x, n), n)
+            return (d, opens, force / elementary.power(x, n), n)
         return (d, opens, force / (x * math.sqrt(x)))
 
     if varying:
@@ -643,12 +644,12 @@ def _derived(
         def force(overlap: float, rate: float, c: tuple, h: tuple) -> float:
             x = overlap - h[1]
             x = x if x > OPEN else 0.0
-            return h[2] * math.pow(x, h[3])
+            return h[2] * elementary.power(x, h[3])
 
         def energy(overlap: float, c: tuple, h: tuple) -> float:
             x = overlap - h[1]
             x = x if x > OPEN else 0.0
-            return h[2] * math.pow(x, h[3] + 1.0) / (h[3] + 1.0)
+            return h[2] * elementary.power(x, h[3] + 1.0) / (h[3] + 1.0)
 
     else:
 
