@@ -83,7 +83,7 @@ PLACES = np.array(
     [
         0.0, 5e-324, SMALLEST, LARGEST, math.inf, math.nan, 1.0, 2.0, elementary.ROOT_OF_HALF, math.sqrt(2.0), 0.5 * math.log(2.0),
         elementary.LARGEST_EXPONENT, -elementary.SMALLEST_EXPONENT, 1023.5 * math.log(2.0), 1022.5 * math.log(2.0),
-        elementary.LARGEST_POWER, 1e-300, 1e300,
+        1e-300, 1e300,
     ]
 )  # fmt: skip
 with np.errstate(over="ignore"):
@@ -165,7 +165,6 @@ def test_errors_are_as_promised(compiled: dict[str, Callable]) -> None:
         scale = np.log(x)
         for most, allowed in ((709.0, POWER_ERROR), (10.0, NEAR_POWER_ERROR)):
             y = draw.uniform(-most, most, n) / scale
-            y = np.where(np.abs(y) < elementary.LARGEST_POWER, y, 1.0)
             # a long double's own power: its logarithm has 11 bits more than a double's, and 709 takes 10 of them
             exact = np.exp(y.astype(wide) * np.log(x.astype(wide))) if most < 100.0 else np.power(x.astype(wide), y.astype(wide))
             assert largest_error(compiled["power"](x, y), exact) <= allowed

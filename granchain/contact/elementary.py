@@ -51,10 +51,6 @@ EXP_10, EXP_11, EXP_12, EXP_13 = 1.0 / 3628800.0, 1.0 / 39916800.0, 1.0 / 479001
 # Above the first, and below the second, the nearest multiple of ln 2 is above 1023, below -1022: 2^n is inf, or 0.
 LARGEST_EXPONENT = 709.6
 SMALLEST_EXPONENT = -708.8
-# Exponents of a power beyond this are as good as infinite: the x next to 1, 1 - 1.1e-16, to this power is exp(-1.1e4).
-LARGEST_POWER = 1e20
-# What is left out of the first part of y ln x is below 2^-25 of it, and 2/7 of s^7, 1e-6, times the largest y, 709/ln sqrt 2: at most .003.
-LARGEST_REST = 0.01
 
 INF, NAN = math.inf, math.nan
 
@@ -71,8 +67,8 @@ def power_of_two(n: float) -> float:
 
 
 def leading(x: float) -> float:
-    """The first 26 bits of a normal number's mantissa, the others 0; of two such numbers the product is exact."""
-    m, k = math.frexp(x)
+    """The first 26 bits of a normal number's mantissa, the others 0: the product of two such is exact; some number for inf and nan."""
+    m, k = math.frexp(x) if x - x == 0.0 else (0.0, 0)
     return math.ldexp(float(int(m * LEADING)), k - 26)
 
 
@@ -110,9 +106,10 @@ def log(x: float) -> float:
 
 
 def exp_of_two(high: float, low: float) -> float:
-    """exp(high + low), low far below 1; some number where high is nan."""
+    """exp(high + low), low far below 1 where that is no overflow; some number where high is nan."""
     inside = high if high < LARGEST_EXPONENT else LARGEST_EXPONENT
     inside = inside if inside > SMALLEST_EXPONENT else SMALLEST_EXPONENT
+    low = low if inside == high else 0.0
     n = (inside * INVERSE_LN2 + NEAREST) - NEAREST
     r = (inside - n * LN2_HIGH) + (low - n * LN2_LOW)
     w = r * r
@@ -176,13 +173,8 @@ def power(x: float, y: float) -> float:
     # y ln x, each as two numbers of which the first has 26 bits, and need not be known to more
     log_high = leading(high + (rest + cube * near))
     log_low = (high - log_high) + low
-    y_near = y if y < LARGEST_POWER else LARGEST_POWER
-    y_near = y_near if y_near > -LARGEST_POWER else -LARGEST_POWER
-    y_high = leading(y_near)
-    left = y_near * log_low + (y_near - y_high) * log_high
-    left = left if left < LARGEST_REST else LARGEST_REST
-    left = left if left > -LARGEST_REST else -LARGEST_REST
-    value = exp_of_two(y_high * log_high, left)
+    y_high = leading(y)
+    value = exp_of_two(y_high * log_high, y * log_low + (y - y_high) * log_high)
     # y - y is nan where y is not finite
     return value if x >= y - y else NAN
 
