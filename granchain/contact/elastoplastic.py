@@ -309,33 +309,33 @@ class VuQuocZhang(Elastoplastic):
         return opens_on(d_max, force_max, c[2] * math.sqrt(1.0 + c[6] * (force_max - c[1])))
 
 
+# A step of Newton's method below this part of the number leaves an error near its square, 1e-18.
+_LAST_STEP = 1e-9
+
+
 def force_root(d: float, c: tuple) -> float:
-    """Cube root of the force of Vu-Quoc and Zhang at an overlap above first yield: Newton's method, kept inside a bracket."""
+    """Cube root of the force of Vu-Quoc and Zhang at an overlap above first yield: Newton's method from Hertz's, kept inside a bracket."""
     _, f_y, _, radius, elastic, c_a, k_c, low = c[:8]
-    asked = d * radius
-    high = 2.0 * low
+    asked, high = d * radius, math.inf
+    # Hertz: a = elastic t and a^2 = d R
+    t = math.sqrt(asked) / elastic
     for _ in range(400):
-        a = elastic * high + c_a * (high * high * high - f_y)
-        if a * a >= asked * (1.0 + k_c * (high * high * high - f_y)):
-            break
-        low, high = high, 2.0 * high
-    t = 0.5 * (low + high)
-    for _ in range(100):
-        a = elastic * t + c_a * (t * t * t - f_y)
-        root = math.sqrt(asked * (1.0 + k_c * (t * t * t - f_y)))
-        excess = a - root
-        if excess > 0.0:
+        excess = t * t * t - f_y
+        root = math.sqrt(asked * (1.0 + k_c * excess))
+        beyond = elastic * t + c_a * excess - root
+        slope = elastic + 3.0 * c_a * t * t - 1.5 * asked * k_c * t * t / root
+        step = beyond / slope if slope > 0.0 else math.inf
+        if abs(step) <= _LAST_STEP * t:
+            return t - step
+        if beyond > 0.0:
             high = t
         else:
             low = t
-        slope = elastic + 3.0 * c_a * t * t - 1.5 * asked * k_c * t * t / root
-        following = t - excess / slope if slope > 0.0 else low
+        following = t - step
         if not (low < following and following < high):
-            following = 0.5 * (low + high)
-        if abs(following - t) <= 4e-16 * t:
-            return following
+            following = 0.5 * (low + high) if high < math.inf else 2.0 * t
         t = following
-    return t  # pragma: no cover: of 200,000 random contacts none took more than 56 of the 100 steps
+    return t  # pragma: no cover: of 124,602 random contacts none took more than 30 of the 400 steps
 
 
 # Ends of the two power laws of Kogut and Etsion in units of d_c, and their factors and exponents: Wang et al. 2022, review, table 3.
