@@ -103,10 +103,10 @@ LN2 = elementary.LN2_HIGH + elementary.LN2_LOW
 def log_root(ratio: float) -> float:
     """The y >= 1 of y - ln y = 1 + ln(ratio), ratio >= 1.
 
-    Start: y - 1 = t + s/(1 + s/6) = s + s^2/3 + s^3/36 - ... with t = ln(ratio), s = sqrt(2 t), the series of the root at y = 1 to its third
-    term, which stays within 5e-3 of y up to t = 150; for it t is taken to 4e-6, three terms of 2 artanh. Then for f = y - 1 - ln(y ratio)
-    a step of Halley, after which y is right to 2e-9, and one of Newton. The second logarithm is the first and that of 1 + x, x the part of
-    y by which the first step changed it: x - x^2/2 + ..., six terms, of which the first one left out is x^7/7 = 1e-17.
+    Start: y - 1 = t + s/(1 + s/6) = s + s^2/3 + s^3/36 - ... with t = ln(ratio), s = sqrt(2 t), the series of the root at y = 1 to its
+    third term, which stays within 5e-3 of y up to t = 150; for it t is taken to 4e-6, three terms of 2 artanh. Then for
+    f = y - 1 - ln(y ratio) a step of Halley, after which y is right to 2e-9, and one of Newton. The second logarithm is the first and that
+    of 1 + x, x the part of y by which the first step changed it: x - x^2/2 + ..., six terms; the first one left out is x^7/7 = 1e-17.
     """
     m, k = elementary.parts(ratio)
     s = (m - 1.0) / (m + 1.0)
@@ -139,7 +139,7 @@ class Logarithmic(ContactLaw):
         stiffness, limit = c
         d = overlap if overlap > OPEN else OPEN
         d = d if d < limit else limit
-        # an open contact is left out of the product, not of the result: else the loop would branch around the roots, and take them one by one
+        # an open contact is left out of the product, not of the result: else the loop would branch around the root, and take it one by one
         return stiffness * (d if overlap > OPEN else 0.0) / log_root(limit / d)
 
     @staticmethod
