@@ -149,7 +149,8 @@ def power(x: float, y: float) -> float:
     Returns
     -------
     float
-        x^y, within 2e-15 of it where that is a normal number, and within 4e-16 where |y ln x| is below 10. 1 where y is 0; inf and 0 as for `exp`, of y ln x.
+        x^y, within 2e-15 of it where that is a normal number, and within 4e-16 where |y ln x| is below 10. 1 where y is 0; inf and 0 as for
+        `exp`, of y ln x.
     """
     m, k = parts(x)
     # s = (m - 1)/(m + 1) as s_high + s_low: s_high has 26 bits, and m_high + 1 has 27, so that their product is exact
