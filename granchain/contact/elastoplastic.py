@@ -388,9 +388,8 @@ class KogutEtsion(Elastoplastic):
         w = d / d_c
         if w < 1.0:
             return hertz_force(d, hertz)
-        if w < KE_MIDDLE:
-            return f_c * KE_FACTOR_1 * elementary.power(w, KE_EXPONENT_1)
-        return f_c * KE_FACTOR_2 * elementary.power(w, KE_EXPONENT_2)
+        factor, n = (KE_FACTOR_1, KE_EXPONENT_1) if w < KE_MIDDLE else (KE_FACTOR_2, KE_EXPONENT_2)
+        return f_c * factor * elementary.power(w, n)
 
     @staticmethod
     def loading_work(d: float, c: tuple) -> float:
