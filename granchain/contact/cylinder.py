@@ -94,35 +94,38 @@ def effective_radius(pair: Pair, inputs: SimpleNamespace) -> Any:
 # ---------------------------------------------------------------------------------------------------------------------
 # The implicit laws
 
-# Below this y - 1 the steps of `log_root` are shortened: the start is then exact to rounding, and f/(y - 1) is rounding only.
+# Below this y - 1 the steps of `inverse_log_root` are shortened: the start is then exact to rounding, and f/(y - 1) is rounding only.
 _NEAR_ONE = 1e-3
-# ln 2.
-LN2 = elementary.LN2_HIGH + elementary.LN2_LOW
 
 
-def log_root(ratio: float) -> float:
-    """The y >= 1 of y - ln y = 1 + ln(ratio), ratio >= 1.
+def inverse_log_root(ratio: float) -> float:
+    """1/y of the y >= 1 of y - ln y = 1 + ln(ratio), ratio >= 1.
 
     Start: y - 1 = t + s/(1 + s/6) = s + s^2/3 + s^3/36 - ... with t = ln(ratio), s = sqrt(2 t), the series of the root at y = 1 to its
-    third term, which stays within 5e-3 of y up to t = 150; for it t is taken to 4e-6, three terms of 2 artanh. Then for
-    f = y - 1 - ln(y ratio) a step of Halley, after which y is right to 2e-9, and one of Newton. The second logarithm is the first and that
-    of 1 + x, x the part of y by which the first step changed it: x - x^2/2 + ..., six terms; the first one left out is x^7/7 = 1e-17.
+    third term, which stays within 5e-3 of y up to t = 150; for it t is taken to 4e-6, three terms of 2 artanh. Then two steps for
+    f = y - 1 - ln(y ratio). With u = y - 1 the first changes y by its part x = -(f/u) (1 + h), h = f/(2 u^2) < 2e-4: Halley's, but for
+    h^2, after which y is right to 2e-9. The second is Newton's. Its logarithm is the first and that of 1 + x: x - x^2/2 + ..., six terms;
+    the first one left out is x^7/7 = 1e-17.
     """
     m, k = elementary.parts(ratio)
     s = (m - 1.0) / (m + 1.0)
-    t = LN2 * k + 2.0 * s * (1.0 + s * s * (1.0 / 3.0 + 0.2 * s * s))
+    t = elementary.LN2_HIGH * k + 2.0 * s * (1.0 + s * s * (1.0 / 3.0 + 0.2 * s * s))
     s = math.sqrt(2.0 * t)
     y = 1.0 + t + s / (1.0 + (1.0 / 6.0) * s)
     u = y - 1.0 if y - 1.0 > _NEAR_ONE else _NEAR_ONE
     log = elementary.log(y * ratio)
     f = y - 1.0 - log
-    x = -2.0 * f * u / (2.0 * u * u - f)
+    # of u alone, so that it need not wait for the logarithm
+    inverse = 1.0 / u
+    part = f * inverse
+    x = -part * (1.0 + 0.5 * part * inverse)
     y = y + y * x
     square = x * x
     change = (1.0 - 0.5 * x) + square * ((1.0 / 3.0 - 0.25 * x) + square * (0.2 - (1.0 / 6.0) * x))
     u = y - 1.0 if y - 1.0 > _NEAR_ONE else _NEAR_ONE
     f = y - 1.0 - (log + x * change)
-    return y - f * y / u
+    # 1/(y - f y/u), but for (f/u)^2
+    return (u + f) / (u * y)
 
 
 class Logarithmic(ContactLaw):
@@ -140,7 +143,7 @@ class Logarithmic(ContactLaw):
         d = overlap if overlap > OPEN else OPEN
         d = d if d < limit else limit
         # an open contact is left out of the product, not of the result: else the loop would branch around the root, and take it one by one
-        return stiffness * (d if overlap > OPEN else 0.0) / log_root(limit / d)
+        return stiffness * (d if overlap > OPEN else 0.0) * inverse_log_root(limit / d)
 
     @staticmethod
     def energy(overlap: float, c: tuple, h: tuple) -> float:
@@ -148,9 +151,9 @@ class Logarithmic(ContactLaw):
         d = overlap if overlap > OPEN else OPEN
         beyond = d - limit if d > limit else 0.0
         d = d if d < limit else limit
-        y = log_root(limit / d)
+        inverse = inverse_log_root(limit / d)
         # L W^2/(2 pi E) [ln(B/W) + c - 1/2] with W = pi E d/y
-        u = stiffness * (d / y) * (d / y) * (0.5 * y - 0.25) + stiffness * limit * beyond
+        u = stiffness * d * d * inverse * (0.5 - 0.25 * inverse) + stiffness * limit * beyond
         return u if overlap > OPEN else 0.0
 
     @staticmethod
