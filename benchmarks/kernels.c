@@ -83,8 +83,8 @@ INLINE double log_series(double z)
 INLINE double law_log(double x)
 {
     double k, m = parts(x, &k), f = m - 1.0, s = f / (m + 1.0), square = 0.5 * f * f, z = s * s;
-    double rest = s * (square + z * (2.0 / 3.0 + log_series(z))) + k * LN2_LOW;
-    double value = k * LN2_HIGH - ((square - rest) - f);
+    double cube = s * z, before = square - ((s * square + cube * (2.0 / 3.0)) + k * LN2_LOW);
+    double value = k * LN2_HIGH - ((before - cube * log_series(z)) - f);
     value = x >= SMALLEST ? value : x >= 0.0 ? -INFINITY : NAN;
     return x <= LARGEST ? value : x;
 }

@@ -99,8 +99,10 @@ def log(x: float) -> float:
     s = f / (m + 1.0)
     square = 0.5 * f * f
     z = s * s
-    rest = s * (square + z * (LOG_3 + log_series(z))) + k * LN2_LOW
-    value = k * LN2_HIGH - ((square - rest) - f)
+    cube = s * z
+    # the series comes last, for it is what takes longest
+    before = square - ((s * square + cube * LOG_3) + k * LN2_LOW)
+    value = k * LN2_HIGH - ((before - cube * log_series(z)) - f)
     value = value if x >= SMALLEST else (-INF if x >= 0.0 else NAN)
     return value if x <= LARGEST else x
 
