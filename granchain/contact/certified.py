@@ -11,6 +11,7 @@ import json
 import sys
 from functools import cache
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from granchain.contact.law import ContactLaw
@@ -30,7 +31,10 @@ def source_of(law: type[ContactLaw]) -> str:
     """
     modules = {base.__module__ for base in law.__mro__ if base.__module__.startswith(_PACKAGE)} | {f"{_PACKAGE}pair"}
     for name in list(modules):
-        reached = (getattr(value, "__module__", None) or "" for value in vars(sys.modules[name]).values())
+        reached = (
+            value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None) or ""
+            for value in vars(sys.modules[name]).values()
+        )
         modules |= {module for module in reached if module.startswith(_PACKAGE)}
     total = hashlib.sha256()
     for name in sorted(modules):
