@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from synthetic_sensors import true_numbers
+from support.synthetic_sensors import true_numbers
 
 from granchain.comparison.first_pulse import lowest_about
 from granchain.comparison.local_fit import Noise
