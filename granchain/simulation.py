@@ -87,7 +87,7 @@ def run(
         status = Status.INTERRUPTED if state.step <= time_step.n_steps else Status.COMPLETE
         journal.keep()
     messages = messages_of(state, case)
-    result = result_of(case, state, status, messages, journal.started, journal.wall_time)
+    result = result_of(case, chain, state, status, messages, journal.started, journal.wall_time)
     if result.status.failed:
         raise RunError("\n".join([failure(state, status), *messages]) if status.failed else ledger_failure(result, case), result)
     return result
@@ -214,9 +214,9 @@ def march(state: State, watch: Watch | None, journal: Journal) -> Status:
     return status
 
 
-def result_of(case: Case, state: State, status: Status, messages: list[str], started: str, wall_time: float) -> Result:
+def result_of(case: Case, chain: Chain, state: State, status: Status, messages: list[str], started: str, wall_time: float) -> Result:
     """The state of a run as variables with names."""
-    chain, n = state.chain, state.chain.n_bodies
+    n = chain.n_bodies
     dt, records = state.time_step.value, state.records
     exists = np.flatnonzero(chain.contact_exists)
     samples, snapshots, entries = int(state.clock.sample), int(state.clock.snapshot), int(state.clock.entry)

@@ -17,6 +17,7 @@ import numba
 import numpy as np
 from numba.extending import register_jitable
 
+from granchain.engine.bounded import Bounded
 from granchain.engine.numba_private import IN_PLACE, LACKS, ROWS, UNCOUNTED, lower_rows, rows_are_loaded, save_under, saved_in
 from granchain.engine.reach import LOWERED, Reach
 from granchain.engine.saved_loops import say
@@ -25,6 +26,9 @@ from granchain.engine.saved_loops import say
 OPTIONS: dict[str, Any] = {"error_model": "numpy", "nogil": True, **UNCOUNTED}
 # Switches of Numba's that change what is compiled.
 _SWITCHES = ("OPT", "BOUNDSCHECK", "LOOP_VECTORIZE", "SLP_VECTORIZE", "DEBUGINFO_DEFAULT")
+
+# Groups of functions of which it is remembered what they reach: some ten of each law of a study of them all.
+REACHED = 1024
 
 _jitable: set[Callable] = set()
 
@@ -37,7 +41,7 @@ def fingerprint(*functions: Callable) -> str:
     LawError
         Where they reach something that cannot be hashed (granchain.engine.reach).
     """
-    return _with_circumstances(Reach(*functions).fingerprint)
+    return _with_circumstances(reach_of(*functions).fingerprint)
 
 
 def _with_circumstances(fingerprint: str) -> str:
@@ -47,16 +51,33 @@ def _with_circumstances(fingerprint: str) -> str:
     return hashlib.sha256(f"{fingerprint} {hints} NumPy {np.__version__}".encode()).hexdigest()
 
 
+# What some functions reached, by the functions: asked again, it is looked through and not hashed anew.
+_REACHED: Bounded[Reach] = Bounded(REACHED)
+
+
+def reach_of(*functions: Callable) -> Reach:
+    """Everything that some plain functions reach now; that of an earlier call where nothing of it has changed since."""
+    reach = _REACHED.get(functions)
+    if reach is None or not reach.stands():
+        reach = Reach(*functions)
+        if reach.checkable:
+            _REACHED.put(functions, reach)
+    return reach
+
+
 _FROZEN: dict[str, tuple[Callable, ...]] = {}
+_COPIES: set[tuple[Callable, ...]] = set()
 
 
 def frozen(*functions: Callable) -> tuple[Callable, ...]:
     """Copies of functions and of all that they reach, the same ones for functions that do the same.
 
     Numba compiles a function object once, with the values that it then reads. A copy is read by nobody else: no assignment, reload or
-    edit in a notebook comes under a loop, or leaves it with half of what was there before.
+    edit in a notebook comes under a loop, or leaves it with half of what was there before. Copies are their own copies.
     """
-    reach = Reach(*functions)
+    if is_frozen(functions):
+        return functions
+    reach = reach_of(*functions)
     if reach.fingerprint not in _FROZEN:
         copies = reach.copies()
         for compiled_function, function, signatures in copies.signed:
@@ -66,7 +87,13 @@ def frozen(*functions: Callable) -> tuple[Callable, ...]:
                 add(signature)
             compiled_function.disable_compile()
         _FROZEN[reach.fingerprint] = copies.functions
+        _COPIES.add(copies.functions)
     return _FROZEN[reach.fingerprint]
+
+
+def is_frozen(functions: tuple[Callable, ...]) -> bool:
+    """Whether these are copies that `frozen` made together."""
+    return functions in _COPIES
 
 
 def jitable(function: Callable, *, hot: bool = False, rows: bool = False) -> Callable:
