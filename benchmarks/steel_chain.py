@@ -102,7 +102,7 @@ def granchain(run: Run, recording: Recording = BARE, all_beads: bool = False) ->
 
 def loop_of(run: Run, module: Any, turns: int) -> Contender | None:
     """The same chain in naive Numba, NumPy or plain Python, where the law has been written there."""
-    pair, law = run.chain.pair(), run.contacts.law
+    pair, law = run.chain.pair(), run.contacts.model
     named = {quantity.name: float(row[1]) for quantity, row in zip(law.coefficients, run.contacts.c, strict=True)}
     if run.law == "hertz":
         loop, parameters = module.hertz, (named["stiffness"],)

@@ -45,7 +45,7 @@ class Contact:
 
     def __init__(self, name: str, yield_stress: float = YIELD_STRESS, **inputs: Any):
         values = example_inputs(laws()[name], **inputs)
-        self.law = Running(laws()[name], values)
+        self.law = Running(laws()[name].model(values))
         with np.errstate(all="ignore"):
             self.c = tuple(coefficients(self.law.model, pair(yield_stress=yield_stress), values, np.array([RADIUS]))[:, 0])
         limit = self.law.elastic_limit(self.c)

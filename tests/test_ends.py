@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -93,8 +94,9 @@ def test_the_largest_force_of_a_law_without_one_is_not_named():
         history_of = staticmethod(lambda c: ())
         force = staticmethod(lambda overlap, rate, c, h: 1.0 / (overlap - 1.0))
 
-    assert largest_force(Broken, np.ones(1), 2.0) == ", here 1 N"
-    assert largest_force(Broken, np.ones(1), 1.0) == ""
+    model = Broken.model(SimpleNamespace())
+    assert largest_force(model, np.ones(1), 2.0) == ", here 1 N"
+    assert largest_force(model, np.ones(1), 1.0) == ""
 
 
 @pytest.mark.plain

@@ -141,7 +141,7 @@ def test_an_array_of_restitutions_gives_each_contact_its_own_damping(law, dampin
     assert damping_over_speed(law, several, **more) == pytest.approx(alone, rel=1e-15)
     inputs = inputs_for(law, **given(law), **more)
     inputs.restitution = several
-    table = coefficients(laws()[law], PAIR, inputs, np.full(3, 1e-3))
+    table = coefficients(laws()[law].model(inputs), PAIR, inputs, np.full(3, 1e-3))
     assert table[1] * SPEED == pytest.approx(alone, rel=1e-15)
 
 
@@ -282,7 +282,7 @@ PLASTIC = ("lankarani-nikravesh-plastic", "gharib-hurmuzlu-plastic")
 
 def plastic(law: str, restitution: float, **more: Any) -> tuple[Running, tuple]:
     inputs = inputs_for(law, restitution=restitution, **more)
-    made = Running(laws()[law], inputs)
+    made = Running(laws()[law].model(inputs))
     return made, tuple(coefficients(made.model, PAIR, inputs, np.array([1e-3]))[:, 0])
 
 

@@ -27,7 +27,7 @@ def coefficients(psi: float, xi: float, as_printed: bool = False) -> tuple:
 
 
 def law(as_printed: bool = False) -> Running:
-    return Running(laws()["ma-liu"], inputs_for("ma-liu", as_printed=as_printed))
+    return Running(laws()["ma-liu"].model(inputs_for("ma-liu", as_printed=as_printed)))
 
 
 def test_the_chains_pair_has_the_published_limits_and_recomputed_constants():

@@ -10,6 +10,7 @@ import pytest
 from support.kinds import alternatives, distinct_laws, every_law, one_per_module
 from support.reference_loop import Course, march
 from support.rows import example_chain
+from support.running import Running
 
 from granchain.certificates import example_inputs
 from granchain.chain import WALL, Chain, End
@@ -63,7 +64,7 @@ def reference(contacts: Contacts, chain: Chain, step: TimeStep) -> Course:
     wall = [[0.0] if there else [] for there in (exists[0], exists[-1])]
     infinite = [[np.inf] if there else [] for there in (exists[0], exists[-1])]
     return march(
-        contacts.law,
+        Running(contacts.model),
         [tuple(column) for column in contacts.c[:, exists].T.tolist()],
         infinite[0] + chain.mass.tolist() + infinite[1],
         wall[0] + chain.velocity.tolist() + wall[1],

@@ -248,7 +248,7 @@ def test_an_edited_law_is_another_run(tmp_path: Path) -> None:
         def force(overlap, rate, c, h):  # type: ignore[no-untyped-def]
             return factor * overlap
 
-    contacts = replace(contacts_of(laws()["hertz"], chain, inputs_for("hertz")), law=Edited)
+    contacts = contacts_of(Edited, chain, inputs_for("hertz"))
     assert State(contacts, chain, one.time_step, one.recording).set_up != one.set_up
     other.c[0, 1] = np.nextafter(other.c[0, 1], 1.0)
     assert one.set_up != other.set_up

@@ -115,7 +115,7 @@ def test_a_struck_chain_with_a_step_above_the_limit_is_stopped():
     step = time_step_of(contacts, chain, 1.02 * limit, 2e-4, force_step=True)
     state = State(contacts, chain, step, Recording(energy_interval=1e-6))
     status = state.advance(10**9)
-    energies = state.energies[: int(state.clock.entry)]
+    energies = state.records.energies[: int(state.clock.entry)]
     held = energies.sum(axis=1)
     # stopped by the state's own limit, or, staying bounded, by a ledger that is open by far more than the bound of 1e-2
     assert status is Status.UNSTABLE or np.abs(held - held[0]).max() / held[0] > 1e-2

@@ -8,12 +8,13 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import NamedTuple
 
 import numpy as np
 
 from granchain.contact.law import ContactLaw, Functions
+from granchain.contact.model import Model
 from granchain.engine.scans import PLAIN_KINDS, _compiled_scan, over_kinds
 from granchain.engine.specialise import frozen
 
@@ -280,12 +281,12 @@ def copied(law: type[ContactLaw]) -> float:
 def compiled(law: type[ContactLaw]) -> float:
     """The same, compiled as all scans of a law are that run over many kinds of contact."""
     overlaps = OVERLAP * np.arange(1.0, PLAIN_KINDS + 2.0)[None, :]
-    return float(over_kinds(force_scan, law, (overlaps,), 1)[0, 0])
+    return float(over_kinds(force_scan, law.model(SimpleNamespace()), (overlaps,), 1)[0, 0])
 
 
-def force_scan(law: type[ContactLaw]):  # type: ignore[no-untyped-def]
+def force_scan(model: Model):  # type: ignore[no-untyped-def]
     """The force at each overlap."""
-    force = law.force
+    force = model.functions.force
 
     def scan(overlaps, out):  # type: ignore[no-untyped-def]
         for k in range(overlaps.shape[1]):
@@ -296,7 +297,7 @@ def force_scan(law: type[ContactLaw]):  # type: ignore[no-untyped-def]
 
 def hits(law: type[ContactLaw]) -> int:
     """How often the compiled force came from the disk."""
-    return sum(_compiled_scan(*frozen(force_scan(law))).stats.cache_hits.values())
+    return sum(_compiled_scan(*frozen(force_scan(law.model(SimpleNamespace())))).stats.cache_hits.values())
 
 
 def forces(folders: list[str]) -> list[tuple[float, float, int]]:

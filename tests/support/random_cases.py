@@ -13,7 +13,7 @@ from granchain import theory
 from granchain.case import Case
 from granchain.certificates import example_inputs
 from granchain.contact import laws
-from granchain.contact.law import ContactLaw, Quantity
+from granchain.contact.law import Quantity
 from granchain.errors import CaseError, LawError
 from granchain.material import MATERIALS
 from granchain.simulation import prepare
@@ -34,13 +34,14 @@ def kind_of(law: str) -> str:
 def jumps(case: Case) -> bool:
     """Whether the force of a case's law jumps: inside a contact, or at its onset, where a dashpot meets its first rate."""
     contacts = prepare(case)[1]
-    law, c = contacts.law, tuple(contacts.c[:, 1].tolist())
-    if law.jumps is not ContactLaw.jumps:
+    model, c = contacts.model, tuple(contacts.c[:, 1].tolist())
+    law = model.functions
+    if model.jumps_inside:
         return True
-    if not law.uses_rate:
+    if not model.uses_rate:
         return False
     # a contact that has just closed at 1 m/s: the force at hardly any overlap, and at a micrometre of it
-    h = law.update((1e-12, 1.0, 1.0, 1.0), c, law.history_of(c)) if law.history else ()
+    h = law.update((1e-12, 1.0, 1.0, 1.0), c, law.history_of(c)) if model.history else ()
     return bool(law.force(1e-30, 1.0, c, h) > 1e-3 * law.force(1e-6, 1.0, c, h))
 
 

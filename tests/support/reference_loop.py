@@ -7,9 +7,10 @@ infinite mass.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from granchain.contact.guard import ASIDE
-from granchain.contact.law import OPEN, ContactLaw
+from granchain.contact.law import OPEN
 
 
 @dataclass
@@ -42,7 +43,7 @@ class Course:
 
 
 def march(
-    law: type[ContactLaw],
+    law: Any,
     coefficients: list[tuple],
     mass: list[float],
     start_velocity: list[float],
@@ -113,7 +114,7 @@ def march(
                     closing = 1.0 if overlap > before[k] else -1.0
                     behind = (overlap - place) / (overlap - before[k])
                     kick += closing * (behind - 0.5) * law.jump(place, rate, c, history[k])
-                    if law.jump is ContactLaw.jump or law.jump(place, rate, c, history[k]) != 0.0:
+                    if law.kinks or law.jump(place, rate, c, history[k]) != 0.0:
                         bare = history[k] if weight is None else (*h[:weight], 1.0, *h[weight + 1 :])
                         near, far = place * (1.0 - closing * ASIDE), place * (1.0 + closing * ASIDE)
                         # the rate at the jump: that of the step before, and what the forces between there and here have taken off it, the

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any
 
-from granchain.contact.law import ContactLaw
+from granchain.contact.model import Model
 
 
 class Running:
     """The model of a law; its functions, and what its class declares, are attributes."""
 
-    def __init__(self, law: type[ContactLaw], inputs: SimpleNamespace):
-        self.model = law.model(inputs)
+    def __init__(self, model: Model):
+        self.model = model
 
     def __getattr__(self, name: str) -> Any:
         for place in (self.model.functions, self.model, self.model.law):
