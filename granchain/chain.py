@@ -178,10 +178,11 @@ class Chain(Masses):
         yields = np.array([np.inf if kind.yield_stress is None else kind.yield_stress for kind in kinds])
         softer = np.where(yields[side_2] < yields[side_1], side_2, side_1)
         rigid = np.array([kind is RIGID for kind in kinds])
-        softer = np.where(rigid[softer], np.where(rigid[side_1], side_2, side_1), softer)
+        if rigid.any():
+            softer = np.where(rigid[softer], np.where(rigid[side_1], side_2, side_1), softer)
+        used = set(softer.tolist())
         for name in ("yield_stress", "poissons_ratio", "youngs_modulus", "hardness", "density"):
             values = [getattr(kind, name) for kind in kinds]
-            used = np.unique(softer)
             if all(values[i] is not None for i in used):
                 quantities[name] = np.array([np.nan if value is None else value for value in values], dtype=float)[softer]
         quantities["radius_1"] = np.concatenate([[self.radius[0]], self.radius])

@@ -62,12 +62,12 @@ def test_a_restitution_is_looked_up_at_the_speeds_of_the_contacts():
     # .8390 at 1.77 m/s: recomputed to the digits shown
     assert restitution_at(law, values, pair, np.array([1e-3]), np.array([1.77]))[0, 0] == pytest.approx(0.8390, abs=5e-5)
     # one speed for all contacts: the largest at the start
-    one = with_restitution(inputs_for("tsuji", restitution={"law": "ma-liu", "psi": 2.84, "xi": 13.0}), pair, np.array([1e-3]), 1.77)
+    one = with_restitution(inputs_for("tsuji", restitution={"law": "ma-liu", "psi": 2.84, "xi": 13.0}), pair, np.array([1e-3]), np.array([1.77]))
     assert one.restitution.shape == (1,)
     assert one.restitution[0] == pytest.approx(0.8390, abs=5e-5)
     asked = {"law": "ma-liu", "psi": 2.84, "xi": 13.0}
     inputs = inputs_for("flores", restitution=asked, impact_speed="onset", impact_speed_floor=0.1)
-    assert with_restitution(inputs, pair, np.array([1e-3]), SPEED).restitution.ndim == 2
+    assert with_restitution(inputs, pair, np.array([1e-3]), np.array([SPEED])).restitution.ndim == 2
     state = run_row(
         replace(steel_row(2), gap=np.array([1e-7])), "flores", 2e-6, 1e-7,
         restitution=asked, impact_speed="onset", impact_speed_floor=0.1, damping="identified",
@@ -84,7 +84,7 @@ def test_a_restitution_is_looked_up_at_the_speeds_of_the_contacts():
     assert floored.h[3, 1] > state.h[3, 1]
     still = inputs_for("tsuji", restitution=asked)
     with pytest.raises(LawError, match="nothing moves at the start"):
-        with_restitution(still, pair, np.array([1e-3]), 0.0)
+        with_restitution(still, pair, np.array([1e-3]), np.zeros(1))
 
 
 def test_an_onset_without_a_floor_is_refused():

@@ -15,6 +15,12 @@ def laws() -> dict[str, type[ContactLaw]]:
     return dict(sorted(registered().items()))
 
 
+def law_named(name: str) -> type[ContactLaw]:
+    """The law of a name that is known."""
+    _import_all()
+    return registered()[name]
+
+
 @cache
 def _import_all() -> None:
     """Read the folder, once in a process: a law that comes later registers itself."""

@@ -24,7 +24,7 @@ from granchain.errors import LawError
 FASTEST = 4.0
 
 
-def with_restitution(inputs: SimpleNamespace, pair: Pair, limits: np.ndarray, speed: float) -> SimpleNamespace:
+def with_restitution(inputs: SimpleNamespace, pair: Pair, limits: np.ndarray, velocity: np.ndarray) -> SimpleNamespace:
     """The inputs with a restitution taken from another law put in as numbers; unchanged where it is a number already.
 
     Parameters
@@ -35,8 +35,8 @@ def with_restitution(inputs: SimpleNamespace, pair: Pair, limits: np.ndarray, sp
         The contacts.
     limits : (n_contacts,) array
         Largest overlap [m].
-    speed : float
-        Largest speed at the start [m/s]: the impact's own where the law names none.
+    velocity : (n_bodies,) array
+        At the start [m/s]: the largest speed of two neighbours towards or from each other is the impact's where the law names none.
 
     Returns
     -------
@@ -51,6 +51,7 @@ def with_restitution(inputs: SimpleNamespace, pair: Pair, limits: np.ndarray, sp
     asked = getattr(inputs, "restitution", None)
     if not isinstance(asked, Mapping):
         return inputs
+    speed = float(np.abs(np.diff(velocity, prepend=0.0, append=0.0)).max())
     law, values = source_of(asked)
     impact_speed = getattr(inputs, "impact_speed", None)
     if impact_speed == "onset" and inputs.impact_speed_floor is not None:

@@ -80,7 +80,7 @@ def contacts_between(law: type[ContactLaw], masses: Masses, pair: Pair, limits: 
         As `contacts_of`.
     """
     limits, exists = limits.copy(), masses.contact_exists
-    inputs = with_restitution(inputs, pair, limits, float(np.abs(np.diff(masses.velocity, prepend=0.0, append=0.0)).max()))
+    inputs = with_restitution(inputs, pair, limits, masses.velocity)
     model = with_copies(law.model(inputs))
     c = coefficients(model, pair, inputs, limits)
     # an end without a wall has no contact: its column repeats its neighbour's, so that it is no kind of its own

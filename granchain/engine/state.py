@@ -195,7 +195,9 @@ class State:
             return np.zeros(0, dtype=np.int64)
         n_steps = self.time_step.n_steps
         every = max(1, round(min(interval / self.time_step.value, n_steps)))
-        return np.unique(np.append(np.arange(0, n_steps + 1, every), n_steps)).astype(np.int64)
+        instants = np.arange(0, n_steps + every, every, dtype=np.int64)
+        instants[-1] = n_steps
+        return instants
 
     @property
     def step(self) -> int:
