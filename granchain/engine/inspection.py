@@ -23,6 +23,15 @@ def inspection(law: Functions, step: ContactStep, features: Features) -> Callabl
     coefficients_at, history_at = gatherer(features.n_coefficients), gatherer(features.n_history)
 
     def inspect(row, clock):  # type: ignore[no-untyped-def]
+        status = limits_passed(row, clock)
+        if status == RUNNING:
+            k = not_finite(row, clock.n_bodies + 1)
+            if k >= 0:
+                clock.where = k
+                return NOT_FINITE
+        return status
+
+    def limits_passed(row, clock):  # type: ignore[no-untyped-def]
         u, v, contacts = row.bodies.u, row.bodies.v, row.contacts
         dt, n = clock.dt, clock.n_bodies + 1
         for i in range(n + 1):
@@ -59,3 +68,20 @@ def inspection(law: Functions, step: ContactStep, features: Features) -> Callabl
         return status
 
     return inspect
+
+
+def not_finite(row, n):  # type: ignore[no-untyped-def]
+    """The first contact with a number that is none where no force shows it, -1 without one: a force that compares hides what it is given."""
+    for k in range(n):
+        for quantity in range(row.h.shape[0]):
+            if math.isnan(row.h[quantity, k]):
+                return k
+    contacts = row.contacts
+    for k in range(n):
+        if not math.isfinite(row.bodies.a[k]):
+            return k
+    for k in range(n):
+        works = contacts.viscous_work[k] + contacts.viscous_total[k] + contacts.clamp_work[k] + contacts.clamp_total[k]
+        if not math.isfinite(works):
+            return k
+    return -1

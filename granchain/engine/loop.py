@@ -148,7 +148,7 @@ def _make(law: Functions, features: Features) -> Callable:
         status = inspect(row, clock)
         return COMPLETE if status == RUNNING and clock.step > n_steps else status
 
-    jitable(next_stops)
+    jitable(next_stops, hot=True)
     return loop
 
 
