@@ -12,7 +12,20 @@ from types import SimpleNamespace
 
 import numba
 import pytest
-from support.law_edits import IN_FILES, IN_PROCESS, OVERLAP, PLAIN_ONLY, STIFFNESS, Files, compiled, copied, importable, load, plain
+from support.law_edits import (
+    IN_FILES,
+    IN_PROCESS,
+    OVERLAP,
+    PLAIN_ONLY,
+    STIFFNESS,
+    Files,
+    compiled,
+    copied,
+    importable,
+    load,
+    plain,
+    scanned,
+)
 from support.processes import answer
 from support.rows import steel_row
 
@@ -97,6 +110,14 @@ def test_hash_and_copy_follow_an_edit_in_memory(kind: str, tmp_path: Path, jit: 
     assert in_process(kind, tmp_path, copied) == TWO_THREE
     before, after = in_process(kind, tmp_path, lambda law: fingerprint(*law.functions()))
     assert before != after
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize("kind", IN_PROCESS)
+def test_no_scan_of_an_edited_law_gets_an_answer_of_the_one_before(kind: str, tmp_path: Path, jit: None) -> None:
+    if "@vectorize" in kind or "@njit" in kind:
+        pytest.skip("compiled to be scanned; the long test does")
+    assert in_process(kind, tmp_path, scanned) == TWO_THREE
 
 
 @pytest.mark.parametrize("kind", ["an array written to", "a constant of an @njit function assigned"])

@@ -62,7 +62,8 @@ def test_a_restitution_is_looked_up_at_the_speeds_of_the_contacts():
     # .8390 at 1.77 m/s: recomputed to the digits shown
     assert restitution_at(law, values, pair, np.array([1e-3]), np.array([1.77]))[0, 0] == pytest.approx(0.8390, abs=5e-5)
     # one speed for all contacts: the largest at the start
-    one = with_restitution(inputs_for("tsuji", restitution={"law": "ma-liu", "psi": 2.84, "xi": 13.0}), pair, np.array([1e-3]), np.array([1.77]))
+    given = inputs_for("tsuji", restitution={"law": "ma-liu", "psi": 2.84, "xi": 13.0})
+    one = with_restitution(given, pair, np.array([1e-3]), np.array([1.77]))
     assert one.restitution.shape == (1,)
     assert one.restitution[0] == pytest.approx(0.8390, abs=5e-5)
     asked = {"law": "ma-liu", "psi": 2.84, "xi": 13.0}

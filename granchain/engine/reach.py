@@ -304,13 +304,15 @@ class Reach:
         if not self.checkable:
             return False
         if not self._seen:
+            seen = []
             for function, found in self._reads.items():
                 cells = dict(zip(self._as_hashed[function][0].co_freevars, function.__closure__ or (), strict=True))
                 places = [
                     (cells[read.chain.names[0]] if read.chain.free else function.__globals__, read.chain.names, read.value)
                     for read in found
                 ]
-                self._seen.append((function, *self._as_hashed[function], places))
+                seen.append((function, *self._as_hashed[function], places))
+            self._seen = seen  # whole, for another thread
         for function, code, defaults, places in self._seen:
             if function.__code__ is not code or function.__defaults__ is not defaults or function.__kwdefaults__:
                 return False
