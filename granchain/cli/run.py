@@ -62,7 +62,7 @@ def run(
     every = None if checkpoint is None else seconds_of(checkpoint)
     if resume and overwrite:
         raise CaseError("--resume, --overwrite: got both, allowed one: --resume goes on with a run, --overwrite begins it anew")
-    with no_collection(), Interruption() as interruption:
+    with no_collection(to_the_end=bool(context.obj)), Interruption() as interruption:
         interruption.in_vain = InVain(target, as_json) if context.obj else None
         try:
             load_laws(law_module)
@@ -321,14 +321,20 @@ class Progress:
 
 
 @contextlib.contextmanager
-def no_collection() -> Iterator[None]:
-    """Without garbage collection: loading makes a million objects that all stay, and each look through them takes its time."""
+def no_collection(to_the_end: bool = False) -> Iterator[None]:
+    """Without garbage collection: loading makes a million objects that all stay, and each look through them takes its time.
+
+    Parameters
+    ----------
+    to_the_end : bool
+        Whether the process ends with the command, so that there is nothing to look through afterwards either.
+    """
     enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
-        if enabled:
+        if enabled and not to_the_end:
             gc.enable()
 
 

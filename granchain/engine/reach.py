@@ -14,7 +14,7 @@ import hashlib
 import struct
 import sys
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -187,6 +187,21 @@ def _content(cell: types.CellType) -> Any:
         return cell.cell_contents
     except ValueError:
         return MISSING
+
+
+def calls(function: Any) -> Iterator[Any]:
+    """The plain functions that a plain function reads itself, also out of tuples and of compiled functions."""
+    if function in LOWERED:
+        return
+    stack = [*(read.value for read in reads(function)), *(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
+    for value in stack:  # which grows by the parts of tuples
+        if isinstance(value, types.FunctionType):
+            if library_name(value) is None:
+                yield value
+        elif isinstance(value, tuple):
+            stack.extend(value)
+        elif type(value) not in _PLAIN and (own := compiled_by_user(value)) is not None:
+            yield own.function
 
 
 class Copies(NamedTuple):

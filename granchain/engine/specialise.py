@@ -19,7 +19,7 @@ from numba.extending import register_jitable
 
 from granchain.engine.bounded import Bounded
 from granchain.engine.numba_private import IN_PLACE, LACKS, ROWS, UNCOUNTED, lower_rows, rows_are_loaded, save_under, saved_in
-from granchain.engine.reach import LOWERED, Reach
+from granchain.engine.reach import LOWERED, Reach, calls
 from granchain.engine.saved_loops import say
 
 # Strict floating point (no fastmath) and division that returns inf or nan, as NumPy's, in place of an exception in the loop.
@@ -109,9 +109,12 @@ def jitable(function: Callable, *, hot: bool = False, rows: bool = False) -> Cal
         Its arrays are rows that do not overlap, padded to whole vectors.
     """
     options = {**OPTIONS, **IN_PLACE} if hot else OPTIONS
-    for member in Reach(function).members:
+    stack = [function]
+    while stack:
+        member = stack.pop()
         if member not in _jitable:
             _jitable.add(member)
+            stack.extend(calls(member))
             own = {**options, **ROWS} if rows and member is function else options
             register_jitable(**own)(member)
     return function
