@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -420,28 +419,3 @@ def test_a_loop_that_cannot_be_kept_on_disk_is_compiled_all_the_same_and_it_is_s
     with pytest.warns(GranchainWarning, match=f"compiled loops are not kept on disk: .*{reason}.*set NUMBA_CACHE_DIR to a folder"):
         made = compiled(loop)
     assert made(2.0) == 6.0
-
-
-def test_a_run_is_spared_scipys_blas_and_nobody_after_it(monkeypatch):
-    seen = []
-
-    def imported(name):
-        seen.append((name, numba_private.sys.modules[numba_private.BLAS]))
-        if len(seen) > 1:
-            raise ImportError(name)
-
-    modules: dict[str, Any] = {}
-    monkeypatch.setattr(numba_private, "sys", SimpleNamespace(modules=modules))
-    monkeypatch.setattr(numba_private, "import_module", imported)
-    numba_private.load_without_blas()
-    assert seen == [("numba.np.arraymath", None)] and modules == {}
-    # a Numba without that module
-    numba_private.load_without_blas()
-    assert modules == {}
-    # too late where either is loaded: it stays
-    for name in (numba_private.BLAS, "numba.np.arraymath"):
-        modules.clear()
-        modules[name] = sys
-        numba_private.load_without_blas()
-        assert modules == {name: sys}
-    assert len(seen) == 2

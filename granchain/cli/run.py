@@ -68,7 +68,7 @@ def run(
             load_laws(law_module)
             progress = Progress(interruption, shown=not quiet and sys.stderr.isatty())
             file = OutputFile(target, overwrite, resume, every)
-            result = computed(case, changes or [], file, progress, bool(context.obj))
+            result = computed(case, changes or [], file, progress)
             report_run(result, target, as_json)
         except KeyboardInterrupt:
             raise InterruptedRun(IN_VAIN.format(target), interruption.exit_code) from None
@@ -108,7 +108,7 @@ class OutputFile(NamedTuple):
     every: float | None
 
 
-def computed(name: str, changes: Sequence[str], file: OutputFile, progress: Progress, own_process: bool) -> Result:
+def computed(name: str, changes: Sequence[str], file: OutputFile, progress: Progress) -> Result:
     """Run a case and write its file; the right to write it is taken before anything is computed."""
     from granchain.case import load_case
     from granchain.output import Checkpoint, claim
@@ -122,10 +122,6 @@ def computed(name: str, changes: Sequence[str], file: OutputFile, progress: Prog
         done = before(case, file, checkpoint)
         if done is not None:
             return done
-        if own_process:
-            from granchain.engine.numba_private import load_without_blas
-
-            load_without_blas()
         with progress:
             result = simulated(case, file, checkpoint, progress)
         result.save(file.target, replace)

@@ -34,7 +34,7 @@ def source_of(law: type[ContactLaw]) -> str:
 
 
 @cache
-def _modules_of(law: type[ContactLaw]) -> tuple[str, ...]:
+def _modules_of(law: Any) -> tuple[str, ...]:
     """The modules that a law is made of, by name."""
     modules = {base.__module__ for base in law.__mro__ if base.__module__.startswith(_PACKAGE)} | {f"{_PACKAGE}pair"}
     for name in list(modules):
