@@ -82,6 +82,15 @@ def features_of(model: Model, ledger: bool, loaded: bool, driven: bool) -> Featu
     )
 
 
+# Part of a step over which the growth of a force beside a jump is taken: as it enters with dt^2, an error of a thousandth is one of order
+# three, and the rounding of the forces, 2^-53, is 2^-43 of the kick.
+LAPSE = 2.0**-10
+
+# A jump of the force in a step: whether there is one, the part of the step that lies behind it, the force before and after it, whether it
+# moves the bodies, by how much the growth of the force jumps [N/s].
+NO_LEAP = (False, 0.0, 0.0, 0.0, 0.0, 0.0)
+
+
 class ContactStep(NamedTuple):
     """The functions of one contact's step.
 
@@ -90,13 +99,16 @@ class ContactStep(NamedTuple):
     happened : callable
         (overlap, before, rate, c, h) -> whether an event has happened since the step before, at the overlap `before`.
     event : callable
-        (overlap, half, rate, past, dt, drifted, last, viscous, c, h) -> history, the force that kicks, the force that is recorded, what the
-        kick adds to the elastic part, the loss of a forgotten dent, and the work that goes from the clamp to the dashpot.
+        (overlap, half, rate, past, dt, last, viscous, c, h) -> history, the force that kicks, the force that is recorded, the loss of a
+        forgotten dent, and the work that goes from the clamp to the dashpot.
     parts : callable
         (overlap, rate, c, h) -> force, its elastic part, what the clamp adds.
-    onset, end, inside : callable
-        A jump of the force in this step, at a contact's onset, at the end of one that pulls, or at an overlap inside: whether there is one,
-        the part of the step that lies behind it, the force before and after.
+    onset, end : callable
+        The jump of the force in this step, at a contact's onset or at the end of one that pulls, as a tuple like NO_LEAP.
+    inside : callable
+        The jump, or kink, at an overlap inside; the jump back where the contact is thrown back in the same step; viscous and clamp work.
+    read_as : callable
+        (h, renewed) -> the history with which the forces of this step are read: with the onset weight 1; before the event without a weight.
     read : callable
         (overlap, rate, c, h) -> force as a sensor reads it, with the onset weight 1.
     slopes : callable
@@ -109,6 +121,7 @@ class ContactStep(NamedTuple):
     onset: Callable
     end: Callable
     inside: Callable
+    read_as: Callable
     read: Callable
     slopes: Callable
 
@@ -126,6 +139,21 @@ def predicted(half, da, half_dt):  # type: ignore[no-untyped-def]
 def past_rate(half, da, half_dt):  # type: ignore[no-untyped-def]
     """Rate at the step before: the mean of the two half-step rates around it."""
     return half - half_dt * da
+
+
+def moved(theta, dt, force, growth):  # type: ignore[no-untyped-def]
+    """What a jump of the force inside a contact does to a body beside it, times its mass: displacement, half-step velocity.
+
+    The step to t_n is done with the acceleration A before the jump at t_n - theta dt, whose own is J, its growth J'. True are
+
+        u_n = u + (theta dt)^2 J/2,  v_n = v + theta dt J,
+
+    with the u and v = v_{n-1/2} + dt A/2 that the step has come to. Kicked by the force behind the jump, the sum of the steps differs
+    from the integral by (theta - 1/2) dt J + (theta^2/2 - theta/2 + 1/12) dt^2 J' (Euler and Maclaurin, on each side of the jump): the
+    half-step velocity has that more, and as the predicted rate is v_{n-1/2} + dt A/2, with A + J for A it is v_n.
+    """
+    since = theta * dt
+    return 0.5 * since * since * force, dt * ((theta - 0.5) * force + (0.5 * theta * (theta - 1.0) + 1.0 / 12.0) * dt * growth)
 
 
 def dissipated(time, rate, force, elastic, clamp):  # type: ignore[no-untyped-def]
@@ -156,6 +184,7 @@ def contact_step(law: Functions, features: Features) -> ContactStep:
     jumps, jump = law.jumps, law.jump
     RATE, LEDGER, KINKS = features.rate, features.ledger, features.kinks
     ONSET, LOWEST, FORGETS, JUMPS = features.weight, features.lowest, features.forgets, features.jumps
+    HISTORY = features.history
     # `closed` follows `onset_weight` in the history of a law with a weight
     CLOSED = features.weight + 1
     weight_set, lowest_set = replaced(features.n_history, ONSET), replaced(features.n_coefficients, LOWEST)
@@ -181,15 +210,15 @@ def contact_step(law: Functions, features: Features) -> ContactStep:
         """Whether a contact has opened a part of this step ago."""
         return dt * half < d < 0.0
 
-    def event(d, half, r, past, dt, drifted, last, viscous, c, h):  # type: ignore[no-untyped-def]
-        renewed, rise, lost, work = h, 0.0, 0.0, 0.0
+    def event(d, half, r, past, dt, last, viscous, c, h):  # type: ignore[no-untyped-def]
+        renewed, lost, work, kick, record = h, 0.0, 0.0, 0.0, 0.0
         if needs_update(d, r if RATE else 0.0, c, h):
             theta = onset_fraction(d, half, dt)
             renewed = update((d, r, onset_rate(r, half, theta), theta), c, h)
             if FORGETS and d <= OPEN:
                 lost = plastic(c, h)
-        kick = record = force(d, r, c, renewed) if ONSET >= 0 or JUMPS else 0.0
         if ONSET >= 0:
+            kick = record = force(d, r, c, renewed)
             if d > OPEN:
                 record = force(d, r, c, weight_set(renewed, 1.0))
             elif opened(d, half, dt):
@@ -201,16 +230,7 @@ def contact_step(law: Functions, features: Features) -> ContactStep:
                 elif LEDGER:
                     # clamped, the force is zero there and only its parts are not: what the dashpot takes, the clamp gives
                     work = rest * dt * past * viscous
-        if JUMPS:
-            # the sum of the kicks is the integral of the force up to order two where the step that crosses a jump is kicked by (theta -
-            # 1/2) of the jump more, theta the part of the step that lies behind it
-            before = d - drifted * half
-            for place in jumps(c):
-                if crossed(place, d, before):
-                    part = ((d - place) / (d - before) - 0.5) * (1.0 if d > before else -1.0)
-                    kick += part * jump(place, r, c, h)
-                    rise += part * jump(place, 0.0, c, h)
-        return renewed, kick, record, rise, lost, work
+        return renewed, kick, record, lost, work
 
     def parts(d, r, c, h):  # type: ignore[no-untyped-def]
         f = force(d, r, c, h)
@@ -224,36 +244,77 @@ def contact_step(law: Functions, features: Features) -> ContactStep:
 
     def onset(d, half, r, dt, c, h, renewed):  # type: ignore[no-untyped-def]
         if not (d > OPEN and h[CLOSED] == 0.0):
-            return False, 0.0, 0.0, 0.0
+            return NO_LEAP
         theta = onset_fraction(d, half, dt)
-        return True, theta, 0.0, force(2.0 * OPEN, onset_rate(r, half, theta), c, weight_set(renewed, 1.0))
+        return True, theta, 0.0, force(2.0 * OPEN, onset_rate(r, half, theta), c, weight_set(renewed, 1.0)), 0.0, 0.0
 
     def end(d, half, dt, last, c):  # type: ignore[no-untyped-def]
         if not (opened(d, half, dt) and c[LOWEST] < 0.0):
-            return False, 0.0, 0.0, 0.0
-        return True, d / (dt * half), last, 0.0
+            return NO_LEAP
+        return True, d / (dt * half), last, 0.0, 0.0, 0.0
 
     def passed(overlap, rate, c, h):  # type: ignore[no-untyped-def]
         """Force at an overlap that the contact has passed within a step."""
         return force(overlap, rate, c, update((overlap, rate, rate, 1.0), c, h) if needs_update(overlap, rate, c, h) else h)
 
-    def inside(place, d, before, half, r, dt, last, push, c, h, renewed):  # type: ignore[no-untyped-def]
+    def losses(overlap, rate, c, h):  # type: ignore[no-untyped-def]
+        """Powers of the viscous part of the force and of the clamp, at an overlap that the contact has passed within a step."""
+        full, spring = passed(overlap, rate, c, h), passed(overlap, 0.0, c, h)
+        free = passed(overlap, rate, lowest_set(c, -math.inf), h) if LOWEST >= 0 else full
+        return rate * (free - spring), rate * (full - free)
+
+    def inside(place, d, before, r, bend, dt, last, push, c, h):  # type: ignore[no-untyped-def]
         if not (crossed(place, d, before) and (KINKS or jump(place, r, c, h) != 0.0)):
-            return False, 0.0, 0.0, 0.0
-        behind = (d - place) / (d - before)
-        hx = weight_set(renewed, 1.0) if ONSET >= 0 else h
-        near = place * (1.0 - ASIDE) if d > before else place * (1.0 + ASIDE)
-        far = place * (1.0 + ASIDE) if d > before else place * (1.0 - ASIDE)
-        # the rate there: on the line of the step before, less what the force has grown by since then
-        rate = onset_rate(r, half, behind)
-        first_side = passed(near, rate, c, hx)
+            return NO_LEAP, NO_LEAP, 0.0, 0.0
+        closing = 1.0 if d > before else -1.0
+        near, far = place * (1.0 - closing * ASIDE), place * (1.0 + closing * ASIDE)
+        # the part of the step that lies behind the jump, theta, on the parabola of the step: d - theta dt r + (theta dt)^2 bend/2 is the
+        # jump's overlap, and `before` at theta = 1; without a rate, on the straight line
+        slowest = r + closing * math.sqrt(max(r * r - 2.0 * (d - place) * bend, 0.0))
+        behind = min(2.0 * (d - place) / (dt * slowest), 1.0) if slowest != 0.0 else 0.0
+        # the rate there, less what the force has grown by since the step before
+        rate = r - behind * dt * bend
+        first_side = passed(near, rate, c, h)
         if RATE:
-            middle = passed(0.5 * (before + near), rate, c, hx)
+            middle = passed(0.5 * (before + near), rate, c, h)
             # Simpson's mean: a damping may rise by orders within a step
             grown = (4.0 * middle + first_side - 5.0 * last) / 6.0
             rate -= (1.0 - behind) * dt * push * grown
-            first_side = passed(near, rate, c, hx)
-        return True, behind, first_side, passed(far, rate, c, hx)
+            first_side = passed(near, rate, c, h)
+            # the path's bend at the jump itself
+            bend -= push * (first_side - last)
+        second_side = passed(far, rate, c, h)
+        if KINKS:
+            return (True, behind, first_side, second_side, 0.0, 0.0), NO_LEAP, 0.0, 0.0
+        bent, lapse = bend - push * (second_side - first_side), LAPSE * dt
+        # a lapse before the jump, and after it
+        d_before, r_before = near - lapse * rate, rate - lapse * bend
+        d_after, r_after = far + lapse * rate, rate + lapse * bent
+        grows, grew = passed(d_after, r_after, c, h) - second_side, first_side - passed(d_before, r_before, c, h)
+        growth = (grows - grew) / lapse
+        there = (True, behind, first_side, second_side, 1.0, growth)
+        # a body that has just come through is back after 2 rate/-bent, and through once more
+        back = behind + 2.0 * rate / (dt * bent) if bent != 0.0 else 0.0
+        again = NO_LEAP
+        if RATE and not HISTORY and 0.0 < back < behind:
+            again = (True, back, passed(far, -rate, c, h), passed(near, -rate, c, h), 1.0, -growth)
+        viscous = clamp = 0.0
+        if LEDGER:
+            # the powers of the parts jump too, and are integrated as the force is (see `moved`)
+            weight, growing = dt * (behind - 0.5), dt * dt * (0.5 * behind * (behind - 1.0) + 1.0 / 12.0) / lapse
+            for overlap, speed, share in (
+                (far, rate, weight - growing),
+                (d_after, r_after, growing),
+                (near, rate, -weight - growing),
+                (d_before, r_before, growing),
+            ):
+                damped, clamped = losses(overlap, speed, c, h)
+                viscous += share * damped
+                clamp += share * clamped
+        return there, again, viscous, clamp
+
+    def read_as(h, renewed):  # type: ignore[no-untyped-def]
+        return weight_set(renewed, 1.0) if ONSET >= 0 else h
 
     def read(d, r, c, h):  # type: ignore[no-untyped-def]
         return force(d, r, c, weight_set(h, 1.0))
@@ -268,7 +329,7 @@ def contact_step(law: Functions, features: Features) -> ContactStep:
                 damping = (force(d, r + nudge, c, h) - force(d, r, c, h)) / nudge
         return stiffness, damping
 
-    return ContactStep(happened, event, parts, onset, end, inside, read, slopes)
+    return ContactStep(happened, event, parts, onset, end, inside, read_as, read, slopes)
 
 
 def replaced(count: int, place: int) -> Callable:

@@ -82,7 +82,6 @@ CONTACT = (
     Field("viscous_rest", "contact", "what its rounding has left out [J]"),
     Field("clamp_total", "contact", "work of the clamp up to the last entry [J]"),
     Field("clamp_rest", "contact", "what its rounding has left out [J]"),
-    Field("rise", "event", "what the kick at a jump adds to the elastic part of the force [N]"),
 )
 
 # Lists of contacts within a step, as indices.
@@ -105,6 +104,8 @@ JUMP = (
     Field("behind", "jump", "part of the step that lies behind the jump"),
     Field("before", "jump", "force before it [N]"),
     Field("after", "jump", "force after it [N]"),
+    Field("moves", "jump", "1 where it is inside a contact, and moves the bodies"),
+    Field("growth", "jump", "by how much the growth of the force then jumps with it [N/s]"),
 )
 
 RUN = (

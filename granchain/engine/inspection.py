@@ -71,7 +71,7 @@ def inspection(law: Functions, step: ContactStep, features: Features) -> Callabl
 
 
 def not_finite(row, n):  # type: ignore[no-untyped-def]
-    """The first contact with a number that is none where no force shows it, -1 without one: a force that compares hides what it is given."""
+    """The first contact with a number that is none where no force shows it, or -1: a force that compares hides what it is given."""
     for k in range(n):
         for quantity in range(row.h.shape[0]):
             if math.isnan(row.h[quantity, k]):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from granchain.engine.contact_step import ContactStep, Features, overlap_of, predicted
+from granchain.engine.contact_step import ContactStep, Features, moved, overlap_of, predicted
+from granchain.engine.ledger import added
 from granchain.engine.specialise import gatherer
 
 
@@ -40,6 +41,29 @@ def record_jump(row, clock, records, k, behind, f, n, later):  # type: ignore[no
                     records.jump_time[slot, s] = (clock.step - behind) * clock.dt
 
 
+def moving(features: Features) -> Callable:
+    """Function that moves the bodies beside each jump inside a contact to where it has put them: the rest of a step knows nothing of it."""
+    RATE, DRIVEN = features.rate, features.driven
+
+    def move(row, clock):  # type: ignore[no-untyped-def]
+        bodies, jumps = row.bodies, row.jumps
+        for e in range(clock.n_jumps):
+            if jumps.moves[e] == 0.0:
+                continue
+            k, force = int(jumps.contact[e]), jumps.after[e] - jumps.before[e]
+            shift, kick = moved(jumps.behind[e], clock.dt, force, jumps.growth[e])
+            for i, pushed in ((k, -bodies.inverse_mass[k]), (k + 1, bodies.inverse_mass[k + 1])):
+                bodies.u[i] += pushed * shift
+                bodies.v[i] += pushed * kick
+                if RATE:
+                    bodies.a[i] += pushed * force
+            if DRIVEN and (k == 0 or k == clock.n_bodies):
+                work = kick * (clock.left_speed if k == 0 else -clock.right_speed)
+                clock.drive_work, clock.drive_rest = added(clock.drive_work, clock.drive_rest, work)
+
+    return move
+
+
 def correcting(step: ContactStep, features: Features) -> Callable:
     """Function that corrects the records of a step with a jump, and of the one after it, and puts aside what kicks."""
     RATE, read = features.rate, step.read
@@ -63,6 +87,9 @@ def correcting(step: ContactStep, features: Features) -> Callable:
                 shift[k] += 0.5 * dt * inverse_mass[k] * excess[k]
                 shift[k + 1] -= 0.5 * dt * inverse_mass[k + 1] * excess[k]
             for e in range(n_jumps):
+                if jumps.moves[e] != 0.0:
+                    # the bodies have been moved by it
+                    continue
                 k = int(jumps.contact[e])
                 pushed = jumps.behind[e] * dt * (jumps.after[e] - jumps.before[e])
                 shift[k] -= inverse_mass[k] * pushed

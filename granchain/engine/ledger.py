@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 
 from granchain.contact.model import Functions
 from granchain.engine.contact_step import Features, dissipated, overlap_of, past_rate
@@ -15,6 +16,7 @@ def added(total, rest, value):  # type: ignore[no-untyped-def]
     return more, rest + ((total - more) + value if abs(total) >= abs(value) else (value - more) + total)
 
 
+@cache
 def dissipation(CLAMPS: bool) -> Callable:
     """Sweep that adds a step's viscous and clamp work: force times the mean full-step rate times the step."""
 

@@ -107,6 +107,9 @@ def _make(law: Functions, features: Features) -> Callable:
             sample_at, _, _ = next_stops(clock, records)
             if step == sample_at + complete and (records_contacts or not complete):
                 read_contacts(force, records, clock)
+                if corrected:
+                    # a jump has moved the bodies
+                    read_overlaps(row, records, clock)
                 read_sensors(force, records, clock)
             if complete:
                 continue

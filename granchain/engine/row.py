@@ -12,6 +12,8 @@ from typing import NamedTuple
 
 from granchain.contact.model import Functions
 from granchain.engine.contact_step import ContactStep, Features, dissipated, motion, overlap_of, past_rate, predicted
+from granchain.engine.jumps import moving
+from granchain.engine.ledger import dissipation
 from granchain.engine.specialise import gatherer, jitable, scatterer
 
 
@@ -69,7 +71,9 @@ def sweeps_of(law: Functions, step: ContactStep, features: Features) -> Sweeps:
     ONSET, JUMPS, LEAPS, CLAMPS = features.weight, features.jumps, features.leaps, features.lowest >= 0
     FORGETS = features.forgets
     force, jumps = law.force, law.jumps
-    happened, event, parts = step.happened, step.event, step.parts
+    MOVES = JUMPS and not features.kinks
+    happened, event, parts, read_as = step.happened, step.event, step.parts, step.read_as
+    dissipate, move = dissipation(CLAMPS), moving(features)
     at_onset, at_end, at_inside = step.onset, step.end, step.inside
     coefficients_at, history_at = gatherer(features.n_coefficients), gatherer(features.n_history)
     store_history = scatterer(features.n_history)
@@ -111,10 +115,11 @@ def sweeps_of(law: Functions, step: ContactStep, features: Features) -> Sweeps:
 
     def note(row, clock, k, jump):  # type: ignore[no-untyped-def]
         """Add a jump of the force of contact k to those of this step, and what was recorded beside it at the step before."""
-        found, behind, before, after = jump
+        found, behind, before, after, moves, growth = jump
         if found:
-            n = clock.n_jumps
-            row.jumps.contact[n], row.jumps.behind[n], row.jumps.before[n], row.jumps.after[n] = k, behind, before, after
+            n, jumps_now = clock.n_jumps, row.jumps
+            jumps_now.contact[n], jumps_now.behind[n], jumps_now.before[n], jumps_now.after[n] = k, behind, before, after
+            jumps_now.moves[n], jumps_now.growth[n] = moves, growth
             clock.n_jumps = n + 1
             for m in (k - 1, k + 1):
                 if 0 <= m < row.contacts.force.size:
@@ -152,9 +157,7 @@ def sweeps_of(law: Functions, step: ContactStep, features: Features) -> Sweeps:
                 last, viscous = contacts.force[k], 0.0
                 if LEDGER:
                     viscous = last - contacts.elastic[k] - contacts.clamp[k]
-                renewed, kick, record, rise, lost, work = event(
-                    d, half, r, past_rate(half, da, half_dt), dt, drifted, last, viscous, ck, hk
-                )
+                renewed, kick, record, lost, work = event(d, half, r, past_rate(half, da, half_dt), dt, last, viscous, ck, hk)
                 store_history(h, k, renewed)
                 if FORGETS:
                     contacts.lost[k] += lost
@@ -167,12 +170,17 @@ def sweeps_of(law: Functions, step: ContactStep, features: Features) -> Sweeps:
                         note(row, clock, k, at_end(d, half, dt, known, ck))
                         note(row, clock, k, at_onset(d, half, r, dt, ck, hk, renewed))
                     if JUMPS:
-                        push = bodies.inverse_mass[k] + bodies.inverse_mass[k + 1]
+                        push, hx = bodies.inverse_mass[k] + bodies.inverse_mass[k + 1], read_as(hk, renewed)
                         for place in jumps(ck):
-                            note(row, clock, k, at_inside(place, d, before, half, r, dt, known, push, ck, hk, renewed))
+                            there, again, damped, clamped = at_inside(place, d, before, r, da if RATE else 0.0, dt, known, push, ck, hx)
+                            note(row, clock, k, there)
+                            note(row, clock, k, again)
+                            if LEDGER:
+                                contacts.viscous_work[k] += damped
+                                contacts.clamp_work[k] += clamped
                 if kick != record:
                     events.changed[changed] = k
-                    contacts.kicked[changed], contacts.recorded[changed], contacts.rise[changed] = kick, record, rise
+                    contacts.kicked[changed], contacts.recorded[changed] = kick, record
                     changed += 1
         clock.n_active = length
         return changed
@@ -255,6 +263,12 @@ def sweeps_of(law: Functions, step: ContactStep, features: Features) -> Sweeps:
             changed = 0
             if HISTORY or JUMPS:
                 changed = renew(row, clock, dt, half_dt, n)
+            if MOVES and clock.n_jumps > 0:
+                if LEDGER:
+                    # of the step before, with its own velocities
+                    dissipate(v, a, pending, 1.0, half_dt, force_row, elastic, clamp, viscous_work, clamp_work, n)
+                    pending = 0.0
+                move(row, clock)
             if whole or changed > 0 or (LEAPS and clock.n_jumps > 0):
                 clock.clamped += forces(
                     u, v, a, start, half_dt, pending, c, h, force_row, reach, elastic, clamp, viscous_work, clamp_work, n
@@ -262,7 +276,6 @@ def sweeps_of(law: Functions, step: ContactStep, features: Features) -> Sweeps:
                 for e in range(changed):
                     k = row.events.changed[e]
                     force_row[k] = contacts.recorded[e]
-                    elastic[k] += contacts.rise[e]
                 clock.pending = 0.0
                 return done, changed
             if RATE:
@@ -281,8 +294,9 @@ def sweeps_of(law: Functions, step: ContactStep, features: Features) -> Sweeps:
     # what runs once per contact and step goes where it is called; the repair of the few events does not
     for function in (overlap_of, predicted, past_rate, dissipated, net, kicked, coefficients_at, history_at, force, happened, parts):
         jitable(function, hot=True)
-    for rows in (detect, sweep, sweep_rate, forces):
+    for rows in (detect, sweep, sweep_rate, forces, dissipate):
         jitable(rows, rows=True)
+    jitable(move)
     jitable(renew, hot=True)
     jitable(march, hot=True)
     return Sweeps(march, kick, drift, raise_peaks)

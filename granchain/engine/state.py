@@ -108,8 +108,8 @@ class State:
         self._features = features_of(self.model, recording.ledger, bool(self.bodies.steady.any()), driven)
         self.functions = Functions(*frozen(*self.model.functions))
         leaps = self._features.leaps
-        # a contact's force may jump at the onset and at each overlap that the law names, in one step
-        places = 1 + len(self.functions.jumps(tuple(contacts.c[:, 0].tolist())))
+        # a contact's force may jump at the onset and at each overlap that the law names, in one step, there and back
+        places = 1 + 2 * len(self.functions.jumps(tuple(contacts.c[:, 0].tolist())))
         self.tables = fields.Tables(
             bodies, table, c, h, np.zeros((len(fields.EVENT), width), dtype=np.int64),
             np.zeros((len(fields.CORRECTION), width + fields.LANES if leaps else 0)),

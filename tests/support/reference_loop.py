@@ -6,6 +6,7 @@ infinite mass.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,6 +41,12 @@ class Course:
     largest_overlap: float
     peaks: list[float]
     jumps: list[tuple[int, float, float, float]]
+
+
+def crossing(beyond: float, rate: float, bend: float, closing: float) -> float:
+    """Time since an overlap was passed that is `beyond` behind: beyond - s rate + s^2/2 bend = 0, in the direction of closing."""
+    swing = rate + closing * math.sqrt(max(rate * rate - 2.0 * beyond * bend, 0.0))
+    return 2.0 * beyond / swing if swing != 0.0 else 0.0
 
 
 def march(
@@ -84,7 +91,7 @@ def march(
         history.append(h)
 
     for step in range(n_steps + 1):
-        recorded, leaps, kicked = [], [], False
+        recorded, leaps, inside, kicked = [], [], [], False
         for k in contacts:
             c, h = coefficients[k], history[k]
             was_open = weight is not None and h[weight + 1] == 0.0
@@ -108,29 +115,61 @@ def march(
                     if law.has_jumps():
                         leaps.append((k, overlap / (dt * half), kicks[k] - excess[k], 0.0))
             for place in law.jumps(c) if step > 0 else ():
-                # the overlap was on the other side of a jump of the force; by (theta - 1/2) of it the kick differs, theta the part of the
-                # step since then
-                if min(before[k], overlap) < place <= max(before[k], overlap):
+                # the overlap was on the other side of a jump of the force, or of a kink
+                kink = law.kinks
+                if min(before[k], overlap) < place <= max(before[k], overlap) and (kink or law.jump(place, rate, c, history[k]) != 0.0):
                     closing = 1.0 if overlap > before[k] else -1.0
-                    behind = (overlap - place) / (overlap - before[k])
-                    kick += closing * (behind - 0.5) * law.jump(place, rate, c, history[k])
-                    if law.kinks or law.jump(place, rate, c, history[k]) != 0.0:
-                        bare = history[k] if weight is None else (*h[:weight], 1.0, *h[weight + 1 :])
-                        near, far = place * (1.0 - closing * ASIDE), place * (1.0 + closing * ASIDE)
-                        # the rate at the jump: that of the step before, and what the forces between there and here have taken off it, the
-                        # others as at the step before, this one by Simpson's rule
-                        then = half - 0.5 * dt * (a[k] - a[k + 1])
-                        at_jump = then + (1.0 - behind) * dt * (a[k] - a[k + 1])
-                        if law.uses_rate:
-                            first, middle, last = kicks[k] - excess[k], there(0.5 * (before[k] + near), at_jump, c, bare), 0.0
-                            last = there(near, at_jump, c, bare)
-                            mean = (first + 4.0 * middle + last) / 6.0
-                            at_jump -= (1.0 - behind) * dt * (mean - first) * (1.0 / mass[k] + 1.0 / mass[k + 1])
-                        leaps.append((k, behind, there(near, at_jump, c, bare), there(far, at_jump, c, bare)))
+                    bare = history[k] if weight is None else (*h[:weight], 1.0, *h[weight + 1 :])
+                    near, far = place * (1.0 - closing * ASIDE), place * (1.0 + closing * ASIDE)
+                    push = 1.0 / mass[k] + 1.0 / mass[k + 1]
+                    # the time since the jump: overlap - s rate + s^2/2 bend = place
+                    bend = a[k] - a[k + 1] if law.uses_rate else 0.0
+                    end_rate = rate if law.uses_rate else half
+                    since = crossing(overlap - place, end_rate, bend, closing)
+                    behind = since / dt
+                    # the rate at the jump: that of the step before, and what the forces between there and here have taken off it, the
+                    # others as at the step before, this one by Simpson's rule
+                    at_jump = end_rate - since * bend
+                    if law.uses_rate:
+                        first, middle, last = kicks[k] - excess[k], there(0.5 * (before[k] + near), at_jump, c, bare), 0.0
+                        last = there(near, at_jump, c, bare)
+                        mean = (first + 4.0 * middle + last) / 6.0
+                        at_jump -= (dt - since) * (mean - first) * push
+                        bend -= push * (there(near, at_jump, c, bare) - first)
+                    one, other = there(near, at_jump, c, bare), there(far, at_jump, c, bare)
+                    if kink:
+                        leaps.append((k, behind, one, other))
+                        continue
+                    # its growth in time on either side, within a 1024th of a step; by these the bodies are moved below
+                    after_bend, short = bend - push * (other - one), dt / 1024.0
+                    growth = there(far + short * at_jump, at_jump + short * after_bend, c, bare) - other
+                    growth -= one - there(near - short * at_jump, at_jump - short * bend, c, bare)
+                    inside.append((k, behind, one, other, growth / short))
+                    # thrown back through it within the same step
+                    again = behind + 2.0 * at_jump / after_bend / dt if after_bend != 0.0 else 0.0
+                    if law.uses_rate and not law.history and 0.0 < again < behind:
+                        back = there(far, -at_jump, c, bare), there(near, -at_jump, c, bare)
+                        inside.append((k, again, *back, -growth / short))
             kicked |= law.has_jumps() and kick != force
             history[k], kicks[k], before[k] = h, kick, overlap
             largest = max(largest, overlap)
             recorded.append(force)
+
+        # the bodies beside a jump inside a contact go where it has put them since then; so do their velocities, those in the middle of the
+        # step that are half-step velocities here, with what the sum of the steps leaves out of the integral over the jump
+        for k, behind, first, last, growth in inside:
+            for i, sign in ((k, -1.0), (k + 1, 1.0)):
+                jumped = sign * (last - first) / mass[i]
+                u[i] += 0.5 * (behind * dt) ** 2 * jumped
+                v[i] += (behind - 0.5) * dt * jumped
+                v[i] += (behind**2 / 2.0 - behind / 2.0 + 1.0 / 12.0) * dt**2 * sign * growth / mass[i]
+                a[i] += jumped
+        for k in contacts if inside else ():
+            # no law with a weight jumps inside a contact
+            assert weight is None
+            before[k] = u[k] - u[k + 1] + start_overlap[k]
+            rate = v[k] - v[k + 1] + dt / 2.0 * (a[k] - a[k + 1])
+            kicks[k] = recorded[k] = law.force(before[k], rate, coefficients[k], history[k])
 
         # what is recorded at a step that a jump has crossed, and at the next one: with the velocities that the true forces have given
         if leaps or any(excess):
@@ -147,9 +186,10 @@ def march(
                     rate = v[k] - v[k + 1] + dt / 2.0 * (a[k] - a[k + 1]) + missed[k] - missed[k + 1]
                     recorded[k] = law.force(u[k] - u[k + 1] + start_overlap[k], rate, coefficients[k], h)
         excess = [kick - force if leaps or kicked else 0.0 for kick, force in zip(kicks, recorded, strict=True)]
+        all_leaps = leaps + [leap[:4] for leap in inside]
         for k in contacts:
-            peaks[k] = max(peaks[k], recorded[k], *(max(first, last) for m, _, first, last in leaps if m == k))
-        jumps += [(k, (step - behind) * dt, first, last) for k, behind, first, last in leaps]
+            peaks[k] = max(peaks[k], recorded[k], *(max(first, last) for m, _, first, last in all_leaps if m == k))
+        jumps += [(k, (step - behind) * dt, first, last) for k, behind, first, last in all_leaps]
         forces.append(recorded)
 
         # half a kick at the first and at the last step: v then is the velocity at the step
