@@ -113,6 +113,51 @@ def test_hash_and_copy_follow_an_edit_in_memory(kind: str, tmp_path: Path, jit: 
 
 
 @pytest.mark.plain
+def test_what_a_function_calls_is_found_in_tuples_defaults_and_compiled_functions(jit: None) -> None:
+    def one(x):  # type: ignore[no-untyped-def]
+        return x
+
+    def two(x):  # type: ignore[no-untyped-def]
+        return x
+
+    def three(x):  # type: ignore[no-untyped-def]
+        return x
+
+    pair, made = (1.0, (two,)), numba.njit(three)
+
+    def caller(x, f=one):  # type: ignore[no-untyped-def]
+        return f(x) + pair[1][0](x) + made(x) + abs(x)
+
+    assert set(reach.calls(caller)) == {one, two, three}
+
+
+@pytest.mark.plain
+def test_what_can_be_written_to_in_place_never_stands(jit: None) -> None:
+    numbers, factor = np.ones(2), 2.0
+
+    def of_an_array(x):  # type: ignore[no-untyped-def]
+        return numbers[0] * x
+
+    def of_a_number(x):  # type: ignore[no-untyped-def]
+        return factor * x
+
+    compiled_function = numba.njit(of_a_number)
+
+    def of_a_compiled_function(x):  # type: ignore[no-untyped-def]
+        return compiled_function(x)
+
+    def of_a_keyword(x, *, k=2.0):  # type: ignore[no-untyped-def]
+        return k * x
+
+    for function in (of_an_array, of_a_compiled_function, of_a_keyword):
+        assert not reach.Reach(function).stands()
+    found = reach.Reach(of_a_number)
+    assert found.stands()
+    factor = 3.0
+    assert not found.stands() and reach.Reach(of_a_number).fingerprint != found.fingerprint
+
+
+@pytest.mark.plain
 @pytest.mark.parametrize("kind", IN_PROCESS)
 def test_no_scan_of_an_edited_law_gets_an_answer_of_the_one_before(kind: str, tmp_path: Path, jit: None) -> None:
     if "@vectorize" in kind or "@njit" in kind:

@@ -29,7 +29,8 @@ def source_of(law: type[ContactLaw]) -> str:
     OSError
         Where a file is not there.
     """
-    files = tuple((name, str(sys.modules[name].__file__)) for name in _modules_of(law))
+    hashable: Any = law
+    files = tuple((name, str(sys.modules[name].__file__)) for name in _modules_of(hashable))
     return _hash_of(files, tuple(_state_of(file) for _, file in files))
 
 

@@ -191,8 +191,6 @@ def _content(cell: types.CellType) -> Any:
 
 def calls(function: Any) -> Iterator[Any]:
     """The plain functions that a plain function reads itself, also out of tuples and of compiled functions."""
-    if function in LOWERED:
-        return
     stack = [*(read.value for read in reads(function)), *(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
     for value in stack:  # which grows by the parts of tuples
         if isinstance(value, types.FunctionType):
