@@ -8,6 +8,8 @@
  * whole vectors and one more.
  */
 #include <math.h>
+#include <stdint.h>
+#include <string.h>
 #ifdef __AVX512F__
 #include <immintrin.h>
 #endif
@@ -28,6 +30,110 @@ struct chain {
     const double *ma_liu;
 };
 
+/* -------------------------------------------------------------------------------- log, exp and pow of the laws, to their bits */
+
+/* granchain/contact/elementary.py says what each step is for. */
+#define LARGEST 0x1.fffffffffffffp1023
+#define SMALLEST 0x1p-1022
+#define LN2_HIGH 0x1.62e42feep-1
+#define LN2_LOW 1.9082149292705877e-10
+#define NEAREST 0x1.8p52
+
+INLINE uint64_t bits_of(double x)
+{
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+INLINE double double_of(uint64_t bits)
+{
+    double x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+/* x = m 2^k, sqrt(1/2) <= m < sqrt 2. */
+INLINE double parts(double x, double *k)
+{
+    const uint64_t root_of_half = 0x3fe6a09e667f3bcd, one = 0x3ffULL << 52;
+    uint64_t bits = bits_of(x) + (one - root_of_half);
+    *k = double_of(bits >> 52 | 0x433ULL << 52) - (0x1p52 + 1023.0);
+    return double_of((bits & ((1ULL << 52) - 1)) + root_of_half);
+}
+
+INLINE double power_of_two(double n)
+{
+    return double_of(bits_of(n + (0x1p52 + 1023.0)) << 52);
+}
+
+INLINE double leading(double x)
+{
+    return double_of(bits_of(x) & ~0ULL << 27);
+}
+
+INLINE double log_series(double z)
+{
+    double w = z * z;
+    double first = (2.0 / 5.0 + z * (2.0 / 7.0)) + w * (2.0 / 9.0 + z * (2.0 / 11.0));
+    double second = (2.0 / 13.0 + z * (2.0 / 15.0)) + w * (2.0 / 17.0 + z * (2.0 / 19.0));
+    return z * first + (z * (w * w)) * (second + (w * w) * (2.0 / 21.0));
+}
+
+INLINE double law_log(double x)
+{
+    double k, m = parts(x, &k), f = m - 1.0, s = f / (m + 1.0), square = 0.5 * f * f, z = s * s;
+    double cube = s * z, before = square - ((s * square + cube * (2.0 / 3.0)) + k * LN2_LOW);
+    double value = k * LN2_HIGH - ((before - cube * log_series(z)) - f);
+    value = x >= SMALLEST ? value : x >= 0.0 ? -INFINITY : NAN;
+    return x <= LARGEST ? value : x;
+}
+
+INLINE double exp_of_two(double high, double low)
+{
+    double inside = high < 709.6 ? high : 709.6;
+    inside = inside > -708.8 ? inside : -708.8;
+    low = inside == high ? low : 0.0;
+    double n = (inside * 1.4426950408889634 + NEAREST) - NEAREST;
+    double r = (inside - n * LN2_HIGH) + (low - n * LN2_LOW), w = r * r, q = w * w;
+    double first = (1.0 / 2.0 + r * (1.0 / 6.0)) + w * (1.0 / 24.0 + r * (1.0 / 120.0));
+    double second = (1.0 / 720.0 + r * (1.0 / 5040.0)) + w * (1.0 / 40320.0 + r * (1.0 / 362880.0));
+    double third = (1.0 / 3628800.0 + r * (1.0 / 39916800.0)) + w * (1.0 / 479001600.0 + r * (1.0 / 6227020800.0));
+    return (1.0 + (r + w * ((first + q * second) + (q * q) * third))) * power_of_two(n);
+}
+
+INLINE double law_exp(double x)
+{
+    return x == x ? exp_of_two(x, 0.0) : x;
+}
+
+INLINE double law_power(double x, double y)
+{
+    double k, m = parts(x, &k), f = m - 1.0, inverse = 1.0 / (m + 1.0), s = f * inverse;
+    double s_high = leading(s), m_high = leading(m);
+    double s_low = ((f - s_high * (m_high + 1.0)) - s_high * (m - m_high)) * inverse;
+    double z = s_high * s_high + s_low * (2.0 * s_high + s_low), cube = s_high * z;
+    double near = 1.0 / 6.0 + z * (2.0 / 5.0), series = 1.0 / 6.0 + log_series(s * s);
+    double whole = k * LN2_HIGH, first = 2.0 * s_high, high = whole + first;
+    double rest = 0.5 * cube + ((first - (high - whole)) + k * LN2_LOW);
+    double low = rest + ((cube + s_low * z) * series + s_low * (2.0 + 0.5 * z));
+    high = x >= SMALLEST ? high : -LARGEST;
+    high = x <= LARGEST ? high : LARGEST;
+    double log_high = leading(high + (rest + cube * near)), log_low = (high - log_high) + low, y_high = leading(y);
+    double value = exp_of_two(y_high * log_high, y * log_low + (y - y_high) * log_high);
+    return x >= y - y ? value : NAN;
+}
+
+/* Each of n numbers; the tests compare. */
+void elementary(double *log_x, double *exp_x, double *power_x_y, const double *x, const double *y, long n)
+{
+    for (long i = 0; i < n; i++) {
+        log_x[i] = law_log(x[i]);
+        exp_x[i] = law_exp(x[i]);
+        power_x_y[i] = law_power(x[i], y[i]);
+    }
+}
+
 /* ------------------------------------------------------------------------------------------------------------ Ma and Liu */
 
 static double loading(double d, const double *c)
@@ -35,7 +141,7 @@ static double loading(double d, const double *c)
     if (d < c[0])
         return c[2] * (d * sqrt(d));
     if (d < c[1])
-        return d * (c[3] + c[4] * log(d / c[0])) + c[5];
+        return d * (c[3] + c[4] * law_log(d / c[0])) + c[5];
     return c[6] + c[7] * (d - c[1]);
 }
 
@@ -44,7 +150,7 @@ static double loading_work(double d, const double *c)
     if (d < c[0])
         return 0.4 * c[2] * (d * d * sqrt(d));
     if (d < c[1]) {
-        double l = log(d / c[0]);
+        double l = law_log(d / c[0]);
         return c[9] + (c[3] / 2.0 - c[4] / 4.0) * (d * d - c[0] * c[0]) + c[4] / 2.0 * (d * d) * l + c[5] * (d - c[0]);
     }
     return c[10] + c[6] * (d - c[1]) + c[7] / 2.0 * ((d - c[1]) * (d - c[1]));
@@ -54,7 +160,7 @@ static double opens_at(double d, double force, const double *c)
 {
     double natural = 0.0;
     if (d >= c[1])
-        natural = d - pow(force / c[8], 2.0 / 3.0);
+        natural = d - law_power(force / c[8], 2.0 / 3.0);
     else if (d >= c[0])
         natural = d - force / (c[2] * sqrt(d));
     natural = natural < 0.0 ? 0.0 : natural;

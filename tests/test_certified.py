@@ -88,7 +88,7 @@ def test_a_law_of_the_users_own_has_no_certificate_whatever_its_name():
 @pytest.mark.plain
 def test_another_source_is_another_hash(monkeypatch, tmp_path):
     before = source_of(Hertz)
-    for module in ("granchain.contact.hertz", "granchain.contact.law", "granchain.contact.pair"):
+    for module in ("granchain.contact.hertz", "granchain.contact.law", "granchain.contact.pair", "granchain.contact.elementary"):
         copy = tmp_path / "copy.py"
         copy.write_bytes(Path(table.sys.modules[module].__file__).read_bytes() + b"# edited\n")
         with monkeypatch.context() as patch:

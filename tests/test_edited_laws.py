@@ -11,6 +11,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import numba
+import numpy as np
 import pytest
 from support.law_edits import (
     IN_FILES,

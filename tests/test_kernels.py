@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 
 from granchain.certificates import example_inputs
-from granchain.contact import laws
+from granchain.contact import elementary, laws
 from granchain.engine.state import State
 from granchain.status import Status
 
@@ -74,3 +75,17 @@ def test_root_by_reciprocal_is_the_square_root(kernels: ModuleType, libraries: d
     root = np.empty_like(x)
     library.root_by_rsqrt(x.ctypes.data_as(kernels.DOUBLES), root.ctypes.data_as(kernels.DOUBLES), x.size)
     np.testing.assert_array_equal(root, np.sqrt(x))
+
+
+def test_elementary_functions_have_the_bits_of_the_laws(kernels: ModuleType, libraries: dict) -> None:
+    # all patterns of bits, and overlaps and exponents of laws; seed: any
+    draw, n = np.random.default_rng(6), 20_000
+    x = draw.integers(0, 2**64, n, dtype=np.uint64).view(np.float64)
+    x[::2] = np.exp(draw.uniform(-140.0, 10.0, n // 2))
+    y = draw.uniform(-3.0, 3.0, n)
+    found = [np.empty(n) for _ in range(3)]
+    libraries[max(libraries)].elementary(*(values.ctypes.data_as(kernels.DOUBLES) for values in (*found, x, y)), ctypes.c_long(n))
+    for name, its in zip(("log", "exp", "power"), found, strict=True):
+        function, more = getattr(elementary, name), (y.tolist(),) if name == "power" else ()
+        mine = np.array(list(map(function, x.tolist(), *more)))
+        np.testing.assert_array_equal(its, mine, err_msg=name)

@@ -12,6 +12,7 @@ import os
 import sys
 from functools import cache, lru_cache
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from granchain.contact.law import ContactLaw
@@ -39,7 +40,10 @@ def _modules_of(law: Any) -> tuple[str, ...]:
     """The modules that a law is made of, by name."""
     modules = {base.__module__ for base in law.__mro__ if base.__module__.startswith(_PACKAGE)} | {f"{_PACKAGE}pair"}
     for name in list(modules):
-        reached = (getattr(value, "__module__", None) or "" for value in vars(sys.modules[name]).values())
+        reached = (
+            value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None) or ""
+            for value in vars(sys.modules[name]).values()
+        )
         modules |= {module for module in reached if module.startswith(_PACKAGE)}
     return tuple(sorted(modules))
 

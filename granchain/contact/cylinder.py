@@ -19,6 +19,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from granchain.contact import elementary
 from granchain.contact.law import OPEN, ContactLaw, Quantity, Source, positive
 from granchain.contact.pair import Pair, hertz_stiffness
 from granchain.errors import LawError
@@ -93,24 +94,38 @@ def effective_radius(pair: Pair, inputs: SimpleNamespace) -> Any:
 # ---------------------------------------------------------------------------------------------------------------------
 # The implicit laws
 
-# Below this y - 1 the steps of `log_root` are shortened: the start is then exact to rounding, and f/(y - 1) is rounding only.
+# Below this y - 1 the steps of `inverse_log_root` are shortened: the start is then exact to rounding, and f/(y - 1) is rounding only.
 _NEAR_ONE = 1e-3
 
 
-def log_root(t: float) -> float:
-    """The y >= 1 of y - ln y = 1 + t, t >= 0.
+def inverse_log_root(ratio: float) -> float:
+    """1/y of the y >= 1 of y - ln y = 1 + ln(ratio), ratio >= 1.
 
-    Start: y - 1 = t + s/(1 + s/6) = s + s^2/3 + s^3/36 - ... with s = sqrt(2 t), the series of the root at y = 1 to its third term, which
-    stays within 5e-3 of y up to t = 150; then two steps of Halley for f = y - ln y - 1 - t.
+    Start: y - 1 = t + s/(1 + s/6) = s + s^2/3 + s^3/36 - ... with t = ln(ratio), s = sqrt(2 t), the series of the root at y = 1 to its
+    third term, which stays within 5e-3 of y up to t = 150; for it t is taken to 4e-6, three terms of 2 artanh. Then two steps for
+    f = y - 1 - ln(y ratio). With u = y - 1 the first changes y by its part x = -(f/u) (1 + h), h = f/(2 u^2) < 2e-4: Halley's, but for
+    h^2, after which y is right to 2e-9. The second is Newton's. Its logarithm is the first and that of 1 + x: x - x^2/2 + ..., six terms;
+    the first one left out is x^7/7 = 1e-17.
     """
+    m, k = elementary.parts(ratio)
+    s = (m - 1.0) / (m + 1.0)
+    t = elementary.LN2_HIGH * k + 2.0 * s * (1.0 + s * s * (1.0 / 3.0 + 0.2 * s * s))
     s = math.sqrt(2.0 * t)
-    y = 1.0 + t + s / (1.0 + s / 6.0)
+    y = 1.0 + t + s / (1.0 + (1.0 / 6.0) * s)
     u = y - 1.0 if y - 1.0 > _NEAR_ONE else _NEAR_ONE
-    f = y - math.log(y) - 1.0 - t
-    y = y - 2.0 * f * y * u / (2.0 * u * u - f)
+    log = elementary.log(y * ratio)
+    f = y - 1.0 - log
+    # of u alone, so that it need not wait for the logarithm
+    inverse = 1.0 / u
+    part = f * inverse
+    x = -part * (1.0 + 0.5 * part * inverse)
+    y = y + y * x
+    square = x * x
+    change = (1.0 - 0.5 * x) + square * ((1.0 / 3.0 - 0.25 * x) + square * (0.2 - (1.0 / 6.0) * x))
     u = y - 1.0 if y - 1.0 > _NEAR_ONE else _NEAR_ONE
-    f = y - math.log(y) - 1.0 - t
-    return y - 2.0 * f * y * u / (2.0 * u * u - f)
+    f = y - 1.0 - (log + x * change)
+    # 1/(y - f y/u), but for (f/u)^2
+    return (u + f) / (u * y)
 
 
 class Logarithmic(ContactLaw):
@@ -127,8 +142,8 @@ class Logarithmic(ContactLaw):
         stiffness, limit = c
         d = overlap if overlap > OPEN else OPEN
         d = d if d < limit else limit
-        f = stiffness * d / log_root(math.log(limit / d))
-        return f if overlap > OPEN else 0.0
+        # an open contact is left out of the product, not of the result: else the loop would branch around the root, and take it one by one
+        return stiffness * (d if overlap > OPEN else 0.0) * inverse_log_root(limit / d)
 
     @staticmethod
     def energy(overlap: float, c: tuple, h: tuple) -> float:
@@ -136,9 +151,9 @@ class Logarithmic(ContactLaw):
         d = overlap if overlap > OPEN else OPEN
         beyond = d - limit if d > limit else 0.0
         d = d if d < limit else limit
-        y = log_root(math.log(limit / d))
+        inverse = inverse_log_root(limit / d)
         # L W^2/(2 pi E) [ln(B/W) + c - 1/2] with W = pi E d/y
-        u = stiffness * (d / y) * (d / y) * (0.5 * y - 0.25) + stiffness * limit * beyond
+        u = stiffness * d * d * inverse * (0.5 - 0.25 * inverse) + stiffness * limit * beyond
         return u if overlap > OPEN else 0.0
 
     @staticmethod
@@ -164,7 +179,7 @@ class Radzimovsky(Logarithmic):
     @staticmethod
     def coefficients_of(pair: Pair, inputs: SimpleNamespace) -> tuple[Any, ...]:
         # B = 8 dR E/1.6^2, c = 2/3
-        limit = 8.0 / (1.6 * 1.6 * math.pi) * math.exp(2.0 / 3.0 - 1.0) * relative_radius(pair, inputs)
+        limit = 8.0 / (1.6 * 1.6 * math.pi) * elementary.exp(2.0 / 3.0 - 1.0) * relative_radius(pair, inputs)
         return logarithmic_coefficients(pair, inputs, limit)
 
 
@@ -181,7 +196,7 @@ class Johnson(Logarithmic):
     @staticmethod
     def coefficients_of(pair: Pair, inputs: SimpleNamespace) -> tuple[Any, ...]:
         # B = 4 pi E dR, c = -1
-        return logarithmic_coefficients(pair, inputs, 4.0 * math.exp(-2.0) * relative_radius(pair, inputs))
+        return logarithmic_coefficients(pair, inputs, 4.0 * elementary.exp(-2.0) * relative_radius(pair, inputs))
 
 
 class Esdu(Logarithmic):
@@ -292,14 +307,14 @@ def pereira_clearance(pair: Pair, inputs: SimpleNamespace) -> Any:
 
 def pereira_exponent(difference: Any, middle: float, factor: float, power: float, slope: float, intercept: float) -> Any:
     """n = Y dR^-.005 of an internal contact; Y = factor ln(1000 dR)^power up to the middle, slope dR + intercept above."""
-    below = factor * np.log(1000.0 * difference) ** power
-    return np.where(difference <= middle, below, slope * difference + intercept) * difference**-0.005
+    below = factor * elementary.over(elementary.power, elementary.over(elementary.log, 1000.0 * difference), power)
+    return np.where(difference <= middle, below, slope * difference + intercept) * elementary.over(elementary.power, difference, -0.005)
 
 
 def pereira_coefficients(pair: Pair, inputs: SimpleNamespace, difference: Any, a: float, b: float, n: Any) -> tuple[Any, ...]:
     """K = (a dR + b) L E/dR and n in metre and newton; the formula is in mm and MPa, with dR in mm."""
     stiffness = (a * difference + b) * (1e3 * length_of(pair, inputs)) * (1e-6 * pair.effective_modulus) / difference
-    return stiffness * 1000.0**n, n
+    return stiffness * elementary.over(lambda one: elementary.power(1000.0, one), n), n
 
 
 class Pereira2011(ContactLaw):
@@ -329,13 +344,13 @@ class Pereira2011(ContactLaw):
     def force(overlap: float, rate: float, c: tuple, h: tuple) -> float:
         stiffness, n = c
         d = overlap if overlap > OPEN else 0.0
-        return stiffness * math.pow(d, n)
+        return stiffness * elementary.power(d, n)
 
     @staticmethod
     def energy(overlap: float, c: tuple, h: tuple) -> float:
         stiffness, n = c
         d = overlap if overlap > OPEN else 0.0
-        return stiffness * math.pow(d, n + 1.0) / (n + 1.0)
+        return stiffness * elementary.power(d, n + 1.0) / (n + 1.0)
 
 
 class Pereira2015(Pereira2011):

@@ -9,6 +9,7 @@ from functools import cache
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
+from granchain.contact import elementary
 from granchain.contact.law import OPEN, ContactLaw, Quantity
 from granchain.contact.model import Guarded, Model
 
@@ -172,7 +173,7 @@ def _derived(declared: tuple[Callable, ...], varying: bool, first: int, forgets:
         x = d - opens
         if varying:
             n = exponent(d, c)
-            return (d, opens, force / math.pow(x, n), n)
+            return (d, opens, force / elementary.power(x, n), n)
         return (d, opens, force / (x * math.sqrt(x)))
 
     if varying:
@@ -183,12 +184,12 @@ def _derived(declared: tuple[Callable, ...], varying: bool, first: int, forgets:
         def force(overlap: float, rate: float, c: tuple, h: tuple) -> float:
             x = overlap - h[1]
             x = x if x > OPEN else 0.0
-            return h[2] * math.pow(x, h[3])
+            return h[2] * elementary.power(x, h[3])
 
         def energy(overlap: float, c: tuple, h: tuple) -> float:
             x = overlap - h[1]
             x = x if x > OPEN else 0.0
-            return h[2] * math.pow(x, h[3] + 1.0) / (h[3] + 1.0)
+            return h[2] * elementary.power(x, h[3] + 1.0) / (h[3] + 1.0)
 
     else:
 

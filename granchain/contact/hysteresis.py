@@ -19,6 +19,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from granchain.contact import elementary
 from granchain.contact.law import (
     DAMPING,
     IMPACT_SPEED,
@@ -87,7 +88,7 @@ def exact_damping_factor(restitution: Any) -> Any:
         ratio = np.polyval(_ABOVE, low * low) / np.polyval(_BELOW, low * low)
         # L' = 1 - L^2 - 2 L/x, and with L = x ratio
         step = (q - low * ratio) / (1.0 - ratio * (2.0 + low * low * ratio))
-        decay = np.exp(-high)
+        decay = elementary.over(elementary.exp, -high)
         # L = 1 - 1/x + 2 y/(1 - y) and L' = 1/x^2 - 4 y/(1 - y)^2, y = exp(-2 x); both times x^2, which is large where q is near 1
         rest = 2.0 * high * decay / (1.0 - decay * decay)
         far = high * (1.0 - p * high - rest * decay) / (1.0 - rest * rest)
@@ -205,7 +206,7 @@ def _update_from_law(event: tuple, c: tuple, h: tuple) -> tuple:
         return (h[0], 0.0, h[2], h[3])
     if not onset_rate > c[2]:
         return (c[2], 1.0, h[2] + 1.0, c[4])
-    x = math.log(onset_rate / c[2]) / c[3]
+    x = elementary.log(onset_rate / c[2]) / c[3]
     x = x if x < SPEED_NODES - 1.0 else SPEED_NODES - 1.0
     i = int(x)
     i = i if i > 1 else 1
@@ -268,7 +269,7 @@ class Hysteresis(ContactLaw):
                 'give it, or an impact_speed other than "onset"'
             )
         if np.ndim(inputs.restitution) == 2:
-            log_step = math.log(inputs.fastest / inputs.impact_speed_floor) / (SPEED_NODES - 1)
+            log_step = elementary.log(inputs.fastest / inputs.impact_speed_floor) / (SPEED_NODES - 1)
             return stiffness, lowest_force, inputs.impact_speed_floor, log_step, *damping
         return stiffness, damping, lowest_force, inputs.impact_speed_floor
 
@@ -414,7 +415,7 @@ class ZhiyingQishao(Hysteresis):
 
     @staticmethod
     def damping_factor(restitution: Any) -> Any:
-        return lankarani_nikravesh_factor(restitution) * np.exp(2.0 * (1.0 - restitution))
+        return lankarani_nikravesh_factor(restitution) * elementary.over(elementary.exp, 2.0 * (1.0 - restitution))
 
 
 class Flores(Hysteresis):
@@ -477,11 +478,11 @@ class Hu(Hysteresis):
 
     name = "hu"
     source = Source("Hu et al. 2011", "", "10.4304/jcp.6.5.984-988")
-    inputs = inputs_with(replace(RESTITUTION, above=math.exp(-_HU_POLE)))
+    inputs = inputs_with(replace(RESTITUTION, above=elementary.exp(-_HU_POLE)))
 
     @staticmethod
     def damping_factor(restitution: Any) -> Any:
-        log = np.log(restitution)
+        log = elementary.over(elementary.log, restitution)
         return -_HU_FACTOR * log / (_HU_POLE + log)
 
 
@@ -496,7 +497,7 @@ class Shen(Hysteresis):
 
     @staticmethod
     def damping_factor(restitution: Any) -> Any:
-        return 1.5 * (1.0 - restitution) / np.power(restitution, 0.89)
+        return 1.5 * (1.0 - restitution) / elementary.over(elementary.power, restitution, 0.89)
 
 
 class CarvalhoMartins(Hysteresis):
@@ -540,7 +541,9 @@ class Zhang(Hysteresis):
 
     @staticmethod
     def damping_factor(restitution: Any) -> Any:
-        fitted = 0.618 * np.exp(-3.25 * restitution) + 0.899 * np.exp(0.09025 * restitution)
+        fitted = 0.618 * elementary.over(elementary.exp, -3.25 * restitution) + 0.899 * elementary.over(
+            elementary.exp, 0.09025 * restitution
+        )
         return 1.5 * (1.0 - restitution) / (fitted * restitution)
 
 

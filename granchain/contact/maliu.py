@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from granchain.contact import elementary
 from granchain.contact.guard import Elastoplastic
 from granchain.contact.law import AS_PRINTED, DENTS, PSI, XI, Quantity, Source
 from granchain.contact.pair import Pair, ma_liu_constants, ma_liu_points
@@ -51,7 +52,7 @@ class MaLiu(Elastoplastic):
     def coefficients_of(pair: Pair, inputs: SimpleNamespace) -> tuple[Any, ...]:
         d_y, _, d_p, f_p = ma_liu_points(pair, inputs.psi, inputs.xi)
         c1, c2, c3 = ma_liu_constants(pair, inputs.psi, inputs.xi)
-        log = np.log(inputs.xi * inputs.xi / 2.0)
+        log = elementary.over(elementary.log, inputs.xi * inputs.xi / 2.0)
         k1 = 2.0 * math.pi * pair.effective_radius * inputs.psi * pair.yield_stress
         hertz = pair.hertz_stiffness
         # (4/3) E sqrt(Re) with Re = R K d_p^1.5/F_p
@@ -74,7 +75,7 @@ class MaLiu(Elastoplastic):
         if d < d_y:
             return hertz * (d * math.sqrt(d))
         if d < d_p:
-            return d * (c1 + c2 * math.log(d / d_y)) + c3
+            return d * (c1 + c2 * elementary.log(d / d_y)) + c3
         return f_p + k1 * (d - d_p)
 
     @staticmethod
@@ -83,7 +84,7 @@ class MaLiu(Elastoplastic):
         if d < d_y:
             return 0.4 * hertz * (d * d * math.sqrt(d))
         if d < d_p:
-            log = math.log(d / d_y)
+            log = elementary.log(d / d_y)
             return work_y + (c1 / 2.0 - c2 / 4.0) * (d * d - d_y * d_y) + c2 / 2.0 * (d * d) * log + c3 * (d - d_y)
         return work_p + f_p * (d - d_p) + k1 / 2.0 * ((d - d_p) * (d - d_p))
 
@@ -95,4 +96,4 @@ class MaLiu(Elastoplastic):
         if d_max < d_p:
             # (3 F/(4 E sqrt(Re)))^(2/3) with Re = R K d_max^1.5/F is F/(K sqrt(d_max)): no cube root
             return d_max - force_max / (hertz * math.sqrt(d_max))
-        return d_max - math.pow(force_max / unloading, 2.0 / 3.0)
+        return d_max - elementary.power(force_max / unloading, 2.0 / 3.0)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from granchain.contact import elementary
 from granchain.errors import LawError
 
 # What a pair may carry; a law says by reading it what it needs.
@@ -110,7 +111,7 @@ def yield_force(pair: Pair, pressure: Any) -> Any:
 
 def damping_ratio(restitution: Any) -> Any:
     """zeta = |ln e|/sqrt(pi^2 + ln^2 e) of a linear oscillator that returns with e after half a period."""
-    log = np.log(restitution)
+    log = elementary.over(elementary.log, restitution)
     return np.abs(log) / np.sqrt(np.pi * np.pi + log * log)
 
 
@@ -127,13 +128,13 @@ def ma_liu_points(pair: Pair, psi: Any, xi: Any) -> tuple[Any, Any, Any, Any]:
     d_y, f_y = yield_overlap(pair, pressure), yield_force(pair, pressure)
     d_p = xi * xi * d_y / 2.0
     c1, c2, c3 = ma_liu_constants(pair, psi, xi)
-    return d_y, f_y, d_p, d_p * (c1 + c2 * np.log(xi * xi / 2.0)) + c3
+    return d_y, f_y, d_p, d_p * (c1 + c2 * elementary.over(elementary.log, xi * xi / 2.0)) + c3
 
 
 def ma_liu_constants(pair: Pair, psi: Any, xi: Any) -> tuple[Any, Any, Any]:
     """(c1, c2, c3) of the elastoplastic branch d (c1 + c2 ln(d/d_y)) + c3 [N/m, N/m, N]; sources as ma_liu_points."""
     pressure = MA_LIU_YIELD_PRESSURE * pair.yield_stress
-    log = np.log(xi * xi / 2.0)
+    log = elementary.over(elementary.log, xi * xi / 2.0)
     flow = 2.0 * psi * pair.yield_stress
     c1 = math.pi * pair.effective_radius * (pressure * (1.0 + log) - flow) / log
     c2 = math.pi * pair.effective_radius * (flow - pressure) / log

@@ -20,6 +20,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from granchain.contact import elementary
 from granchain.contact.law import (
     DAMPING,
     LOWEST_FORCE,
@@ -50,7 +51,7 @@ def lowest_force(separation: str) -> float:
 
 # What a clamped linear oscillator, or Tsuji's law, returns at least, with a damping ratio up to 1: the limit of
 # e^(1 - (2/pi) atan(|ln e|/pi)) for e to 0. Schwager & Pöschel 2007, doi:10.1007/s10035-007-0065-z.
-LEAST_CLAMPED = math.exp(-2.0)
+LEAST_CLAMPED = elementary.exp(-2.0)
 
 # Newton steps for the damping ratio; they go one way. Near a ratio of 1 they shrink what is left of the way to a double root by a third or
 # a half each: (2/3)^90 = 1e-16.
@@ -83,7 +84,7 @@ def ratio_of_decay(decay: Any) -> Any:
 def delivering_ratio(inputs: SimpleNamespace) -> Any:
     """Damping ratio with which a contact that is damped all along delivers e as it ends: at d = 0, or clamped."""
     e = checked(RESTITUTION, inputs.restitution)
-    return damping_ratio(e) if inputs.separation == "tensile" else ratio_of_decay(-0.5 * np.log(e))
+    return damping_ratio(e) if inputs.separation == "tensile" else ratio_of_decay(-0.5 * elementary.over(elementary.log, e))
 
 
 def identified_ratio(inputs: SimpleNamespace) -> Any:
@@ -221,7 +222,7 @@ class LeeWangTransition(Linear):
         stiffness, damping, lowest, transition_rate, epsilon = c
         d = overlap if overlap > OPEN else 0.0
         short = d - epsilon if d < epsilon else 0.0
-        f = stiffness * overlap + h[0] * damping * math.exp(transition_rate * short) * rate
+        f = stiffness * overlap + h[0] * damping * elementary.exp(transition_rate * short) * rate
         f = f if f > lowest else lowest
         return f if overlap > OPEN else 0.0
 
@@ -313,7 +314,7 @@ _SCHWAGER_POESCHEL = 0.65
 
 def schwager_poeschel(d: float) -> float:
     """d^0.65."""
-    return math.pow(d, _SCHWAGER_POESCHEL)
+    return elementary.power(d, _SCHWAGER_POESCHEL)
 
 
 @hertzian(0.25, quarter)
@@ -374,7 +375,9 @@ class Jankowski(QuarterApproaching):
     def coefficients_of(pair: Pair, inputs: SimpleNamespace) -> tuple[Any, ...]:
         if inputs.damping == "published":
             return with_ratio(pair, inputs, jankowski_ratio(inputs.restitution), "clamped")
-        return with_ratio(pair, inputs, ratio_of_decay(-np.log(checked(RESTITUTION, inputs.restitution))), "clamped")
+        return with_ratio(
+            pair, inputs, ratio_of_decay(-elementary.over(elementary.log, checked(RESTITUTION, inputs.restitution))), "clamped"
+        )
 
 
 class JankowskiBothPhases(Quarter):

@@ -197,6 +197,73 @@ def lower_rows(rows_at: Callable, put_rows: Callable, options: dict[str, Any]) -
 
 
 # ---------------------------------------------------------------------------------------------------------------------
+# Doubles taken apart by powers of two, on their bits: by frexp and ldexp, as in plain Python, they would be calls, and no loop with such a
+# call is taken in vectors. Unsigned shifts alone: LLVM gives up at signed ones.
+
+
+def _double_of(builder, bits):  # type: ignore[no-untyped-def]
+    return builder.bitcast(bits, ir.DoubleType())
+
+
+@intrinsic
+def _parts(typing_context, x):  # type: ignore[no-untyped-def]
+    def lower(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        word = ir.IntType(64)
+        # IEEE 754: 52 bits of mantissa, above them the exponent plus 1023. Counted from the bits of sqrt(1/2), whose exponent is -1, the
+        # carry of what is above it makes the exponent that of a mantissa from sqrt(1/2) on.
+        root_of_half, one, mantissa, two_52 = 0x3FE6A09E667F3BCD, 0x3FF << 52, (1 << 52) - 1, 0x433 << 52
+        bits = builder.add(builder.bitcast(arguments[0], word), word(one - root_of_half))
+        m = _double_of(builder, builder.add(builder.and_(bits, word(mantissa)), word(root_of_half)))
+        # 2^52 + n has the whole number n for its last bits
+        n = _double_of(builder, builder.or_(builder.lshr(bits, word(52)), word(two_52)))
+        k = builder.fsub(n, ir.DoubleType()(2.0**52 + 1023.0))
+        return context.make_tuple(builder, signature.return_type, (m, k))
+
+    return types.UniTuple(types.float64, 2)(types.float64), lower
+
+
+@intrinsic
+def _power_of_two(typing_context, n):  # type: ignore[no-untyped-def]
+    def lower(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        word = ir.IntType(64)
+        bits = builder.bitcast(builder.fadd(arguments[0], ir.DoubleType()(2.0**52 + 1023.0)), word)
+        return _double_of(builder, builder.shl(bits, word(52)))
+
+    return types.float64(types.float64), lower
+
+
+@intrinsic
+def _leading(typing_context, x):  # type: ignore[no-untyped-def]
+    def lower(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        word = ir.IntType(64)
+        # 27 of the 52 bits behind the point are zero
+        return _double_of(builder, builder.and_(builder.bitcast(arguments[0], word), word(-(1 << 27) % (1 << 64))))
+
+    return types.float64(types.float64), lower
+
+
+def lower_parts(
+    parts: Callable, power_of_two: Callable, leading: Callable, options: dict[str, Any]
+) -> dict[Callable, tuple[Callable, ...]]:
+    """Give the functions that take doubles apart by powers of two their compiled form; what that is made of."""
+
+    @overload(parts, **options)
+    def overload_parts(x):  # type: ignore[no-untyped-def]
+        return lambda x: _parts(x)
+
+    @overload(power_of_two, **options)
+    def overload_power_of_two(n):  # type: ignore[no-untyped-def]
+        return lambda n: _power_of_two(n)
+
+    @overload(leading, **options)
+    def overload_leading(x):  # type: ignore[no-untyped-def]
+        return lambda x: _leading(x)
+
+    made = {parts: _parts, power_of_two: _power_of_two, leading: _leading}
+    return {function: (_double_of, intrinsic._defn) for function, intrinsic in made.items()}
+
+
+# ---------------------------------------------------------------------------------------------------------------------
 # Functions that a user's own file compiles: what they are made of, so that it can be hashed and copied.
 
 

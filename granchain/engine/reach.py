@@ -268,8 +268,9 @@ class Reach:
     def _described(self, function: Any) -> bytes:
         """Code of a function and the values of all that it reads; the functions among them by their numbers."""
         if function in LOWERED:
-            self.checkable = False
-            return b"".join(_hash_of_code(part.__code__) for part in (function, *LOWERED[function]))
+            parts = (function, *LOWERED[function])
+            self._as_hashed |= {part: (part.__code__, part.__defaults__) for part in parts}
+            return b"".join(_hash_of_code(part.__code__) for part in parts)
         code, defaults = function.__code__, function.__defaults__
         self._as_hashed[function] = code, defaults
         pieces = [_hash_of_code(code)]
@@ -318,13 +319,13 @@ class Reach:
             return False
         if not self._seen:
             seen = []
-            for function, found in self._reads.items():
-                cells = dict(zip(self._as_hashed[function][0].co_freevars, function.__closure__ or (), strict=True))
+            for function, (code, defaults) in self._as_hashed.items():
+                cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
                 places = [
                     (cells[read.chain.names[0]] if read.chain.free else function.__globals__, read.chain.names, read.value)
-                    for read in found
+                    for read in self._reads.get(function, ())
                 ]
-                seen.append((function, *self._as_hashed[function], places))
+                seen.append((function, code, defaults, places))
             self._seen = seen  # whole, for another thread
         for function, code, defaults, places in self._seen:
             if function.__code__ is not code or function.__defaults__ is not defaults or function.__kwdefaults__:

@@ -17,8 +17,19 @@ import numba
 import numpy as np
 from numba.extending import register_jitable
 
+from granchain.contact import elementary
 from granchain.engine.bounded import Bounded
-from granchain.engine.numba_private import IN_PLACE, LACKS, ROWS, UNCOUNTED, lower_rows, rows_are_loaded, save_under, saved_in
+from granchain.engine.numba_private import (
+    IN_PLACE,
+    LACKS,
+    ROWS,
+    UNCOUNTED,
+    lower_parts,
+    lower_rows,
+    rows_are_loaded,
+    save_under,
+    saved_in,
+)
 from granchain.engine.reach import LOWERED, Reach, calls
 from granchain.engine.saved_loops import say
 
@@ -132,6 +143,7 @@ def put_rows(table, k, values):  # type: ignore[no-untyped-def]
 
 
 LOWERED.update(lower_rows(rows_at, put_rows, OPTIONS))
+LOWERED.update(lower_parts(elementary.parts, elementary.power_of_two, elementary.leading, {**OPTIONS, **IN_PLACE}))
 _jitable.update(LOWERED)
 
 

@@ -1,0 +1,249 @@
+"""Logarithm, exponential and power of laws: their errors, their ends, and the same bits as plain Python and as the engine compiles them."""
+
+from __future__ import annotations
+
+import importlib.util
+import math
+from collections.abc import Callable
+from types import ModuleType
+
+import numba
+import numpy as np
+import pytest
+
+from granchain.contact import elementary
+from granchain.contact.elementary import LARGEST, SMALLEST, exp, log, over, power
+from granchain.engine import reach
+from granchain.engine.specialise import OPTIONS, fingerprint, frozen, jitable
+
+# What the functions promise in their docstrings.
+LOG_ERROR, EXP_ERROR, POWER_ERROR, NEAR_POWER_ERROR = 3e-16, 2e-16, 2e-15, 4e-16
+# A long double has 64 bits or more of mantissa, and its functions are right to some of its last digits: a thousandth of these errors.
+WIDE = np.finfo(np.longdouble).nmant >= 63
+
+
+def swept(function: Callable) -> Callable:
+    """Function over rows, compiled as the engine compiles a sweep."""
+    (copy,) = frozen(function)
+    jitable(copy, hot=True)
+    if copy.__code__.co_argcount == 1:
+
+        def rows(x, y, result):  # type: ignore[no-untyped-def]
+            for k in range(x.size):
+                result[k] = copy(x[k])
+
+    else:
+
+        def rows(x, y, result):  # type: ignore[no-untyped-def]
+            for k in range(x.size):
+                result[k] = copy(x[k], y[k])
+
+    jitable(rows, rows=True)
+
+    @numba.njit(**OPTIONS)
+    def sweep(x, y, result):  # type: ignore[no-untyped-def]
+        rows(x, y, result)
+
+    def over_rows(x: np.ndarray, y: np.ndarray | None = None) -> np.ndarray:
+        result = np.empty_like(x)
+        sweep(x, x if y is None else y, result)
+        return result
+
+    over_rows.compiled = sweep  # type: ignore[attr-defined]
+    return over_rows
+
+
+@pytest.fixture(scope="module")
+def compiled() -> dict[str, Callable]:
+    return {name: swept(getattr(elementary, name)) for name in ("log", "exp", "power")}
+
+
+@pytest.fixture(scope="module")
+def plain() -> ModuleType:
+    """The same file once more: of its functions the engine knows no form on bits."""
+    spec = importlib.util.spec_from_file_location("elementary_once_more", elementary.__file__)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def bits(values: np.ndarray) -> np.ndarray:
+    """Of each double; of every nan the same."""
+    return np.where(np.isnan(values), np.nan, values).view(np.uint64)
+
+
+def any_doubles(draw: np.random.Generator, n: int) -> np.ndarray:
+    """All patterns of bits alike: normal and subnormal numbers of both signs, infinities, nan."""
+    return draw.integers(0, 2**64, n, dtype=np.uint64).view(np.float64)
+
+
+# Where a function takes another way, and what is no usual number.
+PLACES = np.array(
+    [
+        0.0, 5e-324, SMALLEST, LARGEST, math.inf, math.nan, 1.0, 2.0, elementary.ROOT_OF_HALF, math.sqrt(2.0), 0.5 * math.log(2.0),
+        elementary.LARGEST_EXPONENT, -elementary.SMALLEST_EXPONENT, 1023.5 * math.log(2.0), 1022.5 * math.log(2.0),
+        1e-300, 1e300,
+    ]
+)  # fmt: skip
+with np.errstate(over="ignore"):
+    BOTH_SIDES = np.concatenate([PLACES, np.nextafter(PLACES, 0.0), np.nextafter(PLACES, math.inf)])
+EDGES = np.concatenate([BOTH_SIDES, -BOTH_SIDES])
+
+
+def arguments(draw: np.random.Generator, n: int) -> dict[str, tuple[np.ndarray, ...]]:
+    """n arguments of each function: a third any doubles, the others where it does not overflow."""
+    some, rest = n // 3, n - n // 3
+    edges = np.meshgrid(EDGES, EDGES)
+    x = np.exp(draw.uniform(-708.0, 709.0, rest))
+    x[::2] = draw.uniform(0.5, 2.0, x[::2].size)
+    y = draw.uniform(-710.0, 710.0, rest) / np.log(x)
+    y[::3] = draw.uniform(-3.0, 3.0, y[::3].size)
+    wide = any_doubles(draw, some)
+    exponents = np.concatenate([EDGES, any_doubles(draw, some), draw.uniform(-750.0, 750.0, rest)])
+    bases = np.concatenate([edges[0].ravel(), wide, x])
+    return {
+        "log": (np.concatenate([EDGES, wide, x]),),
+        "exp": (exponents,),
+        "power": (
+            bases,
+            np.concatenate([edges[1].ravel(), np.where(wide > 1.0, any_doubles(draw, some), draw.uniform(-3.0, 3.0, some)), y]),
+        ),
+    }
+
+
+def assert_same_bits_compiled(compiled: dict[str, Callable], plain: ModuleType, n: int, seed: int) -> None:
+    found = arguments(np.random.default_rng(seed), n)
+    for name, values in found.items():
+        with_calls = swept(getattr(plain, name))
+        differ = bits(compiled[name](*values)) != bits(with_calls(*values))
+        assert not differ.any(), (name, [value[differ][:5] for value in values])
+
+
+def test_on_bits_and_by_frexp_and_ldexp_the_bits_are_the_same(compiled: dict[str, Callable], plain: ModuleType) -> None:
+    assert elementary.parts in reach.LOWERED and plain.parts not in reach.LOWERED
+    assert_same_bits_compiled(compiled, plain, 10**7, seed=1)
+
+
+@pytest.mark.long
+def test_on_bits_and_by_frexp_and_ldexp_the_bits_of_10_8_arguments_are_the_same(compiled: dict[str, Callable], plain: ModuleType) -> None:
+    for seed in range(2, 12):
+        assert_same_bits_compiled(compiled, plain, 10**7, seed)
+
+
+def test_plain_python_has_the_same_bits(compiled: dict[str, Callable]) -> None:
+    found = arguments(np.random.default_rng(20), 10**5)
+    for name, values in found.items():
+        function = getattr(elementary, name)
+        interpreted = np.array([function(*one) for one in zip(*(value.tolist() for value in values), strict=True)])
+        differ = bits(compiled[name](*values)) != bits(interpreted)
+        assert not differ.any(), (name, [value[differ][:5] for value in values])
+
+
+def largest_error(found: np.ndarray, exact: np.ndarray) -> float:
+    """Relative, where the exact value is a normal number and not 0."""
+    size = np.abs(exact)
+    normal = (size >= SMALLEST) & (size < 2.0**1023)
+    return float((np.abs(found.astype(np.longdouble) - exact)[normal] / size[normal]).max())
+
+
+@pytest.mark.skipif(not WIDE, reason="no long double here that is wider than a double")
+def test_errors_are_as_promised(compiled: dict[str, Callable]) -> None:
+    # 2e6 arguments each; seed: any
+    draw, n = np.random.default_rng(30), 1_000_000
+    wide = np.longdouble
+    near, far = draw.uniform(0.5, 2.0, n), np.exp(draw.uniform(-708.0, 709.0, n))
+    # ever nearer to 1, from both sides
+    nearest = 1.0 + draw.choice([-1.0, 1.0], n) * 10.0 ** draw.uniform(-16.0, -1.0, n)
+    for x in (near, far, nearest):
+        closed = x != 1.0
+        assert largest_error(compiled["log"](x)[closed], np.log(x[closed].astype(wide))) <= LOG_ERROR
+    for x in (draw.uniform(-1.0, 1.0, n), draw.uniform(-708.0, 709.0, n), 10.0 ** draw.uniform(-20.0, 0.0, n)):
+        assert largest_error(compiled["exp"](x), np.exp(x.astype(wide))) <= EXP_ERROR
+    for x in (near, far, nearest):
+        x = np.where(x == 1.0, 0.5, x)
+        scale = np.log(x)
+        for most, allowed in ((709.0, POWER_ERROR), (10.0, NEAR_POWER_ERROR)):
+            y = draw.uniform(-most, most, n) / scale
+            # a long double's own power: its logarithm has 11 bits more than a double's, and 709 takes 10 of them
+            exact = np.exp(y.astype(wide) * np.log(x.astype(wide))) if most < 100.0 else np.power(x.astype(wide), y.astype(wide))
+            assert largest_error(compiled["power"](x, y), exact) <= allowed
+
+
+INF, NAN = math.inf, math.nan
+
+
+@pytest.mark.plain
+def test_ends_are_defined() -> None:
+    for x, value in {0.0: -INF, 5e-324: -INF, 0.9 * SMALLEST: -INF, 1.0: 0.0, INF: INF}.items():
+        assert log(x) == value
+    assert log(-0.0) == -INF and exp(-0.0) == power(0.0, -0.0) == 1.0
+    for x in (-1.0, -5e-324, -INF, NAN):
+        assert math.isnan(log(x))
+    # largest and smallest results: exp(1023.5 ln 2), exp(-1022.5 ln 2)
+    for x, value in {0.0: 1.0, 709.44: INF, 1e300: INF, INF: INF, -708.75: 0.0, -1e300: 0.0, -INF: 0.0}.items():
+        assert exp(x) == value
+    assert exp(709.43) > 1.2e308 and 0.0 < exp(-708.74) < 1.6e-308
+    assert math.isnan(exp(NAN))
+    for zero in (0.0, -0.0, 5e-324, 0.9 * SMALLEST):
+        for y, value in {0.65: 0.0, 1.0: 0.0, 1e300: 0.0, 0.0: 1.0, -0.28: INF, -1e300: INF}.items():
+            assert power(zero, y) == value
+    for y, value in {0.65: INF, 1e300: INF, 0.0: 1.0, -0.28: 0.0, -1e300: 0.0}.items():
+        assert power(INF, y) == value
+    assert power(1.0, 1e300) == power(1.0, -1e300) == power(1.0, 0.65) == power(0.65, 0.0) == 1.0
+    assert power(np.nextafter(1.0, 0.0), 1e300) == power(2.0, -1e300) == power(0.5, 1e300) == 0.0
+    assert power(np.nextafter(1.0, 2.0), 1e300) == power(2.0, 1e300) == power(0.5, -1e300) == INF
+    for x, y in ((-1.0, 2.0), (-INF, 2.0), (NAN, 2.0), (2.0, NAN), (2.0, INF), (2.0, -INF), (-5e-324, 1.0), (NAN, 0.0)):
+        assert math.isnan(power(x, y))
+
+
+@pytest.mark.plain
+def test_what_a_law_asks_for_is_what_math_says() -> None:
+    # overlaps, ratios of overlaps and exponents of the laws
+    for x in (1e-60, 3e-12, 4.7e-6, 0.28, 1.0, 1.9, 6.0, 110.0):
+        assert log(x) == pytest.approx(math.log(x), rel=4e-16, abs=0.0)
+        for y in (0.65, 1.094, 1.425, 1.263, 2.0 / 3.0, -0.28, -0.0331):
+            assert power(x, y) == pytest.approx(math.pow(x, y), rel=1e-15, abs=0.0)
+    for x in (-8.0, -2.0, -0.1, 0.0, 0.1, 3.0):
+        assert exp(x) == pytest.approx(math.exp(x), rel=4e-16, abs=0.0)
+
+
+@pytest.mark.plain
+def test_over_arrays_each_number_is_taken_once() -> None:
+    asked = []
+
+    def noted(x: float, y: float) -> float:
+        asked.append(x)
+        return power(x, y)
+
+    values = np.array([[2.0, 3.0, 2.0], [3.0, 2.0, 2.0]])
+    found = over(noted, values, 0.5)
+    np.testing.assert_array_equal(found, np.vectorize(power)(values, 0.5))
+    assert asked == [2.0, 3.0] and found.shape == values.shape
+    assert over(log, 2) == log(2.0) and over(log, np.float64(2.0)) == log(2.0) and type(over(log, 2)) is float
+
+
+def test_loops_over_rows_take_them_in_whole_vectors(compiled: dict[str, Callable]) -> None:
+    for name, function in compiled.items():
+        function(np.ones(8), np.ones(8))
+        (code,) = function.compiled.inspect_llvm().values()
+        # 2^n for exp and power, the exponent for log and power
+        assert ("shl <8 x i64>" in code) == (name != "log"), name
+        assert ("lshr <8 x i64>" in code) == (name != "exp"), name
+
+
+@pytest.mark.plain
+def test_the_fingerprint_covers_the_form_on_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+    def law(x):  # type: ignore[no-untyped-def]
+        return elementary.log(x)
+
+    before = fingerprint(law)
+    assert fingerprint(law) == before
+    (first, *_), made = reach.LOWERED[elementary.parts], lambda x: (x, 0.0)
+    monkeypatch.setitem(reach.LOWERED, elementary.parts, (first, made))
+    changed = fingerprint(law)
+    assert changed != before
+    # a constant of the series
+    monkeypatch.undo()
+    monkeypatch.setattr(elementary, "LOG_21", 0.0)
+    assert fingerprint(law) not in (before, changed)
