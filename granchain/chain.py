@@ -50,18 +50,14 @@ class End:
         return self.kind in (WALL, DRIVEN_DISPLACEMENT)
 
 
-@dataclass(frozen=True)
-class Chain:
-    """A row of bodies between two ends.
+@dataclass(frozen=True, kw_only=True)
+class Masses:
+    """Masses in a row between two ends: all that a run takes of the bodies. Their sizes and substances are in the contacts.
 
     Parameters
     ----------
-    radius, mass, velocity : (n_bodies,) array
-        [m], [kg], start velocity [m/s].
-    material : tuple of Material
-        The distinct materials.
-    material_index : (n_bodies,) integer array
-        Which of them each body is made of.
+    mass, velocity : (n_bodies,) array
+        [kg], start velocity [m/s].
     gap : (n_bodies - 1,) array
         Free distance between neighbours [m], 0 or more.
     left, right : End
@@ -74,11 +70,8 @@ class Chain:
         Acceleration along the chain towards the right end [m/s2].
     """
 
-    radius: np.ndarray
     mass: np.ndarray
     velocity: np.ndarray
-    material: tuple[Material, ...]
-    material_index: np.ndarray
     gap: np.ndarray
     left: End = field(default_factory=End)
     right: End = field(default_factory=End)
@@ -89,7 +82,7 @@ class Chain:
     @property
     def n_bodies(self) -> int:
         """Number of bodies."""
-        return int(self.radius.size)
+        return int(self.mass.size)
 
     @property
     def body_labels(self) -> np.ndarray:
@@ -144,6 +137,27 @@ class Chain:
             force[-1] = 0.0
         return force
 
+
+@dataclass(frozen=True, kw_only=True)
+class Chain(Masses):
+    """A row of bodies whose sizes and materials make their contacts.
+
+    Parameters
+    ----------
+    radius : (n_bodies,) array
+        [m].
+    material : tuple of Material
+        The distinct materials.
+    material_index : (n_bodies,) integer array
+        Which of them each body is made of.
+    mass, velocity, gap, left, right, has_striker, precompression, gravity
+        As of `Masses`.
+    """
+
+    radius: np.ndarray
+    material: tuple[Material, ...]
+    material_index: np.ndarray
+
     def pair(self) -> Pair:
         """The pair of each contact, (n_bodies + 1,) arrays; at an end without a wall, as if there were one."""
         left_wall = self.left.material or self.material[self.material_index[0]]
@@ -164,10 +178,11 @@ class Chain:
         yields = np.array([np.inf if kind.yield_stress is None else kind.yield_stress for kind in kinds])
         softer = np.where(yields[side_2] < yields[side_1], side_2, side_1)
         rigid = np.array([kind is RIGID for kind in kinds])
-        softer = np.where(rigid[softer], np.where(rigid[side_1], side_2, side_1), softer)
+        if rigid.any():
+            softer = np.where(rigid[softer], np.where(rigid[side_1], side_2, side_1), softer)
+        used = set(softer.tolist())
         for name in ("yield_stress", "poissons_ratio", "youngs_modulus", "hardness", "density"):
             values = [getattr(kind, name) for kind in kinds]
-            used = np.unique(softer)
             if all(values[i] is not None for i in used):
                 quantities[name] = np.array([np.nan if value is None else value for value in values], dtype=float)[softer]
         quantities["radius_1"] = np.concatenate([[self.radius[0]], self.radius])

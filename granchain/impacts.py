@@ -10,18 +10,17 @@ from typing import Any
 import numpy as np
 
 from granchain.analysis import Jumps, summit
-from granchain.chain import Chain
+from granchain.chain import Masses
 from granchain.contact import laws
 from granchain.contact.guard import Elastoplastic
 from granchain.contact.law import OPEN, ContactLaw
 from granchain.contact.model import Functions, Model
 from granchain.contact.pair import Pair
 from granchain.engine.scans import settled
-from granchain.engine.setup import Contacts, contacts_of, time_step_of
+from granchain.engine.setup import Contacts, contacts_between, time_step_of
 from granchain.engine.state import Recording, State
 from granchain.engine.timestep import TimeStep
 from granchain.errors import CaseError, RunError
-from granchain.material import Material
 from granchain.status import Status
 
 # First length of a run, in automatic steps; it is doubled until the contact has ended. An elastic contact takes some 240 of them (measured:
@@ -35,8 +34,6 @@ BLOCK = 2**20
 CLOSELY = 2**17
 # Part of the impact's energy below which two bodies that still touch are said to stick: whatever came after, the restitution is below 1e-6.
 STUCK = 1e-12
-# Of a body whose elasticity the pair already holds.
-UNSAID = Material(youngs_modulus=1.0, poissons_ratio=0.0, source="not used: the pair is given")
 
 
 class NeverOpens(RunError):  # noqa: N818
@@ -135,20 +132,19 @@ def impact(*, law: str | type[ContactLaw], pair: Pair, speed: float, refine: flo
     law = known[law] if isinstance(law, str) else law
     if not (np.isfinite(speed) and speed > 0.0):
         raise CaseError(f"impact: speed: got {speed!r}, allowed: a finite number above 0 [m/s]")
-    chain = two_bodies(pair, speed)
-    return collide(contacts_of(law, chain, law_inputs(law, inputs, speed), pair), chain, speed, refine)
+    bodies = two_bodies(pair, speed)
+    return collide(contact_of_two(law, bodies, pair, law_inputs(law, inputs, speed)), bodies, speed, refine)
 
 
-def two_bodies(pair: Pair, speed: float) -> Chain:
-    """Two equal bodies of the pair's effective mass and radius that touch and fly at each other."""
-    return Chain(
-        radius=np.full(2, 2.0 * float(pair.effective_radius)),
-        mass=np.full(2, 2.0 * float(pair.effective_mass)),
-        velocity=np.array([0.5 * speed, -0.5 * speed]),
-        material=(UNSAID,),
-        material_index=np.zeros(2, dtype=int),
-        gap=np.zeros(1),
-    )
+def two_bodies(pair: Pair, speed: float) -> Masses:
+    """Two equal bodies of the pair's effective mass that touch and fly at each other."""
+    mass = np.full(2, 2.0 * float(pair.effective_mass))
+    return Masses(mass=mass, velocity=np.array([0.5 * speed, -0.5 * speed]), gap=np.zeros(1))
+
+
+def contact_of_two(law: type[ContactLaw], bodies: Masses, pair: Pair, inputs: SimpleNamespace) -> Contacts:
+    """The contact of two bodies, and the two that are none at their free ends; a run stops at the radius of two equal bodies."""
+    return contacts_between(law, bodies, pair, np.full(3, 2.0 * float(pair.effective_radius)), inputs)
 
 
 def law_inputs(law: type[ContactLaw], given: Mapping[str, Any], speed: float) -> SimpleNamespace:
@@ -180,18 +176,18 @@ def law_inputs(law: type[ContactLaw], given: Mapping[str, Any], speed: float) ->
     return SimpleNamespace(**values)
 
 
-def collide(contacts: Contacts, chain: Chain, speed: float, refine: float) -> ImpactResult:
+def collide(contacts: Contacts, bodies: Masses, speed: float, refine: float) -> ImpactResult:
     """Run two bodies from touching to separation."""
     model = contacts.model
-    mass = float(chain.mass[0]) / 2.0
-    auto = time_step_of(contacts, chain, "auto", 1.0)
+    mass = float(bodies.mass[0]) / 2.0
+    auto = time_step_of(contacts, bodies, "auto", 1.0)
     dt = auto.value / refine
     n_steps, stride = int(FIRST_STEPS * refine), 1
     longest, record = max(LONGEST, n_steps), Record()
     while n_steps <= longest:
         step = TimeStep(dt, n_steps, auto.limit, auto.reason)
         recording = Recording((1,), (1,), stride * dt, energy_interval=n_steps * dt, ledger=True)
-        state = State(contacts, chain, step, recording)
+        state = State(contacts, bodies, step, recording)
         status = Status.RUNNING
         while status in (Status.RUNNING, Status.UNSTABLE) and state.step <= n_steps:
             status = state.advance(BLOCK)

@@ -195,9 +195,10 @@ class Table(BaseModel):
     @field_validator("*", mode="before")
     @classmethod
     def _convert(cls, value: Any, info: ValidationInfo) -> Any:
-        told = told_of(cls, str(info.field_name))
-        if isinstance(value, str) and told["unit"] is not None and value not in told["choices"]:
-            return in_si(value, told["unit"])
+        if isinstance(value, str):
+            told = told_of(cls, str(info.field_name))
+            if told["unit"] is not None and value not in told["choices"]:
+                return in_si(value, told["unit"])
         return value
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from granchain.analysis import energy_put_in, largest_jump, residual_share
 from granchain.case import Case
 from granchain.chain import FREE, RIGID, WALL, Chain, End, check_loads
-from granchain.contact import laws
+from granchain.contact import law_named
 from granchain.contact.certified import about_certificate
 from granchain.engine.scans import start_histories
 from granchain.engine.setup import Contacts, contacts_of, time_step_of
@@ -87,7 +87,7 @@ def run(
         status = Status.INTERRUPTED if state.step <= time_step.n_steps else Status.COMPLETE
         journal.keep()
     messages = messages_of(state, case)
-    result = result_of(case, state, status, messages, journal.started, journal.wall_time)
+    result = result_of(case, chain, state, status, messages, journal.started, journal.wall_time)
     if result.status.failed:
         raise RunError("\n".join([failure(state, status), *messages]) if status.failed else ledger_failure(result, case), result)
     return result
@@ -148,7 +148,7 @@ def prepare(case: Case) -> tuple[Chain, Contacts, TimeStep]:
     with np.errstate(all="ignore"):
         chain = chain_of(case)
         check_loads(chain)
-        law = laws()[case.contact.law]
+        law = law_named(case.contact.law)
         try:
             contacts = contacts_of(law, chain, case.law_inputs())
         except LawError as error:
@@ -159,14 +159,16 @@ def prepare(case: Case) -> tuple[Chain, Contacts, TimeStep]:
 def chain_of(case: Case) -> Chain:
     """The row of bodies that a case describes."""
     bodies = case.bodies()
-    materials = list(dict.fromkeys(bodies["material"]))
-    place = {material: i for i, material in enumerate(materials)}
+    # the beads of a segment share one material: a chain has few to compare
+    met = {id(material): material for material in bodies["material"]}
+    materials = list(dict.fromkeys(met.values()))
+    place = {known: materials.index(material) for known, material in met.items()}
     return Chain(
         radius=bodies["radius"],
         mass=bodies["mass"],
         velocity=bodies["speed"],
         material=tuple(materials),
-        material_index=np.array([place[material] for material in bodies["material"]]),
+        material_index=np.array([place[id(material)] for material in bodies["material"]]),
         gap=bodies["gap"],
         left=end_of(case, "left"),
         right=end_of(case, "right"),
@@ -214,9 +216,9 @@ def march(state: State, watch: Watch | None, journal: Journal) -> Status:
     return status
 
 
-def result_of(case: Case, state: State, status: Status, messages: list[str], started: str, wall_time: float) -> Result:
+def result_of(case: Case, chain: Chain, state: State, status: Status, messages: list[str], started: str, wall_time: float) -> Result:
     """The state of a run as variables with names."""
-    chain, n = state.chain, state.chain.n_bodies
+    n = chain.n_bodies
     dt, records = state.time_step.value, state.records
     exists = np.flatnonzero(chain.contact_exists)
     samples, snapshots, entries = int(state.clock.sample), int(state.clock.snapshot), int(state.clock.entry)
@@ -333,7 +335,7 @@ def about_certificates(case: Case) -> list[str]:
     given = [(case.contact.law, inputs)]
     if isinstance(inputs.get("restitution"), Mapping):
         given.append((inputs["restitution"]["law"], inputs["restitution"]))
-    said = (about_certificate(laws()[name], inputs.get("as_printed", False)) for name, inputs in given)
+    said = (about_certificate(law_named(name), inputs.get("as_printed", False)) for name, inputs in given)
     return [sentence for sentence in dict.fromkeys(said) if sentence is not None]
 
 

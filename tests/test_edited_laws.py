@@ -11,8 +11,22 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import numba
+import numpy as np
 import pytest
-from support.law_edits import IN_FILES, IN_PROCESS, OVERLAP, PLAIN_ONLY, STIFFNESS, Files, compiled, copied, importable, load, plain
+from support.law_edits import (
+    IN_FILES,
+    IN_PROCESS,
+    OVERLAP,
+    PLAIN_ONLY,
+    STIFFNESS,
+    Files,
+    compiled,
+    copied,
+    importable,
+    load,
+    plain,
+    scanned,
+)
 from support.processes import answer
 from support.rows import steel_row
 
@@ -97,6 +111,59 @@ def test_hash_and_copy_follow_an_edit_in_memory(kind: str, tmp_path: Path, jit: 
     assert in_process(kind, tmp_path, copied) == TWO_THREE
     before, after = in_process(kind, tmp_path, lambda law: fingerprint(*law.functions()))
     assert before != after
+
+
+@pytest.mark.plain
+def test_what_a_function_calls_is_found_in_tuples_defaults_and_compiled_functions(jit: None) -> None:
+    def one(x):  # type: ignore[no-untyped-def]
+        return x
+
+    def two(x):  # type: ignore[no-untyped-def]
+        return x
+
+    def three(x):  # type: ignore[no-untyped-def]
+        return x
+
+    pair, made = (1.0, (two,)), numba.njit(three)
+
+    def caller(x, f=one):  # type: ignore[no-untyped-def]
+        return f(x) + pair[1][0](x) + made(x) + abs(x)
+
+    assert set(reach.calls(caller)) == {one, two, three}
+
+
+@pytest.mark.plain
+def test_what_can_be_written_to_in_place_never_stands(jit: None) -> None:
+    numbers, factor = np.ones(2), 2.0
+
+    def of_an_array(x):  # type: ignore[no-untyped-def]
+        return numbers[0] * x
+
+    def of_a_number(x):  # type: ignore[no-untyped-def]
+        return factor * x
+
+    compiled_function = numba.njit(of_a_number)
+
+    def of_a_compiled_function(x):  # type: ignore[no-untyped-def]
+        return compiled_function(x)
+
+    def of_a_keyword(x, *, k=2.0):  # type: ignore[no-untyped-def]
+        return k * x
+
+    for function in (of_an_array, of_a_compiled_function, of_a_keyword):
+        assert not reach.Reach(function).stands()
+    found = reach.Reach(of_a_number)
+    assert found.stands()
+    factor = 3.0
+    assert not found.stands() and reach.Reach(of_a_number).fingerprint != found.fingerprint
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize("kind", IN_PROCESS)
+def test_no_scan_of_an_edited_law_gets_an_answer_of_the_one_before(kind: str, tmp_path: Path, jit: None) -> None:
+    if "@vectorize" in kind or "@njit" in kind:
+        pytest.skip("compiled to be scanned; the long test does")
+    assert in_process(kind, tmp_path, scanned) == TWO_THREE
 
 
 @pytest.mark.parametrize("kind", ["an array written to", "a constant of an @njit function assigned"])

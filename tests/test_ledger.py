@@ -19,7 +19,7 @@ from granchain.engine.ledger import added
 from granchain.engine.setup import contacts_of, time_step_of
 from granchain.engine.state import Recording, State
 from granchain.engine.timestep import TimeStep
-from granchain.impacts import law_inputs, two_bodies
+from granchain.impacts import contact_of_two, law_inputs, two_bodies
 from granchain.simulation import chain_of, relative_residual, run
 
 SMALL = {"chain.beads": 15, "sensors.beads": [], "sensors.contacts": [], "snapshots": None, "time.end": 1.2e-4}
@@ -111,7 +111,7 @@ def losses_of_an_impact(law: str, refine: float, **inputs: object) -> np.ndarray
     """What dashpot and clamp take of the energy of two beads that collide."""
     speed = 1.77
     chain, values = two_bodies(example_pair(), speed), law_inputs(laws()[law], vars(example_inputs(laws()[law])) | inputs, speed)
-    contacts = contacts_of(laws()[law], chain, values, example_pair())
+    contacts = contact_of_two(laws()[law], chain, example_pair(), values)
     auto = time_step_of(contacts, chain, "auto", 1.0)
     # five times an elastic contact, which takes some 240 automatic steps
     n_steps = int(1200 * refine)

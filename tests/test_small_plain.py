@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -62,12 +61,13 @@ def test_a_restitution_is_looked_up_at_the_speeds_of_the_contacts():
     # .8390 at 1.77 m/s: recomputed to the digits shown
     assert restitution_at(law, values, pair, np.array([1e-3]), np.array([1.77]))[0, 0] == pytest.approx(0.8390, abs=5e-5)
     # one speed for all contacts: the largest at the start
-    one = with_restitution(inputs_for("tsuji", restitution={"law": "ma-liu", "psi": 2.84, "xi": 13.0}), pair, np.array([1e-3]), 1.77)
+    given = inputs_for("tsuji", restitution={"law": "ma-liu", "psi": 2.84, "xi": 13.0})
+    one = with_restitution(given, pair, np.array([1e-3]), np.array([1.77]))
     assert one.restitution.shape == (1,)
     assert one.restitution[0] == pytest.approx(0.8390, abs=5e-5)
     asked = {"law": "ma-liu", "psi": 2.84, "xi": 13.0}
     inputs = inputs_for("flores", restitution=asked, impact_speed="onset", impact_speed_floor=0.1)
-    assert with_restitution(inputs, pair, np.array([1e-3]), SPEED).restitution.ndim == 2
+    assert with_restitution(inputs, pair, np.array([1e-3]), np.array([SPEED])).restitution.ndim == 2
     state = run_row(
         replace(steel_row(2), gap=np.array([1e-7])), "flores", 2e-6, 1e-7,
         restitution=asked, impact_speed="onset", impact_speed_floor=0.1, damping="identified",
@@ -84,7 +84,7 @@ def test_a_restitution_is_looked_up_at_the_speeds_of_the_contacts():
     assert floored.h[3, 1] > state.h[3, 1]
     still = inputs_for("tsuji", restitution=asked)
     with pytest.raises(LawError, match="nothing moves at the start"):
-        with_restitution(still, pair, np.array([1e-3]), 0.0)
+        with_restitution(still, pair, np.array([1e-3]), np.zeros(1))
 
 
 def test_an_onset_without_a_floor_is_refused():
@@ -430,28 +430,3 @@ def test_a_loop_that_cannot_be_kept_on_disk_is_compiled_all_the_same_and_it_is_s
     with pytest.warns(GranchainWarning, match=f"compiled loops are not kept on disk: .*{reason}.*set NUMBA_CACHE_DIR to a folder"):
         made = compiled(loop)
     assert made(2.0) == 6.0
-
-
-def test_a_run_is_spared_scipys_blas_and_nobody_after_it(monkeypatch):
-    seen = []
-
-    def imported(name):
-        seen.append((name, numba_private.sys.modules[numba_private.BLAS]))
-        if len(seen) > 1:
-            raise ImportError(name)
-
-    modules: dict[str, Any] = {}
-    monkeypatch.setattr(numba_private, "sys", SimpleNamespace(modules=modules))
-    monkeypatch.setattr(numba_private, "import_module", imported)
-    numba_private.load_without_blas()
-    assert seen == [("numba.np.arraymath", None)] and modules == {}
-    # a Numba without that module
-    numba_private.load_without_blas()
-    assert modules == {}
-    # too late where either is loaded: it stays
-    for name in (numba_private.BLAS, "numba.np.arraymath"):
-        modules.clear()
-        modules[name] = sys
-        numba_private.load_without_blas()
-        assert modules == {name: sys}
-    assert len(seen) == 2

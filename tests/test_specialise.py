@@ -51,7 +51,10 @@ USE = """
     from granchain.engine.setup import contacts_of, time_step_of
     from granchain.engine.state import Recording, State
     from granchain.material import MATERIALS
-    chain = Chain(np.full(2, 1e-3), np.full(2, 1e-3), np.array([1.0, 0.0]), (MATERIALS["steel-316"],), np.zeros(2, int), np.zeros(1))
+    chain = Chain(
+        radius=np.full(2, 1e-3), mass=np.full(2, 1e-3), velocity=np.array([1.0, 0.0]), material=(MATERIALS["steel-316"],),
+        material_index=np.zeros(2, int), gap=np.zeros(1),
+    )  # fmt: skip
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         contacts = contacts_of(Mine, chain, SimpleNamespace())

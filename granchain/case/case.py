@@ -77,8 +77,13 @@ class Case(Heading):
         problems, folder = context.get("problems") or Problems(), context.get("folder")
         if not isinstance(document, (Mapping, BaseModel)):
             raise CaseError(f"case: got {shown(document)}, allowed tables; give the tables of a case file")
-        document = plain(known_tables(dict(document), problems), problems)
-        tables = read_tables(document, problems)
+        document = known_tables(dict(document), problems)
+        # Tables of the case that this one is a change of: they are data already, and were read.
+        before = context.get("before")
+        same = {name: part for name, part in document.items() if before is not None and part is before._document.get(name)}
+        fresh = plain({name: part for name, part in document.items() if name not in same}, problems)
+        document = {name: part for name in document if (part := same.get(name, fresh.get(name))) is not None}
+        tables = read_tables(document, problems, {name: getattr(before, name) for name in same})
         for name, field in cls.model_fields.items():
             if field.is_required() and name not in document:
                 tell_missing(cls, name, name, problems)
@@ -135,10 +140,10 @@ class Case(Heading):
         for repeat, group in self.chain.groups():
             counts = [segment.count for segment in group]
             kinds = [body(segment, self.chain) for segment in group]
-            columns["radius"].append(np.tile(np.repeat([kind.radius for kind in kinds], counts), repeat))
-            columns["mass"].append(np.tile(np.repeat([kind.mass for kind in kinds], counts), repeat))
+            columns["radius"].append(repeated([kind.radius for kind in kinds], counts, repeat))
+            columns["mass"].append(repeated([kind.mass for kind in kinds], counts, repeat))
             columns["speed"].append(np.zeros(sum(counts) * repeat))
-            columns["gap"].append(np.tile(np.repeat([self.chain.gap_after(segment) for segment in group], counts), repeat))
+            columns["gap"].append(repeated([self.chain.gap_after(segment) for segment in group], counts, repeat))
             material += [kind.material for kind, count in zip(kinds, counts, strict=True) for _ in range(count)] * repeat
         arrays = {name: np.concatenate(parts) for name, parts in columns.items()}
         return {**arrays, "gap": arrays["gap"][:-1], "material": material}
@@ -178,9 +183,11 @@ class Case(Heading):
         None takes a key out. A new contact law drops the inputs that it does not know, unless they are named in this call. The title says
         what differs from the case that it was written for; a title that is named in this call speaks for the case as it then is.
         """
-        document, problems = copy.deepcopy(self._document), Problems()
+        document, problems = dict(self._document), Problems()
+        for name in {where.partition(".")[0].strip() for where in changes} & document.keys():
+            document[name] = copy.deepcopy(document[name])
         change(document, changes, problems)
-        context: dict[str, Any] = {"folder": self._folder, "toml": noted(self._toml, changes), "problems": problems}
+        context: dict[str, Any] = {"folder": self._folder, "toml": noted(self._toml, changes), "problems": problems, "before": self}
         if "title" not in changes:
             context["titled"] = self._titled
         return Case.model_validate(document, context=context)
@@ -200,6 +207,12 @@ class Case(Heading):
             document["ends"][side] = {"drive": getattr(self.ends, side).drive, "time": time.tolist(), "value": value.tolist()}
         document["energy"]["interval"] = ledger_interval(self.energy, self.time)
         return document
+
+
+def repeated(values: list[Any], counts: list[int], repeat: int) -> np.ndarray:
+    """Each value as often as it counts, all that as often as it is repeated."""
+    each = np.full(counts[0], values[0]) if len(counts) == 1 else np.repeat(values, counts)
+    return each if repeat == 1 else np.tile(each, repeat)
 
 
 def load_case(name: str | Path, set: Iterable[str] = ()) -> Case:

@@ -48,13 +48,16 @@ def known_tables(document: Mapping[str, Any], problems: Problems) -> dict[str, A
     return {name: value for name, value in document.items() if name in top}
 
 
-def read_tables(document: Mapping[str, Any], problems: Problems) -> dict[str, Any]:
-    """The tables of a case; one that cannot be read is not among them."""
+def read_tables(document: Mapping[str, Any], problems: Problems, known: Mapping[str, Any]) -> dict[str, Any]:
+    """The tables of a case; one that cannot be read is not among them.
+
+    Those that are `known` are not read again; but that of the contact law is, which may be another one under the same name by now.
+    """
     heading = read_table(Heading, "", {name: document[name] for name in Heading.model_fields if name in document}, problems)
     tables: dict[str, Any] = {} if heading is None else dict(heading)
     for name, model in TABLES.items():
         if name in document:
-            table = read_table(model, name, document[name], problems)
+            table = known[name] if name in known else read_table(model, name, document[name], problems)
             if table is not None:
                 tables[name] = table
     if "contact" in tables and problems.clear("contact.law"):

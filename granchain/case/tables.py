@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import asdict
+from functools import lru_cache
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Discriminator, Field, Tag
@@ -59,6 +60,12 @@ class SegmentTable(Table):
     repeat: int | None = whole("how many times the group of segments that ends here comes", None)
 
 
+@lru_cache(maxsize=64)
+def _equal_beads(count: int) -> SegmentTable:
+    """The one segment of a uniform chain."""
+    return SegmentTable(count=count)
+
+
 class ChainTable(Table):
     """The row of beads: equal ones, or segments, which take from here what they do not say."""
 
@@ -74,7 +81,7 @@ class ChainTable(Table):
     def groups(self) -> list[tuple[int, list[SegmentTable]]]:
         """Segments that are repeated together, with how often; a uniform chain is one segment."""
         if not self.segment:
-            return [(1, [SegmentTable(count=self.beads or 1)])]
+            return [(1, [_equal_beads(self.beads or 1)])]
         groups: list[tuple[int, list[SegmentTable]]] = []
         group: list[SegmentTable] = []
         for segment in self.segment:

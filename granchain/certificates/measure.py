@@ -19,10 +19,9 @@ from granchain.contact import laws
 from granchain.contact.guard import Elastoplastic
 from granchain.contact.law import ContactLaw
 from granchain.contact.pair import PAIR_QUANTITIES, Pair
-from granchain.engine.setup import contacts_of
 from granchain.engine.specialise import fingerprint
 from granchain.errors import CaseError, GranchainError
-from granchain.impacts import NeverOpens, collide, impact, law_inputs, two_bodies
+from granchain.impacts import NeverOpens, collide, contact_of_two, impact, law_inputs, two_bodies
 
 # Asked restitutions that a certificate goes through.
 ASKED = (0.1, 0.3, 0.5, 0.7, 0.9)
@@ -201,11 +200,11 @@ def at_speeds(law: type[ContactLaw], values: SimpleNamespace) -> list[tuple[floa
 
 def order(law: type[ContactLaw], values: SimpleNamespace) -> float | None:
     """Observed order in time: largest overlap, largest force and restitution of impacts towards those of a fine step."""
-    chains = [two_bodies(example_pair(), speed) for speed in ORDER_SPEEDS]
-    contacts = contacts_of(law, chains[0], law_inputs(law, vars(values), SPEEDS[1]), example_pair())
+    bodies = [two_bodies(example_pair(), speed) for speed in ORDER_SPEEDS]
+    contacts = contact_of_two(law, bodies[0], example_pair(), law_inputs(law, vars(values), SPEEDS[1]))
 
     def numbers(refine: float) -> np.ndarray:
-        found = [collide(contacts, chain, speed, refine) for chain, speed in zip(chains, ORDER_SPEEDS, strict=True)]
+        found = [collide(contacts, two, speed, refine) for two, speed in zip(bodies, ORDER_SPEEDS, strict=True)]
         return np.array([(one.max_overlap, one.max_force, one.restitution) for one in found])
 
     reference = attempt(lambda: numbers(REFERENCE))

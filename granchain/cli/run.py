@@ -62,13 +62,13 @@ def run(
     every = None if checkpoint is None else seconds_of(checkpoint)
     if resume and overwrite:
         raise CaseError("--resume, --overwrite: got both, allowed one: --resume goes on with a run, --overwrite begins it anew")
-    with no_collection(), Interruption() as interruption:
+    with no_collection(to_the_end=bool(context.obj)), Interruption() as interruption:
         interruption.in_vain = InVain(target, as_json) if context.obj else None
         try:
             load_laws(law_module)
             progress = Progress(interruption, shown=not quiet and sys.stderr.isatty())
             file = OutputFile(target, overwrite, resume, every)
-            result = computed(case, changes or [], file, progress, bool(context.obj))
+            result = computed(case, changes or [], file, progress)
             report_run(result, target, as_json)
         except KeyboardInterrupt:
             raise InterruptedRun(IN_VAIN.format(target), interruption.exit_code) from None
@@ -108,7 +108,7 @@ class OutputFile(NamedTuple):
     every: float | None
 
 
-def computed(name: str, changes: Sequence[str], file: OutputFile, progress: Progress, own_process: bool) -> Result:
+def computed(name: str, changes: Sequence[str], file: OutputFile, progress: Progress) -> Result:
     """Run a case and write its file; the right to write it is taken before anything is computed."""
     from granchain.case import load_case
     from granchain.output import Checkpoint, claim
@@ -122,10 +122,6 @@ def computed(name: str, changes: Sequence[str], file: OutputFile, progress: Prog
         done = before(case, file, checkpoint)
         if done is not None:
             return done
-        if own_process:
-            from granchain.engine.numba_private import load_without_blas
-
-            load_without_blas()
         with progress:
             result = simulated(case, file, checkpoint, progress)
         result.save(file.target, replace)
@@ -321,14 +317,20 @@ class Progress:
 
 
 @contextlib.contextmanager
-def no_collection() -> Iterator[None]:
-    """Without garbage collection: loading makes a million objects that all stay, and each look through them takes its time."""
+def no_collection(to_the_end: bool = False) -> Iterator[None]:
+    """Without garbage collection: loading makes a million objects that all stay, and each look through them takes its time.
+
+    Parameters
+    ----------
+    to_the_end : bool
+        Whether the process ends with the command, so that there is nothing to look through afterwards either.
+    """
     enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
-        if enabled:
+        if enabled and not to_the_end:
             gc.enable()
 
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import sys
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -29,6 +30,14 @@ def source_of(law: type[ContactLaw]) -> str:
     OSError
         Where a file is not there.
     """
+    hashable: Any = law
+    files = tuple((name, str(sys.modules[name].__file__)) for name in _modules_of(hashable))
+    return _hash_of(files, tuple(_state_of(file) for _, file in files))
+
+
+@cache
+def _modules_of(law: Any) -> tuple[str, ...]:
+    """The modules that a law is made of, by name."""
     modules = {base.__module__ for base in law.__mro__ if base.__module__.startswith(_PACKAGE)} | {f"{_PACKAGE}pair"}
     for name in list(modules):
         reached = (
@@ -36,9 +45,22 @@ def source_of(law: type[ContactLaw]) -> str:
             for value in vars(sys.modules[name]).values()
         )
         modules |= {module for module in reached if module.startswith(_PACKAGE)}
+    return tuple(sorted(modules))
+
+
+def _state_of(file: str) -> tuple[int, ...]:
+    """What changes with each edit of a file."""
+    found = os.stat(file)
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+
+
+# One for each law of the package, and as many of files that were edited since.
+@lru_cache(maxsize=128)
+def _hash_of(files: tuple[tuple[str, str], ...], states: tuple[tuple[int, ...], ...]) -> str:
+    """Hash over names and contents of modules; read again where the state of a file is another."""
     total = hashlib.sha256()
-    for name in sorted(modules):
-        total.update(f"{name}\n".encode() + Path(str(sys.modules[name].__file__)).read_bytes())
+    for name, file in files:
+        total.update(f"{name}\n".encode() + Path(file).read_bytes())
     return total.hexdigest()
 
 

@@ -12,7 +12,6 @@ import itertools
 import os
 import pickle
 import secrets
-import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -379,6 +378,9 @@ def _loop_cache() -> type:
             return sig, codegen.magic_tuple(), self._key
 
         def load_overload(self, sig: Any, target_context: Any) -> Any:
+            with contextlib.suppress(Exception):  # then Numba's own way finds it too, or another one
+                # Numba would first make known all that can be compiled, which takes a quarter of a second; what loads is compiled
+                return self._load_overload(sig, target_context)
             try:
                 return super().load_overload(sig, target_context)
             except Exception as error:  # of files that are as they were written, by another build of Numba or Python
@@ -424,26 +426,3 @@ def saved_in(function: Callable) -> str:
         Where there is no folder to write to.
     """
     return "none: this Numba has no cache that can be checked" if _LOOP_CACHE is None else str(_LOOP_CACHE(function, "").cache_path)
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Numba, loaded quickly by a process that runs chains and nothing else.
-
-BLAS = "scipy.linalg.cython_blas"
-
-
-def load_without_blas() -> None:
-    """Load Numba's array functions without SciPy's BLAS, as if SciPy were not installed: a tenth of a second less.
-
-    Numba looks for it at this import, once, which would be when the first loop comes from the cache. No loop of ours calls BLAS; but in a
-    process that has called this, compiled code can have no np.dot and no np.linalg: for the command line only.
-    """
-    if BLAS in sys.modules or "numba.np.arraymath" in sys.modules:
-        return
-    sys.modules[BLAS] = None  # type: ignore[assignment]
-    try:
-        import_module("numba.np.arraymath")
-    except ImportError:
-        pass  # another Numba, which is loaded as it likes: the time is lost, and nothing else
-    finally:
-        del sys.modules[BLAS]

@@ -14,7 +14,7 @@ import hashlib
 import struct
 import sys
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -155,12 +155,11 @@ def reads(function: Callable) -> list[Read]:
     """All that a plain function reads from outside itself, without descending."""
     code = function.__code__
     cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
-    builtins = sys.modules["builtins"].__dict__
     found = []
     for chain in chains(code):
         first, *rest = chain.names
         if not chain.free:
-            value = function.__globals__.get(first, builtins.get(first, MISSING))
+            value = _outside(function.__globals__, first)
         elif first in cells:
             value = _content(cells[first])
         else:
@@ -178,11 +177,29 @@ def reads(function: Callable) -> list[Read]:
     return found
 
 
+def _outside(space: dict[str, Any], name: str) -> Any:
+    """What a name of a module stands for in its functions."""
+    return space[name] if name in space else sys.modules["builtins"].__dict__.get(name, MISSING)
+
+
 def _content(cell: types.CellType) -> Any:
     try:
         return cell.cell_contents
     except ValueError:
         return MISSING
+
+
+def calls(function: Any) -> Iterator[Any]:
+    """The plain functions that a plain function reads itself, also out of tuples and of compiled functions."""
+    stack = [*(read.value for read in reads(function)), *(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
+    for value in stack:  # which grows by the parts of tuples
+        if isinstance(value, types.FunctionType):
+            if library_name(value) is None:
+                yield value
+        elif isinstance(value, tuple):
+            stack.extend(value)
+        elif type(value) not in _PLAIN and (own := compiled_by_user(value)) is not None:
+            yield own.function
 
 
 class Copies(NamedTuple):
@@ -214,6 +231,9 @@ class Reach:
         SHA-256 of their code and of all that it reads: the same in every process, and for functions that do the same.
     members : list of callable
         Every plain function among it, in the order met.
+    checkable : bool
+        Whether `stands` can see every change: what is read are functions, numbers, text and tuples of them, by their names. What is written
+        to in place (an array), or is compiled by its own rules, is to be hashed anew.
 
     Raises
     ------
@@ -223,9 +243,12 @@ class Reach:
 
     def __init__(self, *functions: Callable):
         self.members: list[Any] = []
+        self.checkable = True
         self._given = functions
         self._number: dict[Callable, int] = {}
         self._reads: dict[Callable, list[Read]] = {}
+        self._as_hashed: dict[Callable, tuple[types.CodeType, tuple[Any, ...] | None]] = {}
+        self._seen: list[tuple[Any, types.CodeType, tuple[Any, ...] | None, list[tuple[Any, tuple[str, ...], Any]]]] = []
         digest = hashlib.sha256()
         for function in functions:
             if not isinstance(function, types.FunctionType):
@@ -245,10 +268,15 @@ class Reach:
     def _described(self, function: Any) -> bytes:
         """Code of a function and the values of all that it reads; the functions among them by their numbers."""
         if function in LOWERED:
-            return b"".join(_hash_of_code(part.__code__) for part in (function, *LOWERED[function]))
-        pieces = [_hash_of_code(function.__code__)]
-        for name, value in (*enumerate(function.__defaults__ or ()), *sorted((function.__kwdefaults__ or {}).items())):
-            chain = Chain((f"default {name}",), False, function.__code__.co_firstlineno)
+            parts = (function, *LOWERED[function])
+            self._as_hashed |= {part: (part.__code__, part.__defaults__) for part in parts}
+            return b"".join(_hash_of_code(part.__code__) for part in parts)
+        code, defaults = function.__code__, function.__defaults__
+        self._as_hashed[function] = code, defaults
+        pieces = [_hash_of_code(code)]
+        self.checkable &= not function.__kwdefaults__
+        for name, value in (*enumerate(defaults or ()), *sorted((function.__kwdefaults__ or {}).items())):
+            chain = Chain((f"default {name}",), False, code.co_firstlineno)
             pieces += [str(name).encode(), self._encoded(value, function, chain)]
         self._reads[function] = reads(function)
         for read in self._reads[function]:
@@ -271,6 +299,7 @@ class Reach:
         if type(value) is tuple or (isinstance(value, tuple) and hasattr(value, "_fields")):
             fields = repr(getattr(value, "_fields", ())).encode()
             return b"t" + _framed(fields) + b"".join(_framed(self._encoded(part, function, chain)) for part in value)
+        self.checkable = False
         if type(value) is np.ndarray and not value.dtype.hasobject:
             order = (value.flags.c_contiguous, value.flags.f_contiguous)
             facts = repr((np.lib.format.dtype_to_descr(value.dtype), value.shape, order))
@@ -283,6 +312,33 @@ class Reach:
             how = f"{own.decorator.__name__} {[str(signature) for signature in own.signatures]} {options}"
             return b"j" + _framed(how.encode()) + self._met(own.function)
         raise refusal(value, function, chain)
+
+    def stands(self) -> bool:
+        """Whether all that was hashed is still what the functions reach, seen by the identity of what cannot change in place."""
+        if not self.checkable:
+            return False
+        if not self._seen:
+            seen = []
+            for function, (code, defaults) in self._as_hashed.items():
+                cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
+                places = [
+                    (cells[read.chain.names[0]] if read.chain.free else function.__globals__, read.chain.names, read.value)
+                    for read in self._reads.get(function, ())
+                ]
+                seen.append((function, code, defaults, places))
+            self._seen = seen  # whole, for another thread
+        for function, code, defaults, places in self._seen:
+            if function.__code__ is not code or function.__defaults__ is not defaults or function.__kwdefaults__:
+                return False
+            for space, names, before in places:
+                value = _content(space) if isinstance(space, types.CellType) else _outside(space, names[0])
+                for name in names[1:]:
+                    if not isinstance(value, types.ModuleType):
+                        break
+                    value = getattr(value, name, MISSING)
+                if value is not before:
+                    return False
+        return True
 
     def copies(self) -> Copies:
         """The functions given, copied with all that they reach: nothing that a copy reads changes any more."""

@@ -16,7 +16,7 @@ from granchain.contact import laws
 from granchain.contact.law import SPEED_NODES, ContactLaw
 from granchain.contact.model import Model
 from granchain.contact.pair import Pair
-from granchain.engine.scans import coefficients, over_kinds, settled
+from granchain.engine.scans import coefficients, over_kinds, settled, with_copies
 from granchain.engine.specialise import gatherer
 from granchain.errors import LawError
 
@@ -24,7 +24,7 @@ from granchain.errors import LawError
 FASTEST = 4.0
 
 
-def with_restitution(inputs: SimpleNamespace, pair: Pair, limits: np.ndarray, speed: float) -> SimpleNamespace:
+def with_restitution(inputs: SimpleNamespace, pair: Pair, limits: np.ndarray, velocity: np.ndarray) -> SimpleNamespace:
     """The inputs with a restitution taken from another law put in as numbers; unchanged where it is a number already.
 
     Parameters
@@ -35,8 +35,8 @@ def with_restitution(inputs: SimpleNamespace, pair: Pair, limits: np.ndarray, sp
         The contacts.
     limits : (n_contacts,) array
         Largest overlap [m].
-    speed : float
-        Largest speed at the start [m/s]: the impact's own where the law names none.
+    velocity : (n_bodies,) array
+        At the start [m/s]: the largest speed of two neighbours towards or from each other is the impact's where the law names none.
 
     Returns
     -------
@@ -51,6 +51,7 @@ def with_restitution(inputs: SimpleNamespace, pair: Pair, limits: np.ndarray, sp
     asked = getattr(inputs, "restitution", None)
     if not isinstance(asked, Mapping):
         return inputs
+    speed = float(np.abs(np.diff(velocity, prepend=0.0, append=0.0)).max())
     law, values = source_of(asked)
     impact_speed = getattr(inputs, "impact_speed", None)
     if impact_speed == "onset" and inputs.impact_speed_floor is not None:
@@ -75,21 +76,21 @@ def source_of(asked: Mapping[str, Any]) -> tuple[type[ContactLaw], SimpleNamespa
 
 def restitution_at(law: type[ContactLaw], values: SimpleNamespace, pair: Pair, limits: np.ndarray, speeds: np.ndarray) -> np.ndarray:
     """(n_speeds, n_contacts) Restitution of each contact under a rate-independent law at impact speeds [m/s]."""
-    model = law.model(values)
+    model = with_copies(law.model(values))
     c = coefficients(model, pair, values, limits)
     mass = np.broadcast_to(np.asarray(pair.effective_mass, dtype=float), limits.shape)
     energies = 0.5 * mass * speeds[:, None] ** 2
-    return over_kinds(lambda kind: _scan(kind, len(speeds)), model, (c, limits[None, :], energies), len(speeds))
+    return over_kinds(_restitution_scan, model, (c, limits[None, :], energies), len(speeds))
 
 
-def _scan(model: Model, n_speeds: int) -> Callable:
+def _restitution_scan(model: Model) -> Callable:
     energy, plastic, settle = model.functions.energy, model.functions.plastic, settled(model)
     gather = gatherer(len(model.coefficients))
 
     def scan(c, limits, energies, out):  # type: ignore[no-untyped-def]
         for k in range(c.shape[1]):
             ck = gather(c, k)
-            for i in range(n_speeds):
+            for i in range(energies.shape[0]):
                 wanted = energies[i, k]
                 low, high = 1e-30, limits[0, k]
                 # to rounding: 110 halvings of the logarithm's range, then of the number's

@@ -9,21 +9,29 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import cache
 from types import SimpleNamespace
 
 import numpy as np
 
-from granchain.chain import Chain
+from granchain.chain import Masses
 from granchain.contact.guard import GUARD_WINDOWS
 from granchain.contact.law import OPEN, ContactLaw, columns
-from granchain.contact.model import Model
+from granchain.contact.model import Functions, Guarded, Model
 from granchain.contact.pair import Pair
-from granchain.engine.specialise import compiled, frozen, gatherer, jitable, scatterer
+from granchain.engine.bounded import Bounded
+from granchain.engine.specialise import compiled, frozen, gatherer, is_frozen, jitable, scatterer
 from granchain.errors import CaseError, LawError
 
 # Above this many kinds of contact a scan is compiled: below it, compiling takes longer than the scan.
 PLAIN_KINDS = 64
+
+# Answers of scans that a process remembers, and the bytes of them with what was asked: a study of a thousand cases, or some chains of
+# 10^5 kinds of contact.
+ANSWERS: Bounded[np.ndarray] = Bounded(4096, 64 * 2**20)
+# Scans, of which a law has six at most.
+_SCANS: Bounded[Callable] = Bounded(1024)
 
 # Points per decade of overlap at which the guard looks for a falling loss: the narrowest window of a published law (Jackson-Green, 1.9
 # to 1.922 critical overlaps) spans log10(1.922/1.9) = 0.005 decades, five points.
@@ -34,7 +42,7 @@ GUARD_REACH = 1e-12
 
 
 def over_kinds(make: Callable[[Model], Callable], model: Model, inputs: tuple[np.ndarray, ...], n_out: int) -> np.ndarray:
-    """Apply a scan of one contact to each distinct column of its inputs.
+    """Apply a scan of one contact to each distinct column of its inputs, unless the process remembers what it gives.
 
     Parameters
     ----------
@@ -49,16 +57,65 @@ def over_kinds(make: Callable[[Model], Callable], model: Model, inputs: tuple[np
     -------
     (n_out, n_contacts) array
     """
-    stacked = np.ascontiguousarray(np.vstack(inputs).T)
-    kinds, first, which = np.unique(stacked, axis=0, return_index=True, return_inverse=True)
+    first, which = kinds_of(np.ascontiguousarray(np.vstack(inputs).T))
     tables = tuple(np.ascontiguousarray(table[:, first]) for table in inputs)
-    out = np.zeros((n_out, len(kinds)))
-    (scan,) = frozen(make(model))
-    if len(kinds) > PLAIN_KINDS:
-        scan = _compiled_scan(scan)
-    with np.errstate(all="ignore"), finite(model.law):
-        scan(*tables, out)
-    return np.ascontiguousarray(out[:, which.reshape(-1)])
+    scan = _scan_of(make, model)
+    # a scan is a copy that nobody edits, and the only one of all that do the same
+    asked = (scan, n_out, *((table.shape, table.tobytes()) for table in tables))
+    out = ANSWERS.get(asked)
+    if out is None:
+        out = np.zeros((n_out, first.size))
+        run = _compiled_scan(scan) if first.size > PLAIN_KINDS else scan
+        with np.errstate(all="ignore"), finite(model.law):
+            run(*tables, out)
+        ANSWERS.put(asked, out, out.nbytes + sum(table.nbytes for table in tables))
+    return np.ascontiguousarray(out[:, which])
+
+
+def kinds_of(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The distinct rows of a table.
+
+    Parameters
+    ----------
+    rows : (n, quantities) array
+
+    Returns
+    -------
+    first : (kinds,) array
+        Where each kind is met first.
+    which : (n,) array
+        The kind of each row.
+    """
+    new = np.ones(len(rows), dtype=bool)
+    np.any(rows[1:] != rows[:-1], axis=1, out=new[1:])
+    runs = np.flatnonzero(new)
+    if runs.size == 1:
+        return runs, np.zeros(len(rows), dtype=np.intp)
+    # bit by bit, but that -0.0 is 0.0
+    text, width = (rows[runs] + 0.0).tobytes(), rows.itemsize * rows.shape[1]
+    known: dict[bytes, int] = {}
+    kinds = np.array([known.setdefault(text[at : at + width], len(known)) for at in range(0, len(text), width)])
+    _, first = np.unique(kinds, return_index=True)
+    return runs[first], kinds[np.cumsum(new) - 1]
+
+
+def with_copies(model: Model) -> Model:
+    """The same model of functions that are `frozen`: what is remembered of it holds for as long as the process runs."""
+    guarded = model.guarded and Guarded(*frozen(*model.guarded))
+    return replace(model, functions=Functions(*frozen(*model.functions)), guarded=guarded)
+
+
+def _scan_of(make: Callable[[Model], Callable], model: Model) -> Callable:
+    """The scan of a model, `frozen`; of one `with_copies` it is remembered."""
+    if not is_frozen(model.functions) or not (model.guarded is None or is_frozen(model.guarded)):
+        return frozen(make(model))[0]
+    sizes = (len(model.own), len(model.coefficients), len(model.history))
+    key = (make, model.functions, model.guarded, model.uses_rate, *sizes)
+    scan = _SCANS.get(key)
+    if scan is None:
+        (scan,) = frozen(make(model))
+        _SCANS.put(key, scan)
+    return scan
 
 
 @contextlib.contextmanager
@@ -233,22 +290,24 @@ def largest_force(model: Model, c: np.ndarray, limit: float) -> str:
     return f", here {force:.6g} N" if math.isfinite(force) else ""
 
 
-def static_overlaps(model: Model, c: np.ndarray, force: np.ndarray, limits: np.ndarray, chain: Chain) -> np.ndarray:
-    """Overlap [m] at which each contact at rest carries its static force.
+def static_overlaps(model: Model, c: np.ndarray, limits: np.ndarray, masses: Masses) -> np.ndarray:
+    """Overlap [m] at which each contact at rest carries its static force; `limits` are the largest allowed ones [m].
 
     Raises
     ------
     CaseError
         Where the law has no such force within its range.
     """
+    force = masses.static_forces()
     if not force.any():
         return np.zeros(force.size)
+    limits = contact_limits(model, c, limits)
     overlaps = over_kinds(_static_scan, model, (c, force[None, :], limits[None, :]), 1)[0]
     bad = np.flatnonzero(np.isnan(overlaps))
     if bad.size:
         k = int(bad[0])
         raise CaseError(
-            f"chain.precompression: got {force[k]:.6g} N that contact {int(chain.contact_labels[k])} has to carry at rest, allowed: at "
+            f"chain.precompression: got {force[k]:.6g} N that contact {int(masses.contact_labels[k])} has to carry at rest, allowed: at "
             f"most the force of the law {model.name} at its largest overlap, {limits[k]:.6g} m{largest_force(model, c[:, k], limits[k])}; "
             "lower the precompression or gravity, or take another law"
         )

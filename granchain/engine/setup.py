@@ -7,12 +7,12 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from granchain.chain import Chain
+from granchain.chain import Chain, Masses
 from granchain.contact.law import ContactLaw
 from granchain.contact.model import Model
 from granchain.contact.pair import Pair
 from granchain.engine.restitution import with_restitution
-from granchain.engine.scans import coefficients, contact_limits, static_overlaps
+from granchain.engine.scans import coefficients, contact_limits, static_overlaps, with_copies
 from granchain.engine.timestep import TimeStep, choose
 
 
@@ -38,7 +38,7 @@ class Contacts:
     limits: np.ndarray
 
 
-def contacts_of(law: type[ContactLaw], chain: Chain, inputs: SimpleNamespace, pair: Pair | None = None) -> Contacts:
+def contacts_of(law: type[ContactLaw], chain: Chain, inputs: SimpleNamespace) -> Contacts:
     """Coefficients, guard and static start of a chain's contacts.
 
     Parameters
@@ -49,29 +49,48 @@ def contacts_of(law: type[ContactLaw], chain: Chain, inputs: SimpleNamespace, pa
         The row of bodies.
     inputs : namespace
         A value for each of the law's inputs.
-    pair : Pair, optional
-        Instead of the chain's own.
 
     Raises
     ------
     LawError, CaseError
         Where the law misses a quantity, or has no force for the static load.
     """
-    limits = chain.overlap_limits()
-    exists = chain.contact_exists
-    pair = chain.pair() if pair is None else pair
-    inputs = with_restitution(inputs, pair, limits, float(np.abs(np.diff(chain.velocity, prepend=0.0, append=0.0)).max()))
-    model = law.model(inputs)
+    return contacts_between(law, chain, chain.pair(), chain.overlap_limits(), inputs)
+
+
+def contacts_between(law: type[ContactLaw], masses: Masses, pair: Pair, limits: np.ndarray, inputs: SimpleNamespace) -> Contacts:
+    """Coefficients, guard and static start of the contacts of a row of masses, however these came to be.
+
+    Parameters
+    ----------
+    law : type of ContactLaw
+        As registered.
+    masses : Masses
+        What stands between the ends, and under which loads.
+    pair : Pair
+        The two bodies of each contact: numbers, or (n_contacts,) arrays.
+    limits : (n_contacts,) array
+        Overlap at which the run stops [m].
+    inputs : namespace
+        A value for each of the law's inputs.
+
+    Raises
+    ------
+    LawError, CaseError
+        As `contacts_of`.
+    """
+    limits, exists = limits.copy(), masses.contact_exists
+    inputs = with_restitution(inputs, pair, limits, masses.velocity)
+    model = with_copies(law.model(inputs))
     c = coefficients(model, pair, inputs, limits)
     # an end without a wall has no contact: its column repeats its neighbour's, so that it is no kind of its own
     for k, neighbour in ((0, 1), (-1, -2)):
         if not exists[k]:
             c[:, k], limits[k] = c[:, neighbour], limits[neighbour]
-    overlaps = static_overlaps(model, c, chain.static_forces(), contact_limits(model, c, limits), chain)
-    return Contacts(model, c, overlaps, limits)
+    return Contacts(model, c, static_overlaps(model, c, limits, masses), limits)
 
 
-def time_step_of(contacts: Contacts, chain: Chain, step: str | float, end: float, force_step: bool = False) -> TimeStep:
+def time_step_of(contacts: Contacts, chain: Masses, step: str | float, end: float, force_step: bool = False) -> TimeStep:
     """The time step of a run; see granchain.engine.timestep.choose."""
     limits = contact_limits(contacts.model, contacts.c, contacts.limits)
     return choose(contacts.model, chain, contacts.c, contacts.overlaps, limits, step, end, force_step)

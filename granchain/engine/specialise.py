@@ -18,6 +18,7 @@ import numpy as np
 from numba.extending import register_jitable
 
 from granchain.contact import elementary
+from granchain.engine.bounded import Bounded
 from granchain.engine.numba_private import (
     IN_PLACE,
     LACKS,
@@ -29,13 +30,16 @@ from granchain.engine.numba_private import (
     save_under,
     saved_in,
 )
-from granchain.engine.reach import LOWERED, Reach
+from granchain.engine.reach import LOWERED, Reach, calls
 from granchain.engine.saved_loops import say
 
 # Strict floating point (no fastmath) and division that returns inf or nan, as NumPy's, in place of an exception in the loop.
 OPTIONS: dict[str, Any] = {"error_model": "numpy", "nogil": True, **UNCOUNTED}
 # Switches of Numba's that change what is compiled.
 _SWITCHES = ("OPT", "BOUNDSCHECK", "LOOP_VECTORIZE", "SLP_VECTORIZE", "DEBUGINFO_DEFAULT")
+
+# Groups of functions of which it is remembered what they reach: some ten of each law of a study of them all.
+REACHED = 1024
 
 _jitable: set[Callable] = set()
 
@@ -48,7 +52,7 @@ def fingerprint(*functions: Callable) -> str:
     LawError
         Where they reach something that cannot be hashed (granchain.engine.reach).
     """
-    return _with_circumstances(Reach(*functions).fingerprint)
+    return _with_circumstances(reach_of(*functions).fingerprint)
 
 
 def _with_circumstances(fingerprint: str) -> str:
@@ -58,16 +62,33 @@ def _with_circumstances(fingerprint: str) -> str:
     return hashlib.sha256(f"{fingerprint} {hints} NumPy {np.__version__}".encode()).hexdigest()
 
 
+# What some functions reached, by the functions: asked again, it is looked through and not hashed anew.
+_REACHED: Bounded[Reach] = Bounded(REACHED)
+
+
+def reach_of(*functions: Callable) -> Reach:
+    """Everything that some plain functions reach now; that of an earlier call where nothing of it has changed since."""
+    reach = _REACHED.get(functions)
+    if reach is None or not reach.stands():
+        reach = Reach(*functions)
+        if reach.checkable:
+            _REACHED.put(functions, reach)
+    return reach
+
+
 _FROZEN: dict[str, tuple[Callable, ...]] = {}
+_COPIES: set[tuple[Callable, ...]] = set()
 
 
 def frozen(*functions: Callable) -> tuple[Callable, ...]:
     """Copies of functions and of all that they reach, the same ones for functions that do the same.
 
     Numba compiles a function object once, with the values that it then reads. A copy is read by nobody else: no assignment, reload or
-    edit in a notebook comes under a loop, or leaves it with half of what was there before.
+    edit in a notebook comes under a loop, or leaves it with half of what was there before. Copies are their own copies.
     """
-    reach = Reach(*functions)
+    if is_frozen(functions):
+        return functions
+    reach = reach_of(*functions)
     if reach.fingerprint not in _FROZEN:
         copies = reach.copies()
         for compiled_function, function, signatures in copies.signed:
@@ -77,7 +98,13 @@ def frozen(*functions: Callable) -> tuple[Callable, ...]:
                 add(signature)
             compiled_function.disable_compile()
         _FROZEN[reach.fingerprint] = copies.functions
+        _COPIES.add(copies.functions)
     return _FROZEN[reach.fingerprint]
+
+
+def is_frozen(functions: tuple[Callable, ...]) -> bool:
+    """Whether these are copies that `frozen` made together."""
+    return functions in _COPIES
 
 
 def jitable(function: Callable, *, hot: bool = False, rows: bool = False) -> Callable:
@@ -93,9 +120,12 @@ def jitable(function: Callable, *, hot: bool = False, rows: bool = False) -> Cal
         Its arrays are rows that do not overlap, padded to whole vectors.
     """
     options = {**OPTIONS, **IN_PLACE} if hot else OPTIONS
-    for member in Reach(function).members:
+    stack = [function]
+    while stack:
+        member = stack.pop()
         if member not in _jitable:
             _jitable.add(member)
+            stack.extend(calls(member))
             own = {**options, **ROWS} if rows and member is function else options
             register_jitable(**own)(member)
     return function

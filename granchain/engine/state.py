@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from granchain.chain import DRIVEN_DISPLACEMENT, DRIVEN_FORCE, Chain, End
+from granchain.chain import DRIVEN_DISPLACEMENT, DRIVEN_FORCE, End, Masses
 from granchain.contact.model import Functions
 from granchain.engine import fields
 from granchain.engine.contact_step import features_of
@@ -64,7 +64,7 @@ class State:
     ----------
     contacts : Contacts
         Model, coefficients and static start.
-    chain : Chain
+    chain : Masses
         The row of bodies.
     time_step : TimeStep
         Step and number of steps.
@@ -83,7 +83,7 @@ class State:
         Samples, snapshots and entries of the ledger, and where and when they are taken.
     """
 
-    def __init__(self, contacts: Contacts, chain: Chain, time_step: TimeStep, recording: Recording):
+    def __init__(self, contacts: Contacts, chain: Masses, time_step: TimeStep, recording: Recording):
         n = chain.n_bodies
         width = -(-(n + 1) // fields.LANES) * fields.LANES
         self.model, self.chain, self.time_step, self.recording = contacts.model, chain, time_step, recording
@@ -139,8 +139,9 @@ class State:
         contacts.endwise[[0, n]] = exists[[0, -1]]
         self.c[:, : n + 1] = given.c
         self.c[:, n + 1 :] = given.c[:, -1:]
-        self.h[:, : n + 1] = start_histories(self.model, given.c, np.where(exists, given.overlaps, 0.0))
-        self.h[:, n + 1 :] = start_histories(self.model, given.c[:, -1:], np.zeros(1))
+        overlaps = np.zeros(self.c.shape[1])
+        overlaps[: n + 1] = np.where(exists, given.overlaps, 0.0)
+        self.h[:] = start_histories(self.model, self.c, overlaps)
 
     def _first_front(self) -> int:
         """The first contact that may be left out: none of a loaded chain, else the one ahead of the last moving body."""
@@ -194,7 +195,9 @@ class State:
             return np.zeros(0, dtype=np.int64)
         n_steps = self.time_step.n_steps
         every = max(1, round(min(interval / self.time_step.value, n_steps)))
-        return np.unique(np.append(np.arange(0, n_steps + 1, every), n_steps)).astype(np.int64)
+        instants = np.arange(0, n_steps + every, every, dtype=np.int64)
+        instants[-1] = n_steps
+        return instants
 
     @property
     def step(self) -> int:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from granchain.chain import BEAD_STEPS, Chain
+from granchain.chain import BEAD_STEPS, Masses
 from granchain.contact.model import Model
 from granchain.engine.contact_step import NUDGE
 from granchain.engine.scans import over_kinds, settled
@@ -55,7 +55,7 @@ class TimeStep:
         return max(1, round(min(interval / self.value, self.n_steps + 1)))
 
 
-def choose(model: Model, chain: Chain, c: np.ndarray, overlaps: np.ndarray, limits: np.ndarray, step: str | float, end: float,
+def choose(model: Model, chain: Masses, c: np.ndarray, overlaps: np.ndarray, limits: np.ndarray, step: str | float, end: float,
            force_step: bool = False) -> TimeStep:  # fmt: skip
     """The time step of a run.
 
@@ -63,8 +63,8 @@ def choose(model: Model, chain: Chain, c: np.ndarray, overlaps: np.ndarray, limi
     ----------
     model : Model
         The law, as it runs.
-    chain : Chain
-        The chain.
+    chain : Masses
+        The row of bodies.
     c : (n_coefficients, n_contacts) array
         Coefficients.
     overlaps, limits : (n_contacts,) array
@@ -119,7 +119,7 @@ def whole_steps(end: float, step: float) -> int:
     return max(1, math.ceil(end / step * (1.0 - 1e-12)))
 
 
-def stiffest(model: Model, chain: Chain, c: np.ndarray, overlaps: np.ndarray, limits: np.ndarray) -> tuple[float, float, int, float]:
+def stiffest(model: Model, chain: Masses, c: np.ndarray, overlaps: np.ndarray, limits: np.ndarray) -> tuple[float, float, int, float]:
     """omega [1/s] and gamma [1/s] of the body that limits the step, its index, and the overlap [m] that was allowed for."""
     energy, force = energy_and_force(chain)
     n = overlaps.size
@@ -136,7 +136,7 @@ def stiffest(model: Model, chain: Chain, c: np.ndarray, overlaps: np.ndarray, li
     return float(np.sqrt(omega2.max())), float(gamma.max()), where, float(max(reach[where], reach[where + 1]))
 
 
-def energy_and_force(chain: Chain) -> tuple[float, float]:
+def energy_and_force(chain: Masses) -> tuple[float, float]:
     """Energy [J] and force [N] that a contact of this chain may have to take on top of its static load."""
     energy = float(0.5 * (chain.mass * chain.velocity * chain.velocity).sum())
     force = 0.0

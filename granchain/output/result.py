@@ -82,13 +82,14 @@ class Result:
         if unknown:
             raise ValueError(f"provenance: there is no place for {', '.join(unknown)}; allowed: {', '.join((*TEXTS, *NUMBERS))}")
         entries = entries_of(data, history)
-        check_axes({name: entry.dims for name, entry in entries.items()}, {name: np.shape(data[name]) for name in entries})
+        shapes = {name: np.shape(data[name]) for name in entries}
+        check_axes({name: entry.dims for name, entry in entries.items()}, shapes)
         self.variables = {
             name: Variable(entry.dims, frozen(name, data[name]), entry.unit, entry.long_name) for name, entry in entries.items()
         }
         if not self.status.failed:
             for name, variable in self.variables.items():
-                if name not in SPARSE and np.isnan(variable.data).any():
+                if name not in SPARSE and variable.data.dtype.kind == "f" and np.isnan(variable.data).any():
                     raise ValueError(f'{name} holds a value that is not a number, in a run that ended as "{self.status.label}"')
 
     def __getattr__(self, name: str) -> np.ndarray:

@@ -157,6 +157,8 @@ def entries_of(data: Mapping[str, Any], history: Sequence[Quantity]) -> dict[str
 
 def check_axes(dims: Mapping[str, tuple[str, ...]], shapes: Mapping[str, tuple[int, ...]]) -> None:
     """Refuse variables whose axes are missing or have another length."""
+    if all(shapes[name] == tuple([shapes[axis][0] if shapes.get(axis) else -1 for axis in axes]) for name, axes in dims.items()):
+        return
     for name, axes in dims.items():
         missing = [axis for axis in axes if axis not in shapes]
         if missing:

@@ -15,7 +15,7 @@ import numpy as np
 
 from granchain.contact.law import ContactLaw, Functions
 from granchain.contact.model import Model
-from granchain.engine.scans import PLAIN_KINDS, _compiled_scan, over_kinds
+from granchain.engine.scans import PLAIN_KINDS, _compiled_scan, over_kinds, with_copies
 from granchain.engine.specialise import frozen
 
 # A law with its constants in its own file (`top`), in a neighbour (`near`) and in a package (`sub`): F = stiffness d (expression).
@@ -281,7 +281,12 @@ def copied(law: type[ContactLaw]) -> float:
 def compiled(law: type[ContactLaw]) -> float:
     """The same, compiled as all scans of a law are that run over many kinds of contact."""
     overlaps = OVERLAP * np.arange(1.0, PLAIN_KINDS + 2.0)[None, :]
-    return float(over_kinds(force_scan, law.model(SimpleNamespace()), (overlaps,), 1)[0, 0])
+    return float(over_kinds(force_scan, with_copies(law.model(SimpleNamespace())), (overlaps,), 1)[0, 0])
+
+
+def scanned(law: type[ContactLaw]) -> float:
+    """The same by a scan whose answer may be one that the process remembers."""
+    return float(over_kinds(force_scan, with_copies(law.model(SimpleNamespace())), (np.array([[OVERLAP]]),), 1)[0, 0])
 
 
 def force_scan(model: Model):  # type: ignore[no-untyped-def]

@@ -1,0 +1,82 @@
+"""Milliseconds of a whole `granchain.run` of the steel chain, warm, over its compiled loop alone, and of the change of a case before it.
+
+All in one process, in turn, in rounds: the loop alone, a run of the same case again, a case made by `replace` and its run. Wall time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable
+from typing import Any
+
+from racing import machine, ratios, save, small, spread, taken_on
+
+import granchain
+from granchain.engine.state import State
+from granchain.simulation import prepare, recording_of
+
+ROUNDS, SMALL_ROUNDS = 301, 11
+
+# As a study runs it: the fast step, without the energy ledger.
+STUDY = {"time.step": "fast", "energy.ledger": False}
+LAWS: dict[str, dict[str, Any]] = {
+    "hertz": {"contact.law": "hertz"},
+    "ma-liu": {},
+    "tsuji": {"contact.law": "tsuji", "contact.restitution": 0.9},
+}
+
+
+def timed(what: Callable[[], Any]) -> tuple[float, Any]:
+    """Seconds, and what it returns."""
+    begin = time.perf_counter()
+    found = what()
+    return time.perf_counter() - begin, found
+
+
+def measure(law: str, rounds: int) -> dict[str, Any]:
+    """Times of each part, and the run's over the loop's of the same round."""
+    case = granchain.load_case("steel-chain").replace(**STUDY, **LAWS[law])
+    speed = case.striker.speed
+    chain, contacts, step = prepare(case)
+    recording = recording_of(case)
+    times: dict[str, list[float]] = {name: [] for name in ("loop alone", "run", "replace", "run of another case")}
+    # the first two are not counted: they load the loop, and fill what a process remembers
+    for turn in range(-2, rounds):
+        state = State(contacts, chain, step, recording)
+        loop, _ = timed(lambda state=state: state.advance(step.n_steps + 1))
+        run, result = timed(lambda: granchain.run(case))
+        assert (result.final_velocity == state.bodies.v[1 : chain.n_bodies + 1]).all()
+        # a hundred different speeds within .1 %: each is another impact
+        changed, other = timed(lambda turn=turn: case.replace(**{"striker.speed": speed * (1.0 + 1e-5 * (turn % 100))}))
+        another, _ = timed(lambda other=other: granchain.run(other))
+        if turn >= 0:
+            for name, value in zip(times, (loop, run, changed, another), strict=True):
+                times[name].append(value)
+    return {
+        "steps": step.n_steps,
+        "milliseconds": {name: spread(1e3 * value for value in values) for name, values in times.items()},
+        "run over loop": spread(ratios(times["run"], times["loop alone"])),
+    }
+
+
+def report(result: dict[str, Any]) -> None:
+    """The table for a terminal."""
+    print(f"milliseconds, median of {result['rounds']} [quartiles]")
+    for law, found in result["laws"].items():
+        ratio = found["run over loop"]
+        print(f"\n{law}: {found['steps']} steps; run over loop {ratio['median']:.2f} [{ratio['low']:.2f} {ratio['high']:.2f}]")
+        for name, taken in found["milliseconds"].items():
+            print(f"  {name:20s} {taken['median']:7.3f} [{taken['low']:.3f} {taken['high']:.3f}]")
+    print(f"\n{taken_on(result['machine'])}")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=SMALL_ROUNDS if small() else ROUNDS, help="rounds, two or more")
+    parser.add_argument("--save", action="store_true", help="write results/whole_run.json")
+    options = parser.parse_args()
+    result = {"machine": machine(), "rounds": options.rounds, "laws": {law: measure(law, options.rounds) for law in LAWS}}
+    report(result)
+    if options.save:
+        save("whole_run", result)

@@ -1,0 +1,261 @@
+"""Set-up: what is remembered is what would be found anew, two bodies are a chain of two, and a changed case is the case made whole."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from support.rows import inputs_for, standing_row, steel_row
+
+from granchain import Case, load_case
+from granchain.certificates import example_pair
+from granchain.chain import Chain
+from granchain.contact import certified, laws
+from granchain.contact import law as law_module
+from granchain.contact.hertz import Hertz
+from granchain.contact.law import ContactLaw, Quantity, Source
+from granchain.contact.pair import Pair
+from granchain.engine import scans
+from granchain.engine.bounded import Bounded
+from granchain.engine.scans import kinds_of
+from granchain.engine.setup import contacts_of, time_step_of
+from granchain.engine.state import Recording, State
+from granchain.errors import CaseError
+from granchain.impacts import collide, contact_of_two, impact, two_bodies
+from granchain.material import MATERIALS
+
+pytestmark = pytest.mark.plain
+
+# A spring's stiffness [N/m], twice that, and the load [N] that it carries at rest: sizes of a steel bead's contact.
+STIFFNESS, LOAD = 1e6, 5.0
+
+
+@pytest.fixture
+def registry(monkeypatch):
+    """Laws of a test are forgotten after it."""
+    laws()
+    monkeypatch.setattr(law_module, "_REGISTRY", law_module.registered())
+
+
+def spring(factor: float) -> type[ContactLaw]:
+    """A linear law; each time another class of the same name."""
+
+    class Spring(ContactLaw):
+        """A linear spring."""
+
+        name = "spring"
+        source = Source("this test")
+        coefficients = (Quantity("stiffness", "N/m", "of the spring"),)
+
+        @staticmethod
+        def coefficients_of(pair, inputs):
+            return (STIFFNESS,)
+
+        @staticmethod
+        def force(overlap, rate, c, h):
+            return factor * c[0] * overlap if overlap > 0.0 else 0.0
+
+        @staticmethod
+        def energy(overlap, c, h):
+            return 0.5 * factor * c[0] * overlap * overlap if overlap > 0.0 else 0.0
+
+    return Spring
+
+
+def overlap_under_load(law: type[ContactLaw]) -> float:
+    """Overlap of a spring at rest under the load."""
+    return float(contacts_of(law, standing_row(3, precompression=LOAD), SimpleNamespace()).overlaps[1])
+
+
+def test_an_edited_law_gets_no_answer_of_the_one_before(registry):
+    for factor in (1.0, 2.0, 1.0, 4.0):
+        law = spring(factor)
+        assert overlap_under_load(law) == pytest.approx(LOAD / (factor * STIFFNESS), rel=1e-12)
+        assert overlap_under_load(law) == pytest.approx(LOAD / (factor * STIFFNESS), rel=1e-12)
+    # the same class and the same function, another number in it
+    law = spring(1.0)
+    assert overlap_under_load(law) == pytest.approx(LOAD / STIFFNESS, rel=1e-12)
+    law.force.__closure__[0].cell_contents = 2.0
+    assert overlap_under_load(law) == pytest.approx(LOAD / (2.0 * STIFFNESS), rel=1e-12)
+    law.force = staticmethod(lambda overlap, rate, c, h: 4.0 * c[0] * overlap)
+    assert overlap_under_load(law) == pytest.approx(LOAD / (4.0 * STIFFNESS), rel=1e-12)
+
+
+def test_the_time_step_of_an_edited_law_is_its_own(registry):
+    chain = steel_row(3)
+    steps = {}
+    for factor in (1.0, 4.0, 1.0):
+        law = spring(factor)
+        steps[factor] = time_step_of(contacts_of(law, chain, SimpleNamespace()), chain, "auto", 1e-4).limit
+    # the limit goes with the square root of mass over stiffness
+    assert steps[1.0] == pytest.approx(2.0 * steps[4.0], rel=1e-9)
+
+
+@pytest.mark.parametrize("law", ["hertz", "ma-liu", "tsuji"])
+def test_what_is_remembered_is_what_is_found_anew(law, monkeypatch):
+    chain = standing_row(4, precompression=LOAD)
+
+    def found():
+        contacts = contacts_of(laws()[law], chain, inputs_for(law))
+        return [contacts.c, contacts.overlaps, contacts.limits, np.array([time_step_of(contacts, chain, "auto", 1e-4).value])]
+
+    found()
+    again = found()
+    monkeypatch.setattr(scans, "ANSWERS", Bounded(0, 0))
+    for mine, anew in zip(again, found(), strict=True):
+        assert mine.tobytes() == anew.tobytes()
+
+
+def test_an_answer_is_its_askers_own(monkeypatch):
+    chain = standing_row(3, precompression=LOAD)
+    first = contacts_of(Hertz, chain, inputs_for("hertz"))
+    before = first.overlaps.copy()
+    first.overlaps[:] = 0.0
+    first.c[:] = 0.0
+    assert (contacts_of(Hertz, chain, inputs_for("hertz")).overlaps == before).all()
+
+
+def test_what_is_remembered_is_bounded_in_number_and_in_bytes(monkeypatch):
+    store: Bounded[np.ndarray] = Bounded(3, 100)
+    for key in "abc":
+        store.put(key, np.zeros(1), 10)
+    assert store.get("a") is not None  # so that b is the one that was not asked for longest
+    store.put("d", np.zeros(1), 10)
+    assert [key for key in "abcd" if store.get(key) is not None] == ["a", "c", "d"] and store.held == 30
+    store.put("e", np.zeros(1), 95)
+    assert len(store) == 1 and store.held == 95
+    store.put("f", np.zeros(1), 101)  # larger than all that there is room for
+    assert store.get("f") is None and store.held == 95
+    store.put("e", np.zeros(1), 5)
+    assert len(store) == 1 and store.held == 5
+
+    answers: Bounded[np.ndarray] = Bounded(5, 2000)
+    monkeypatch.setattr(scans, "ANSWERS", answers)
+    for load in np.linspace(1.0, 2.0, 20):
+        contacts_of(Hertz, standing_row(3, precompression=load), inputs_for("hertz"))
+        assert len(answers) <= 5 and answers.held <= 2000
+    assert len(answers) > 1
+    assert scans.ANSWERS.number > 0 and np.isfinite(scans.ANSWERS.size)
+
+
+def rows_of(kind: str) -> np.ndarray:
+    random = np.random.default_rng(7)
+    if kind == "one run":
+        return np.ones((50, 3))
+    if kind == "two in turn":
+        return np.array([[1.0, 2.0], [1.0, 3.0]])[np.arange(40) % 2]
+    if kind == "long runs":
+        return np.repeat(random.integers(0, 3, (9, 2)).astype(float), 11, axis=0)
+    if kind == "zeros of both signs":
+        return random.choice([0.0, -0.0, 1.0], (60, 2))
+    if kind == "all different":
+        return random.uniform(size=(200, 2))
+    return random.choice([-np.inf, 0.5, np.inf, 3.0], (100, 2))
+
+
+@pytest.mark.parametrize("kind", ["one run", "two in turn", "long runs", "zeros of both signs", "all different", "infinities"])
+def test_runs_compressed_are_the_distinct_rows(kind):
+    rows = rows_of(kind)
+    first, which = kinds_of(rows)
+    _, first_of, which_of = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+    assert sorted(first) == sorted(first_of)
+    # the same row stands for each
+    assert (first[which] == first_of[which_of.reshape(-1)]).all()
+
+
+def test_contacts_without_coefficients_are_of_one_kind():
+    first, which = kinds_of(np.zeros((5, 0)))
+    assert first.tolist() == [0] and which.tolist() == [0] * 5
+
+
+# A bead whose radius [m] and mass [kg] are powers of two, so that the pair's are exactly half of them; of the size of those of steel-chain.
+BEAD_RADIUS, BEAD_MASS, SPEED = 2.0**-9, 2.0**-11, 1.77
+
+
+def chain_of_two() -> Chain:
+    return Chain(
+        radius=np.full(2, BEAD_RADIUS), mass=np.full(2, BEAD_MASS), velocity=np.array([0.5 * SPEED, -0.5 * SPEED]), gap=np.zeros(1),
+        material=(MATERIALS["steel-316"],), material_index=np.zeros(2, dtype=int),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(("law", "given"), [("hertz", {}), ("ma-liu", {"psi": 2.84, "xi": 13.0}), ("tsuji", {"restitution": 0.8})])
+def test_two_bodies_and_a_chain_of_two_have_the_same_bits(law, given):
+    chain = chain_of_two()
+    pair = Pair(**{name: float(values[1]) for name, values in chain.pair().items().items()})
+    bodies = impact(law=law, pair=pair, speed=SPEED, **given)
+    contacts = contacts_of(laws()[law], chain, inputs_for(law, **given))
+    assert contacts.c.tobytes() == contact_of_two(laws()[law], two_bodies(pair, SPEED), pair, inputs_for(law, **given)).c.tobytes()
+    row = collide(contacts, chain, SPEED, 1.0)
+    assert bodies.numbers() == row.numbers()
+    for name in ("time", "overlap", "rate", "force"):
+        assert getattr(bodies, name).tobytes() == getattr(row, name).tobytes()
+
+
+def test_a_run_needs_no_sizes_and_no_materials():
+    bodies = two_bodies(example_pair(), SPEED)
+    contacts = contact_of_two(Hertz, bodies, example_pair(), inputs_for("hertz"))
+    state = State(contacts, bodies, time_step_of(contacts, bodies, "auto", 1e-5), Recording())
+    state.advance(20)
+    assert not hasattr(bodies, "radius") and not hasattr(bodies, "material")
+    assert state.contacts.force[1] > 0.0
+
+
+def test_the_folder_of_the_laws_is_read_once(monkeypatch):
+    before = laws()
+    monkeypatch.setattr("pkgutil.iter_modules", lambda *path: pytest.fail("the folder was read again"))
+    assert laws() == before
+
+
+def test_a_changed_case_reads_again_what_changed(monkeypatch):
+    case = load_case("steel-chain")
+    other = case.replace(**{"striker.speed": 2.0, "time.step": "fast"})
+    assert (other.chain, other.sensors, other.ends) == (case.chain, case.sensors, case.ends)
+    assert other.chain is case.chain and other.sensors is case.sensors and other.snapshots is case.snapshots
+    assert other.striker.speed == 2.0 and case.striker.speed == 1.77 and other.time.step == "fast"
+
+
+CHANGES = [
+    {"striker.speed": 2.0}, {"chain.beads": 80}, {"chain.material": "steel-210"}, {"chain.material.density": 8000.0},
+    {"striker": None, "sensors.contacts": [1]},
+    {"contact.law": "flores", "contact.restitution": 0.65}, {"sensors.beads": [3, 5]}, {"snapshots": None}, {"ends.right": "wall"},
+    {"chain": {"beads": 66, "radius": 1e-3, "material": "steel-316"}}, {"title": "another"}, {"energy": {"ledger": False}},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("changes", CHANGES, ids=str)
+def test_a_changed_case_is_the_case_made_whole(changes):
+    case = load_case("steel-chain").replace(**{"time.end": 5e-4})
+    other = case.replace(**changes)
+    whole = Case(**other._document)
+    assert other.resolved() | {"title": ""} == whole.resolved() | {"title": ""}
+    # the case before is as it was
+    assert case == load_case("steel-chain", ["time.end=5e-4"])
+
+
+@pytest.mark.parametrize("changes", [{"sensors.beads": [80]}, {"chain.beads": 20}, {"chain.radius": -1.0}, {"striker.sped": 1.0}], ids=str)
+def test_a_change_that_is_wrong_is_refused_as_in_a_case_made_whole(changes):
+    case = load_case("steel-chain")
+    with pytest.raises(CaseError) as told:
+        case.replace(**changes)
+    (where, value), *_ = changes.items()
+    table, name = where.split(".")
+    document = {**case._document, table: {**case._document[table], name: value}}
+    with pytest.raises(CaseError) as whole:
+        Case(**document)
+    assert str(told.value) == str(whole.value)
+
+
+def test_an_edit_of_the_same_length_is_another_source(monkeypatch, tmp_path):
+    copy = tmp_path / "hertz.py"
+    module = certified.sys.modules["granchain.contact.hertz"]
+    text = Path(module.__file__).read_bytes()
+    copy.write_bytes(text)
+    monkeypatch.setattr(module, "__file__", str(copy))
+    before = certified.source_of(Hertz)
+    other = tmp_path / "edited.py"
+    other.write_bytes(text.replace(b"0.4", b"0.5"))
+    other.replace(copy)
+    assert certified.source_of(Hertz) != before
