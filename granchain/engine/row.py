@@ -297,6 +297,8 @@ def sweeps_of(law: Functions, step: ContactStep, features: Features) -> Sweeps:
     for rows in (detect, sweep, sweep_rate, forces, dissipate):
         jitable(rows, rows=True)
     jitable(move)
+    # a call among the steps of a march would take the vectors' registers from it
+    jitable(read_sensors, hot=True)
     jitable(renew, hot=True)
     jitable(march, hot=True)
     return Sweeps(march, kick, drift, raise_peaks)
