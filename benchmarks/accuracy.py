@@ -50,7 +50,7 @@ def engine_peak(run: Run) -> float:
     """[N]."""
     state = State(run.contacts, run.chain, run.step, sampled(run))
     state.advance(run.step.n_steps + 1)
-    return peak(np.arange(run.step.n_steps + 1) * run.step.value, state.sensor_force[:, 0]).force
+    return peak(np.arange(run.step.n_steps + 1) * run.step.value, state.records.sensor_force[:, 0]).force
 
 
 class Dop853:
@@ -121,7 +121,7 @@ def reference() -> tuple[Run, Dop853, float]:
     run = run_to_bead_63("hertz")
     state = State(run.contacts, run.chain, run.step, sampled(run))
     state.advance(run.step.n_steps + 1)
-    equations = Dop853(run, float(np.argmax(state.sensor_force[:, 0])) * run.step.value)
+    equations = Dop853(run, float(np.argmax(state.records.sensor_force[:, 0])) * run.step.value)
     exact = equations.peak(equations.solve(1e-11, 2.5e-8))
     off = abs(engine_peak(at_step(run, FINE)) / exact - 1.0)
     assert off <= AGREE, f"engine and DOP853 at their finest differ by {off:.1e} in the peak at bead {BEAD}"

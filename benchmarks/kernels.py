@@ -19,7 +19,7 @@ import numpy as np
 from racing import Answer, Contender
 from steel_chain import BARE, Run
 
-from granchain.engine import layout
+from granchain.engine.fields import LANES
 from granchain.engine.state import State
 
 SOURCE = Path(__file__).with_name("kernels.c")
@@ -75,9 +75,9 @@ def version() -> str:
 
 def row_of(values: np.ndarray, width: int, rest: float) -> np.ndarray:
     """Values at the start of a row of `width` and a vector more, on the boundary of a cache line."""
-    memory = np.full(width + 3 * layout.LANES, rest)
+    memory = np.full(width + 3 * LANES, rest)
     first = -memory.ctypes.data % 64 // 8
-    row = memory[first : first + width + layout.LANES]
+    row = memory[first : first + width + LANES]
     row[: values.size] = values
     return row
 
@@ -97,8 +97,8 @@ class Kernel:
 
     def __init__(self, function: Callable[..., None], run: Run, all_beads: bool):
         state = State(run.contacts, run.chain, run.step, BARE)
-        n, width, bodies = run.chain.n_bodies, state.table.shape[1], state.bodies
-        names = [quantity.name for quantity in run.contacts.law.coefficients]
+        n, width, bodies = run.chain.n_bodies, state.contacts.force.size, state.bodies
+        names = [quantity.name for quantity in run.contacts.model.coefficients]
         stiffness = run.contacts.c[names.index("hertz_stiffness" if run.law == "ma-liu" else "stiffness")]
         damping = run.contacts.c[names.index("damping")] if "damping" in names else np.zeros(n + 1)
         lowest = run.contacts.c[names.index("lowest_force")] if "lowest_force" in names else np.zeros(n + 1)
@@ -106,11 +106,11 @@ class Kernel:
         history = state.h if run.law == "ma-liu" else [at_rest] * 3
         rows = {
             "u": row_of(np.r_[-1.0, np.zeros(n)], width, 1.0),
-            "v": row_of(bodies[layout.V], width, 0.0),
+            "v": row_of(bodies.v, width, 0.0),
             "a": row_of(at_rest, width, 0.0),
-            "start": row_of(state.table[layout.START], width, -np.inf),
-            "kicks": row_of(bodies[layout.DT_OVER_M], width, 0.0),
-            "inverse_masses": row_of(bodies[layout.INVERSE_MASS], width, 0.0),
+            "start": row_of(state.contacts.start, width, -np.inf),
+            "kicks": row_of(bodies.dt_over_m, width, 0.0),
+            "inverse_masses": row_of(bodies.inverse_mass, width, 0.0),
             "stiffnesses": row_of(stiffness, width, stiffness[-1]),
             "dampings": row_of(damping, width, damping[-1]),
             "row": row_of(at_rest, width, 0.0),
@@ -121,10 +121,10 @@ class Kernel:
             "unloading": row_of(history[2], width, 0.0),
             "ma_liu": np.ascontiguousarray(run.contacts.c[:, 1]),
         }
-        dt, inverse_mass = run.step.value, bodies[layout.INVERSE_MASS, 1]
+        dt, inverse_mass = run.step.value, bodies.inverse_mass[1]
         self.function, self.n, self.rows = function, n, rows
         self.arguments = Arguments(
-            run.step.n_steps, n if all_beads else int(state.counts[layout.FRONT]), n, width,
+            run.step.n_steps, n if all_beads else int(state.clock.front), n, width,
             dt, dt * inverse_mass, inverse_mass, stiffness[1], damping[1], lowest[1],
             *(rows[name].ctypes.data_as(DOUBLES) for name in ROWS),
         )  # fmt: skip
@@ -157,7 +157,7 @@ def floors(libraries: dict[int, ctypes.CDLL], run: Run) -> dict[str, Contender]:
     if not libraries:
         return {}
     library = libraries[max(libraries)]
-    n = -(-(run.chain.n_bodies + 1) // layout.LANES) * layout.LANES
+    n = -(-(run.chain.n_bodies + 1) // LANES) * LANES
 
     def contender(function: Callable[..., None]) -> Contender:
         def prepare() -> Callable[[], Answer]:

@@ -12,8 +12,8 @@ from racing import Answer, Contender, small
 
 from granchain.chain import Chain
 from granchain.contact import laws
-from granchain.engine import layout
-from granchain.engine.state import Contacts, Recording, State, contacts_of, time_step_of
+from granchain.engine.setup import Contacts, contacts_of, time_step_of
+from granchain.engine.state import Recording, State
 from granchain.engine.timestep import TimeStep
 from granchain.material import MATERIALS
 
@@ -73,7 +73,7 @@ def run_to_bead_63(law: str, inputs: Any = None) -> Run:
     run = run_of(law, steel_chain(), inputs)
     state = State(run.contacts, run.chain, run.step, Recording((SENSORS[-1],), (), run.step.value, None, ledger=False))
     state.advance(run.step.n_steps + 1)
-    return replace(run, step=replace(run.step, n_steps=int(np.argmax(state.sensor_force[:, 0]))))
+    return replace(run, step=replace(run.step, n_steps=int(np.argmax(state.records.sensor_force[:, 0]))))
 
 
 def racing_run(law: str) -> Run:
@@ -89,11 +89,11 @@ def granchain(run: Run, recording: Recording = BARE, all_beads: bool = False) ->
     def prepare() -> Callable[[], Answer]:
         state = State(run.contacts, run.chain, run.step, recording)
         if all_beads:
-            state.counts[layout.FRONT] = n
+            state.clock.front = n
 
         def timed() -> Answer:
             state.advance(run.step.n_steps + 1)
-            return state.bodies[layout.U, 1 : n + 1], state.bodies[layout.V, 1 : n + 1]
+            return state.bodies.u[1 : n + 1], state.bodies.v[1 : n + 1]
 
         return timed
 
@@ -102,7 +102,7 @@ def granchain(run: Run, recording: Recording = BARE, all_beads: bool = False) ->
 
 def loop_of(run: Run, module: Any, turns: int) -> Contender | None:
     """The same chain in naive Numba, NumPy or plain Python, where the law has been written there."""
-    pair, law = run.chain.pair(), run.contacts.law
+    pair, law = run.chain.pair(), run.contacts.model
     named = {quantity.name: float(row[1]) for quantity, row in zip(law.coefficients, run.contacts.c, strict=True)}
     if run.law == "hertz":
         loop, parameters = module.hertz, (named["stiffness"],)

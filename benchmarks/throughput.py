@@ -18,9 +18,9 @@ import plain_python
 from racing import ROUNDS, SMALL_ROUNDS, Answer, Contender, assert_same, machine, measured, race, ratios, save, small, spread, taken_on
 from steel_chain import BARE, N_BODIES, SENSORS, Run, granchain, loop_of, racing_run, run_of, steel_chain
 
-from granchain.certificate import example_inputs
+from granchain.certificates import example_inputs
 from granchain.contact import laws
-from granchain.engine import layout
+from granchain.engine.fields import LANES
 from granchain.engine.state import Recording, State
 
 # Hertz, Ma-Liu, and dashpots: those of the naive loops' form, and two that carry an onset weight.
@@ -42,7 +42,7 @@ def square_roots(run: Run) -> Contender:
     """The floor: as many vectorised square roots as the run has contacts, padded to whole vectors, and steps."""
 
     def prepare() -> Callable[[], Answer]:
-        x = np.linspace(0.5, 2.0, -(-(run.chain.n_bodies + 1) // layout.LANES) * layout.LANES)
+        x = np.linspace(0.5, 2.0, -(-(run.chain.n_bodies + 1) // LANES) * LANES)
 
         def timed() -> Answer:
             take_roots(x, run.step.n_steps + 1)
@@ -120,7 +120,7 @@ def steps_of(run: Run) -> int:
     step = replace(run.step, n_steps=min(run.step.n_steps, MOST_STEPS))
     state = State(run.contacts, run.chain, step, Recording((SENSORS[-1],), (), step.value, None, ledger=False))
     state.advance(step.n_steps + 1)
-    return int(np.argmax(state.sensor_force[:, 0])) or step.n_steps
+    return int(np.argmax(state.records.sensor_force[:, 0])) or step.n_steps
 
 
 def report(result: dict[str, Any]) -> None:

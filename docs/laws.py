@@ -9,8 +9,8 @@ import json
 import sys
 from pathlib import Path
 
-from granchain.certificate import Certificate, markdown, reference
-from granchain.certificate.measure import CREATION
+from granchain.certificates import Certificate, markdown, reference
+from granchain.certificates.faults import CREATION
 from granchain.cli.laws import measured
 from granchain.contact import laws
 from granchain.contact.certified import TABLE, source_of

@@ -16,12 +16,13 @@ import typer
 from pydantic_core import PydanticUndefined
 
 import granchain as gc
-from granchain import case_schema, material
-from granchain.case import Case, case_names, load_case
-from granchain.case_schema import told_of
+from granchain import material
+from granchain.case import Case, case_names, load_case, tables
 from granchain.cli import options
 from granchain.contact.law import Quantity
-from granchain.output.result import NUMBERS, TABLE, TEXTS
+from granchain.keys import Table, told_of
+from granchain.output.provenance import NUMBERS, TEXTS
+from granchain.output.variables import TABLE
 from granchain.status import Status
 
 
@@ -50,7 +51,7 @@ def default_of(field: Any) -> str:
     return f"`{json.dumps(value)}`"
 
 
-def key_rows(model: type[case_schema.Table]) -> list[tuple[str, ...]]:
+def key_rows(model: type[Table]) -> list[tuple[str, ...]]:
     """Key, meaning, what is allowed and default of every key of a table."""
     rows = []
     for name, field in model.model_fields.items():
@@ -61,10 +62,10 @@ def key_rows(model: type[case_schema.Table]) -> list[tuple[str, ...]]:
 
 KEY_COLUMNS = ("key", "meaning", "allowed", "default")
 # Tables that stand inside others: what they are called there.
-INNER: tuple[tuple[str, type[case_schema.Table]], ...] = (
-    ("`[[chain.segment]]`", case_schema.SegmentTable),
-    ("A material: `{ youngs_modulus = ..., ... }`", case_schema.MaterialTable),
-    ("A driven end: `{ drive = ..., ... }`", case_schema.DriveTable),
+INNER: tuple[tuple[str, type[Table]], ...] = (
+    ("`[[chain.segment]]`", tables.SegmentTable),
+    ("A material: `{ youngs_modulus = ..., ... }`", tables.MaterialTable),
+    ("A driven end: `{ drive = ..., ... }`", tables.DriveTable),
 )
 
 
@@ -77,9 +78,9 @@ def case_file() -> str:
         "computed. On the command line `--set` changes a key: `--set chain.beads=20`, `--set chain.segment.0.mass=1e-4`.",
         "This page is generated from the checks that read a case.",
         "## Above the tables",
-        grid(KEY_COLUMNS, key_rows(case_schema.Heading)),
+        grid(KEY_COLUMNS, key_rows(tables.Heading)),
     ]
-    for name, model in case_schema.TABLES.items():
+    for name, model in tables.TABLES.items():
         need = "Required." if Case.model_fields[name].is_required() else "May be left out."
         blocks += [f"## `[{name}]`", f"{paragraphs(model.__doc__)} {need}"]
         blocks.append(grid(KEY_COLUMNS, key_rows(model)))

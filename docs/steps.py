@@ -12,8 +12,8 @@ import sys
 
 import granchain as gc
 from granchain.analysis import summary
-from granchain.certificate import example_inputs
-from granchain.certificate.examples import example_pair
+from granchain.certificates import example_inputs
+from granchain.certificates.examples import example_pair
 from granchain.contact.law import ContactLaw
 from granchain.engine.timestep import FAST
 from granchain.errors import GranchainError

@@ -2,7 +2,7 @@
 
     python docs/verification.py > docs/verification.md
 
-Every run goes through a case, as a user's does. The exact values come from granchain/theory.py, which knows neither the laws nor the loop.
+Every run goes through a case, as a user's does. The exact values come from granchain/theory/, which knows neither the laws nor the loop.
 """
 
 from __future__ import annotations
@@ -210,7 +210,7 @@ def gravity() -> Section:
     exact = theory.depth_exponents()
     velocity_slope = float(np.polyfit(np.log(beads), np.log([top.force for top in tops]), 1)[0])
     checks = (
-        Check("exponent of the bead velocity over depth", velocity_slope, exact.velocity, 0.01, "", True),
+        Check("exponent of the bead velocity over depth", velocity_slope, exact.records.velocity, 0.01, "", True),
         Check(
             "exponent of the wave speed over depth", float(np.polyfit(np.log(middle), np.log(speed), 1)[0]), exact.speed, 0.002, "", True
         ),
@@ -287,7 +287,7 @@ def sections() -> Iterator[Section]:
 
 HEAD = """# Verification: elastic chains against exact results
 
-What the engine computes, beside what is known exactly. The exact values come from `granchain/theory.py`, which imports neither
+What the engine computes, beside what is known exactly. The exact values come from `granchain/theory/`, which imports neither
 the contact laws nor the time loop, so that each line compares two pieces of code. A difference is relative to the exact value
 unless it says (abs.); it has to stay within what is allowed, which the tests check anew.
 

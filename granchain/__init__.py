@@ -1,8 +1,6 @@
 """Discrete-element simulation of one-dimensional chains of beads, with every contact law written once."""
 
-import sys
 from importlib import import_module
-from types import ModuleType
 
 # In place of typing's own: importing typing takes longer than all of this module, and until it is done a signal is a traceback.
 TYPE_CHECKING = False
@@ -11,18 +9,19 @@ if TYPE_CHECKING:
 
     from granchain import errors
     from granchain.case import Case, load_case
-    from granchain.certificate import Certificate, certificate
+    from granchain.certificates import Certificate, certificate
     from granchain.comparison import Comparison, compare
     from granchain.contact import laws
-    from granchain.contact.law import ContactLaw, Elastoplastic, Quantity, Source
+    from granchain.contact.guard import Elastoplastic
+    from granchain.contact.law import ContactLaw, Quantity, Source
     from granchain.contact.pair import Pair
-    from granchain.impact import ImpactResult, impact
+    from granchain.impacts import ImpactResult, impact
     from granchain.material import Material
     from granchain.output import Result, open_result
     from granchain.sensor import Sensor
     from granchain.simulation import run
     from granchain.traces import Trace, read_trace
-    from granchain.verify import Verification, verify
+    from granchain.verification import Verification, verify
 
 __version__ = "0.2.0"
 
@@ -56,18 +55,19 @@ __all__ = [
 # Where each public name lives. It is imported when it is asked for: `import granchain` costs nothing.
 _HOMES = {
     "granchain.case": ("Case", "load_case"),
-    "granchain.certificate": ("Certificate", "certificate"),
+    "granchain.certificates": ("Certificate", "certificate"),
     "granchain.comparison": ("Comparison", "compare"),
     "granchain.contact": ("laws",),
-    "granchain.contact.law": ("ContactLaw", "Elastoplastic", "Quantity", "Source"),
+    "granchain.contact.guard": ("Elastoplastic",),
+    "granchain.contact.law": ("ContactLaw", "Quantity", "Source"),
     "granchain.contact.pair": ("Pair",),
-    "granchain.impact": ("ImpactResult", "impact"),
+    "granchain.impacts": ("ImpactResult", "impact"),
     "granchain.material": ("Material",),
     "granchain.output": ("Result", "open_result"),
     "granchain.sensor": ("Sensor",),
     "granchain.simulation": ("run",),
     "granchain.traces": ("Trace", "read_trace"),
-    "granchain.verify": ("Verification", "verify"),
+    "granchain.verification": ("Verification", "verify"),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
@@ -83,15 +83,3 @@ def __getattr__(name: str) -> "Any":
 
 def __dir__() -> list[str]:
     return sorted([*__all__, "__version__"])
-
-
-class _Package(ModuleType):
-    """The package: where a module has the name of its public function, the import of the module must not hide the function."""
-
-    def __setattr__(self, name: str, value: "Any") -> None:
-        if isinstance(value, ModuleType) and _HOME.get(name) == value.__name__ == f"{__name__}.{name}":
-            value = getattr(value, name)
-        super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package

@@ -738,17 +738,35 @@ def energy_put_in(kinetic: ArrayLike, external: ArrayLike) -> float:
     return float(np.asarray(kinetic, dtype=float)[0] + np.abs(np.asarray(external, dtype=float)).max())
 
 
+def residual_share(residual: ArrayLike, put_in: float) -> np.ndarray:
+    """Size of the ledger's residual over the energy put in; the size itself, in J, where nothing was put in.
+
+    Parameters
+    ----------
+    residual : array (n,)
+        Of the ledger, over time [J].
+    put_in : float
+        See `energy_put_in` [J].
+
+    Returns
+    -------
+    array (n,)
+    """
+    size = np.abs(np.asarray(residual, dtype=float))
+    with np.errstate(over="ignore"):
+        return size / put_in if put_in > 0.0 else size
+
+
 def energy_balance(result: Result) -> EnergyBalance | None:
     """Energy ledger of a result at its end; None where the case asks for none."""
     if "energy_time" not in result.variables or not len(result.energy_time):
         return None
     ledger = {name: np.asarray(getattr(result, f"energy_{name}"), dtype=float) for name in LEDGER}
     put_in = energy_put_in(ledger["kinetic"], ledger["external"])
-    largest = float(np.abs(ledger["residual"]).max())
     return EnergyBalance(
         put_in=put_in,
         recoverable_at_start=float(ledger["recoverable"][0]),
-        largest_residual=largest / put_in if put_in > 0.0 else math.nan,
+        largest_residual=float(residual_share(ledger["residual"], put_in).max()) if put_in > 0.0 else math.nan,
         **{name: float(values[-1]) for name, values in ledger.items()},
     )
 

@@ -1,7 +1,12 @@
-"""What can go wrong, as one small family of exceptions.
+"""What can go wrong, as one small family of exceptions, and what their messages are made with.
 
 Every message says where, what was got, what is allowed and what to do.
 """
+
+# In place of typing's own, which takes longer to import than all of this module.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 class GranchainError(Exception):
@@ -58,6 +63,19 @@ class RunError(GranchainError):
 
 class FileError(GranchainError):
     """A file that cannot be read or written."""
+
+
+def nearest(word: str, words: "Iterable[str]") -> str | None:
+    """The one of the allowed words that was meant, if any is like it."""
+    from difflib import get_close_matches
+
+    found = get_close_matches(word[:60], list(words), 1)
+    return found[0] if found else None
+
+
+def printable(text: str) -> str:
+    """Text in one line without control characters, safe to show on a terminal whoever wrote it."""
+    return "".join(sign if sign.isprintable() else " " for sign in text)
 
 
 def text_of(error: BaseException) -> str:

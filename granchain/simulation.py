@@ -10,15 +10,14 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from granchain.analysis import energy_put_in, largest_jump
+from granchain.analysis import energy_put_in, largest_jump, residual_share
 from granchain.case import Case
 from granchain.chain import FREE, RIGID, WALL, Chain, End, check_loads
 from granchain.contact import laws
 from granchain.contact.certified import about_certificate
-from granchain.contact.law import ContactLaw
-from granchain.engine import layout
-from granchain.engine.contacts import start_histories
-from granchain.engine.state import Contacts, Recording, State, contacts_of, time_step_of
+from granchain.engine.scans import start_histories
+from granchain.engine.setup import Contacts, contacts_of, time_step_of
+from granchain.engine.state import Recording, State
 from granchain.engine.timestep import TimeStep
 from granchain.errors import CaseError, FileError, LawError, RunError
 from granchain.output import Checkpoint, Result
@@ -218,41 +217,39 @@ def march(state: State, watch: Watch | None, journal: Journal) -> Status:
 def result_of(case: Case, state: State, status: Status, messages: list[str], started: str, wall_time: float) -> Result:
     """The state of a run as variables with names."""
     chain, n = state.chain, state.chain.n_bodies
-    dt = state.time_step.value
+    dt, records = state.time_step.value, state.records
     exists = np.flatnonzero(chain.contact_exists)
-    samples, snapshots, entries = (int(state.counts[i]) for i in (layout.SAMPLE, layout.SNAPSHOT, layout.ENERGY))
+    samples, snapshots, entries = int(state.clock.sample), int(state.clock.snapshot), int(state.clock.entry)
     data: dict[str, np.ndarray] = {
         "bead": chain.body_labels,
         "radius": chain.radius,
         "mass": chain.mass,
-        "final_displacement": state.bodies[layout.U, 1 : n + 1].copy(),
-        "final_velocity": state.bodies[layout.V, 1 : n + 1].copy(),
+        "final_displacement": state.bodies.u[1 : n + 1].copy(),
+        "final_velocity": state.bodies.v[1 : n + 1].copy(),
         "contact": chain.contact_labels[exists],
-        "contact_peak_force": state.table[layout.PEAK, exists].copy(),
+        "contact_peak_force": state.contacts.peak[exists].copy(),
     }
     if state.recording.sensor_beads or state.recording.sensor_contacts:
         data["time"] = state.sample_step[:samples] * dt
     if state.recording.sensor_beads:
         data["sensor_bead"] = np.array(state.recording.sensor_beads, dtype=np.int64)
-        data["sensor_force"] = state.sensor_force[:samples]
-        if state.law.has_jumps():
-            data["sensor_beside_force"], data["sensor_beside_time"] = state.jump_force[:samples], state.jump_time[:samples]
-            sides = [
-                largest_jump(*columns)
-                for columns in zip(data["sensor_force"].T, state.jump_force[:samples].T, state.jump_time[:samples].T, strict=True)
-            ]
+        data["sensor_force"] = records.sensor_force[:samples]
+        if state.model.law.has_jumps():
+            beside = records.jump_force[:samples], records.jump_time[:samples]
+            data["sensor_beside_force"], data["sensor_beside_time"] = beside
+            sides = [largest_jump(*columns) for columns in zip(data["sensor_force"].T, *(side.T for side in beside), strict=True)]
             data["sensor_jump_force"], data["sensor_jump_time"] = np.array(sides).T
     if state.recording.sensor_contacts:
         data["sensor_contact"] = np.array(state.recording.sensor_contacts, dtype=np.int64)
-        data["contact_force"], data["contact_overlap"] = state.contact_force[:samples], state.contact_overlap[:samples]
-    if state.snapshot_at.size:
-        data["snapshot_time"] = state.snapshot_at[:snapshots] * dt
-        data["displacement"], data["velocity"] = state.displacement[:snapshots], state.velocity[:snapshots]
-    history = tuple(quantity for quantity in state.law.history if quantity.output)
-    for quantity, row in zip(state.law.history, state.h, strict=True):
+        data["contact_force"], data["contact_overlap"] = records.contact_force[:samples], records.contact_overlap[:samples]
+    if records.snapshot_at.size:
+        data["snapshot_time"] = records.snapshot_at[:snapshots] * dt
+        data["displacement"], data["velocity"] = records.displacement[:snapshots], records.velocity[:snapshots]
+    history = tuple(quantity for quantity in state.model.history if quantity.output)
+    for quantity, row in zip(state.model.history, state.h, strict=True):
         if quantity.output:
             data[quantity.name] = row[exists].copy()
-    if state.energy_at.size and entries:
+    if records.energy_at.size and entries:
         data |= ledger_of(state, entries)
         if not status.failed:
             data |= losses_of(state)
@@ -262,72 +259,70 @@ def result_of(case: Case, state: State, status: Status, messages: list[str], sta
         elif residual > WARNED * case.energy.bound:
             messages = [*messages, f"warning: the energy ledger is open by {residual:.3g} of the energy put in; take a smaller step"]
     return Result(
-        data, case=case, law=state.law.name, status=status, time_step=dt, history=history, messages=messages,
+        data, case=case, law=state.model.name, status=status, time_step=dt, history=history, messages=messages,
         provenance={"started": started, "wall_time": wall_time},
     )  # fmt: skip
 
 
 def ledger_of(state: State, entries: int) -> dict[str, np.ndarray]:
     """The energy ledger: where the energy put in is, at each instant [J]."""
-    energies = state.energies[:entries].copy()
+    energies = {name: values[:entries].copy() for name, values in state.energies._asdict().items()}
     # what the static start had already lost to yield is no loss of the run
-    energies[:, layout.PLASTIC] -= energies[0, layout.PLASTIC]
-    names = ("kinetic", "recoverable", "plastic", "viscous", "clamp", "external")
-    data = {f"energy_{name}": energies[:, i].copy() for i, name in enumerate(names)}
-    parts = {"gravity": layout.GRAVITY, "precompression": layout.PRECOMPRESSION, "drives": layout.DRIVES}
-    data |= {f"energy_{name}": energies[:, i].copy() for name, i in parts.items() if energies[:, i].any()}
-    data["energy_time"] = state.energy_at[:entries] * state.time_step.value
+    energies["plastic"] -= energies["plastic"][0]
+    parts = ("gravity", "precompression", "drives")
+    data = {f"energy_{name}": values for name, values in energies.items() if name not in parts or values.any()}
+    data["energy_time"] = state.records.energy_at[:entries] * state.time_step.value
     with np.errstate(invalid="ignore"):  # of a run that failed
-        held = energies[:, : layout.EXTERNAL].sum(axis=1)
-        data["energy_residual"] = held - energies[:, layout.EXTERNAL] - held[0]
+        held = np.column_stack([values for name, values in energies.items() if name not in ("external", *parts)]).sum(axis=1)
+        data["energy_residual"] = held - energies["external"] - held[0]
     return data
 
 
 def losses_of(state: State) -> dict[str, np.ndarray]:
     """Where in the chain the energy went: what each contact has lost, over the run [J]."""
     exists = np.flatnonzero(state.chain.contact_exists)
-    law, c, table = state.law, state.c[:, exists], state.table[:, exists]
-    plastic = dented(state, c, state.h[:, exists]) + table[layout.LOST]
-    if (table[layout.START] > 0.0).any():
+    c, contacts = state.c[:, exists], state.contacts
+    start = contacts.start[exists]
+    plastic = dented(state, c, state.h[:, exists]) + contacts.lost[exists]
+    if (start > 0.0).any():
         # what the static start had already lost to yield is no loss of the run
-        plastic -= dented(state, c, start_histories(law, c, table[layout.START]))
-    viscous = table[[layout.VISCOUS_TOTAL, layout.VISCOUS_REST, layout.VISCOUS_WORK]].sum(axis=0)
-    clamp = table[[layout.CLAMP_TOTAL, layout.CLAMP_REST, layout.CLAMP_WORK]].sum(axis=0)
-    return {"contact_plastic": plastic, "contact_viscous": viscous, "contact_clamp": clamp}
+        plastic -= dented(state, c, start_histories(state.model, c, start))
+    viscous = contacts.viscous_total + contacts.viscous_rest + contacts.viscous_work
+    clamp = contacts.clamp_total + contacts.clamp_rest + contacts.clamp_work
+    return {"contact_plastic": plastic, "contact_viscous": viscous[exists], "contact_clamp": clamp[exists]}
 
 
 def dented(state: State, c: np.ndarray, h: np.ndarray) -> np.ndarray:
     """What each contact's history has lost for good [J]."""
-    if state.law.plastic is ContactLaw.plastic:
+    if not state.model.loses:
         return np.zeros(c.shape[1])
     return np.array([state.functions.plastic(ck, hk) for ck, hk in zip(map(tuple, c.T.tolist()), map(tuple, h.T.tolist()), strict=True)])
 
 
 def relative_residual(data: dict[str, np.ndarray]) -> float:
     """Largest residual of the ledger, relative to the energy put in; 0 where nothing moves."""
-    residual, scale = float(np.abs(data["energy_residual"]).max()), energy_put_in(data["energy_kinetic"], data["energy_external"])
-    return residual / scale if scale > 0.0 else residual
+    return float(residual_share(data["energy_residual"], energy_put_in(data["energy_kinetic"], data["energy_external"])).max())
 
 
 def messages_of(state: State, case: Case) -> list[str]:
     """What the user should know of the run."""
     messages = [f"time step {state.time_step.value:.6g} s ({state.time_step.reason})", *about_certificates(case)]
-    allowed = state.numbers[layout.ALLOWED_STEP]
+    allowed = state.clock.allowed_step
     if allowed < 2.0 * state.time_step.value and state.step:
         messages.append(
             f"warning: the state of the chain allows a step of {allowed:.4g} s at most, less than twice the one taken; take a smaller step"
         )
-    if state.law.index_of("lowest_force") >= 0 and state.recording.ledger:
-        clamped = int(state.counts[layout.CLAMPED])
+    if state.model.coefficient("lowest_force") >= 0 and state.recording.ledger:
+        clamped = int(state.clock.clamped)
         steps = max(1, state.step) * int(state.chain.contact_exists.sum())
         messages.append(f"the clamp at zero force acted in {clamped} of {steps} contact-steps ({100.0 * clamped / steps:.3g} %)")
-    names = [quantity.name for quantity in state.law.history]
-    if "floored" in names:
-        floored = int(state.h[names.index("floored")].sum())
-        floor = float(state.c[state.law.index_of("impact_speed_floor"), 1])
+    floors = state.model.remembered("floored")
+    if floors >= 0:
+        floored = int(state.h[floors].sum())
+        floor = float(state.c[state.model.coefficient("impact_speed_floor"), 1])
         messages.append(f"the floor of the impact speed, {floor:.4g} m/s, decided {floored} onsets of contact")
-    if not getattr(state.law, "guarded", True) and state.recording.ledger and state.energy_at.size:
-        created = float(-np.minimum(state.energies[: int(state.counts[layout.ENERGY]), layout.PLASTIC], 0.0).min())
+    if state.model.as_printed and state.recording.ledger and state.records.energy_at.size:
+        created = float(-np.minimum(state.energies.plastic[: int(state.clock.entry)], 0.0).min())
         messages.append(f"as printed, without the energy guard: the contacts had created up to {max(created, 0.0):.4g} J at an instant")
     return messages
 
@@ -344,7 +339,7 @@ def about_certificates(case: Case) -> list[str]:
 
 def failure(state: State, status: Status) -> str:
     """The sentence of a failed run: what, where, when, what to do."""
-    where = int(state.counts[layout.WHERE])
+    where = int(state.clock.where)
     first = int(state.chain.body_labels[0])
     place = f"contact {where - 1 + first}" if status in (Status.BEYOND_RADIUS, Status.OUTSIDE_LAW) else f"bead {max(where - 1, 0) + first}"
     n_steps = state.time_step.n_steps

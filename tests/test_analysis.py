@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 import pytest
-from synthetic import CREST, PEAK_FORCE, RADIUS, synthetic, wave_speed
+from support.synthetic import CREST, PEAK_FORCE, RADIUS, synthetic, wave_speed
 
 from granchain import analysis, theory
 from granchain.cli.run import numbers_of
@@ -351,7 +351,7 @@ def test_the_gaps_of_the_case_are_part_of_the_positions():
 
 def test_the_energy_balance_is_the_end_of_the_ledger():
     energy = analysis.summary(synthetic()).energy
-    # of tests/synthetic.py: 1e-3 J at the start; plastic 2e-4, of which a quarter more recoverable, viscous 1e-4
+    # of tests/support/synthetic.py: 1e-3 J at the start; plastic 2e-4, of which a quarter more recoverable, viscous 1e-4
     assert energy.put_in == pytest.approx(1e-3, rel=1e-12)
     assert (energy.kinetic, energy.recoverable, energy.plastic) == pytest.approx((8e-4, 5e-5, 2e-4), rel=1e-12)
     assert (energy.viscous, energy.clamp, energy.external) == pytest.approx((1e-4, 0.0, 0.0), rel=1e-12)

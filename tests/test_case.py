@@ -21,15 +21,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from granchain import case_schema
-from granchain.case import CASE_BYTES, CASES, Case, case_from_resolved, case_names, load_case, put, set_key
-from granchain.case_checks import DRIVE_BYTES
-from granchain.case_schema import in_si
+from granchain import keys
+from granchain.case import Case, case_from_resolved, case_names, load_case
+from granchain.case.document import CASE_BYTES, CASES, put, set_key
+from granchain.case.drives import DRIVE_BYTES
 from granchain.contact import laws
 from granchain.contact.law import AS_PRINTED, RESTITUTION, STIFFNESS
 from granchain.contact.maliu import MaLiu
 from granchain.contact.pair import Pair
 from granchain.errors import CaseError, FileError
+from granchain.keys import in_si
 from granchain.material import MATERIALS
 
 STUFF = {"youngs_modulus": 1e9, "poissons_ratio": 0.3}
@@ -681,7 +682,7 @@ def test_units_stand_wherever_a_number_with_a_unit_does() -> None:
 
 def test_without_pint_a_unit_is_refused_with_the_extra_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pint", None)
-    case_schema._factor.cache_clear()
+    keys._factor.cache_clear()
     assert problems({"chain.radius": "2.38 mm"}) == [
         'chain.radius: got "2.38 mm", allowed a number above 0; '
         'write a number [m], or install pint, which reads units: pip install "granchain[units]"'

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from rows import MASS, RADIUS
+from support.rows import MASS, RADIUS
 
 from granchain import theory
 from granchain.case import case_names, load_case

@@ -11,30 +11,19 @@ import numpy as np
 import pytest
 
 import granchain
-from granchain.certificate import Certificate, certificate, example_inputs, example_pair, page, pair_with
-from granchain.certificate.examples import conversion, example, factors_of, magnitude
-from granchain.certificate.measure import (
-    CREATION,
-    QUADRATURE,
-    SPEEDS,
-    Contact,
-    Creation,
-    cycles,
-    dimension,
-    faults,
-    faults_of_measures,
-    jumps,
-    losses,
-    onset,
-    work_along,
-)
-from granchain.certificate.page import Paragraph, glance, measured
+from granchain.certificates import Certificate, certificate, example_inputs, example_pair, page, pair_with
+from granchain.certificates.contact import QUADRATURE, SPEEDS, Contact, Creation, cycles, jumps, losses, onset, work_along
+from granchain.certificates.examples import conversion, example, factors_of, magnitude
+from granchain.certificates.faults import CREATION, faults, faults_of_measures
+from granchain.certificates.measure import dimension
+from granchain.certificates.page import Paragraph, glance, measured
 from granchain.contact import law as law_module
 from granchain.contact import laws
-from granchain.contact.law import ContactLaw, Elastoplastic, Quantity
+from granchain.contact.guard import Elastoplastic
+from granchain.contact.law import ContactLaw, Quantity
 from granchain.contact.user import load_law_module
 from granchain.errors import CaseError, LawError
-from granchain.impact import impact
+from granchain.impacts import impact
 from granchain.material import MATERIALS
 
 LAWS = laws()

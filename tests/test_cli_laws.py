@@ -13,12 +13,12 @@ import pytest
 from markdown_it import MarkdownIt
 
 import granchain
-from granchain.certificate import example_pair
+from granchain.certificates import example_pair
 from granchain.cli import obey
 from granchain.contact import law as law_module
 from granchain.contact import laws
 from granchain.contact.user import load_law_module
-from granchain.impact import impact
+from granchain.impacts import impact
 
 MY_LAW = Path(granchain.__file__).parents[1] / "docs" / "examples" / "my_law.py"
 MA_LIU = ("--set", "psi=2.84", "--set", "xi=13")
@@ -113,7 +113,7 @@ def test_the_reference_is_markdown_in_which_every_table_is_whole_and_every_link_
 
 
 def test_signs_of_markdown_in_a_law_stay_signs() -> None:
-    from granchain.certificate.page import Grid, Paragraph, markdown
+    from granchain.certificates.page import Grid, Paragraph, markdown
 
     signs = r"*a* _b_ K_p ~~c~~ <br> [d](e) |f| \n E* E*"
     blocks = [Paragraph(signs), Grid(("one", "two"), ((signs, "x"),))]
@@ -256,7 +256,7 @@ def test_bodies_that_stick_are_a_row_of_a_sweep_and_the_end_of_a_single_impact(c
 def test_a_contact_that_is_not_run_to_its_end_is_a_row_of_a_sweep_and_not_said_to_stick(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sys.modules["granchain.impact"], "LONGEST", 9000)
+    monkeypatch.setattr(sys.modules["granchain.impacts"], "LONGEST", 9000)
     law = ("impact", "flores", "--speed", "1")
     assert obey([*law, "--restitutions", "0.03,0.9"]) == 0
     said = capsys.readouterr()

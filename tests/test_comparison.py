@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from synthetic import RADIUS, synthetic, wave_speed
+from support.synthetic import RADIUS, synthetic, wave_speed
 
 import granchain
 from granchain import analysis, figures

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from synthetic_sensors import FAULTS, NAMES, NEAR, rig
+from support.synthetic_sensors import FAULTS, NAMES, NEAR, rig
 
 from granchain.comparison import compare
 from granchain.errors import TraceError

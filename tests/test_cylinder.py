@@ -8,15 +8,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from rows import steel_row
+from support.rows import steel_row
 
 from granchain import theory
-from granchain.certificate import example_inputs
+from granchain.certificates import example_inputs
 from granchain.contact import laws
 from granchain.contact.cylinder import inverse_log_root
 from granchain.contact.law import OPEN
 from granchain.contact.pair import Pair
-from granchain.engine.state import Recording, State, contacts_of, time_step_of
+from granchain.engine.setup import contacts_of, time_step_of
+from granchain.engine.state import Recording, State
 from granchain.errors import CaseError, LawError
 from granchain.status import Status
 

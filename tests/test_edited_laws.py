@@ -12,18 +12,20 @@ from types import SimpleNamespace
 
 import numba
 import pytest
-from law_edits import IN_FILES, IN_PROCESS, OVERLAP, PLAIN_ONLY, STIFFNESS, Files, compiled, copied, importable, load, plain
-from processes import answer
-from rows import steel_row
+from support.law_edits import IN_FILES, IN_PROCESS, OVERLAP, PLAIN_ONLY, STIFFNESS, Files, compiled, copied, importable, load, plain
+from support.processes import answer
+from support.rows import steel_row
 
-from granchain.certificate import certificate
+from granchain.certificates import certificate
 from granchain.contact import law as law_module
 from granchain.contact import laws
-from granchain.contact.law import ContactLaw, Elastoplastic, Functions, Quantity, Source
+from granchain.contact.guard import Elastoplastic
+from granchain.contact.law import ContactLaw, Functions, Quantity, Source
 from granchain.contact.user import PREFIX, load_law_module
 from granchain.engine import reach, specialise
+from granchain.engine.setup import contacts_of, time_step_of
 from granchain.engine.specialise import fingerprint, frozen
-from granchain.engine.state import Recording, State, contacts_of, time_step_of
+from granchain.engine.state import Recording, State
 from granchain.errors import LawError
 
 
@@ -113,7 +115,7 @@ def in_a_process(folders: list[str], cache: Path) -> list[tuple[float, float, in
     """Plain and compiled force of each folder's law in a new process, and how often it came from the disk."""
     code = f"""
         import json, sys; sys.path.insert(0, "tests")
-        import law_edits
+        from support import law_edits
         print(json.dumps(law_edits.forces({folders!r})))
     """
     return json.loads(answer(textwrap.dedent(code), cache))
@@ -417,7 +419,7 @@ def test_a_function_put_in_the_place_of_one_that_an_elastoplastic_law_declares_c
 
     for factor in (2.0, 3.0):
         Line.loading = staticmethod(lambda d, c, factor=factor: factor * c[0] * d)  # type: ignore[method-assign]
-        law = Line.variant(SimpleNamespace())
+        law = Line.model(SimpleNamespace()).functions
         c = (1e6, *12 * (0.0,))
         h = law.update((1e-6, 0.0, 0.0, 1.0), c, law.history_of(c))
         assert law.force(1e-6, 0.0, c, h) == pytest.approx(factor, rel=1e-12)

@@ -13,14 +13,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import brentq
+from support.running import Running
 
-from granchain.certificate import example_inputs
+from granchain.certificates import example_inputs
 from granchain.contact import laws
-from granchain.contact.law import GUARD_WINDOWS, Elastoplastic
+from granchain.contact.guard import GUARD_WINDOWS, Elastoplastic
 from granchain.contact.pair import Pair
-from granchain.engine.contacts import coefficients
+from granchain.engine.scans import coefficients
 from granchain.errors import LawError, RunError
-from granchain.impact import impact
+from granchain.impacts import impact
 
 # The chain of Wang, Liu & Liu 2022, table 8: two steel beads of radius 2.38 mm and 0.45 g, E 193 GPa, nu 0.3, s_y 900 MPa.
 RADIUS, MODULUS, MASS, YIELD_STRESS, POISSON = 1.19e-3, 193e9 / (2.0 * (1.0 - 0.3**2)), 2.25e-4, 900e6, 0.3
@@ -44,9 +45,9 @@ class Contact:
 
     def __init__(self, name: str, yield_stress: float = YIELD_STRESS, **inputs: Any):
         values = example_inputs(laws()[name], **inputs)
-        self.law: Any = laws()[name].variant(values)
+        self.law = Running(laws()[name].model(values))
         with np.errstate(all="ignore"):
-            self.c = tuple(coefficients(self.law, pair(yield_stress=yield_stress), values, np.array([RADIUS]))[:, 0])
+            self.c = tuple(coefficients(self.law.model, pair(yield_stress=yield_stress), values, np.array([RADIUS]))[:, 0])
         limit = self.law.elastic_limit(self.c)
         # a law may yield from the first touch: its overlaps are then counted in a thousandth of the radius
         self.unit = limit if limit > 0.0 else 1e-3 * RADIUS

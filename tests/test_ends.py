@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from rows import MASS, RADIUS, SPEED, STEEL, ledger_residual, run_row, standing_row, steel_row, velocities
+from support.rows import MASS, RADIUS, SPEED, STEEL, ledger_residual, run_row, standing_row, steel_row, velocities
 
 from granchain import theory
 from granchain.chain import RIGID, Chain, End, check_loads
 from granchain.contact import laws
 from granchain.contact.law import ContactLaw
-from granchain.engine import layout
-from granchain.engine.contacts import PLAIN_KINDS, largest_force
-from granchain.engine.state import Recording, State, contacts_of, time_step_of
+from granchain.engine.scans import PLAIN_KINDS, largest_force
+from granchain.engine.setup import contacts_of, time_step_of
+from granchain.engine.state import Recording, State
 from granchain.engine.timestep import TimeStep
 from granchain.errors import CaseError
 from granchain.material import Material
@@ -44,10 +45,10 @@ def test_a_static_start_stays_at_rest_for_100000_steps(name, law):
     state = run_row(chain, law, 1e-2, 1e-7)
     assert state.time_step.n_steps == 100_000
     # within 1e-12 of a bead's radius
-    assert np.abs(state.bodies[layout.U]).max() < 1e-12 * RADIUS
+    assert np.abs(state.bodies.u).max() < 1e-12 * RADIUS
     # and the contacts carry the static forces: residual below 1e-9 of the largest
     expected = chain.static_forces()
-    assert np.abs(state.table[layout.ROW, : expected.size] - expected).max() < 1e-9 * expected.max()
+    assert np.abs(state.contacts.force[: expected.size] - expected).max() < 1e-9 * expected.max()
     assert expected.max() > 0.0
 
 
@@ -70,7 +71,7 @@ def test_the_compiled_static_start_of_many_kinds_has_the_same_bits_as_the_plain_
 
 
 def _inputs(law: str):
-    from rows import inputs_for
+    from support.rows import inputs_for
 
     return inputs_for(law)
 
@@ -81,7 +82,7 @@ def test_contacts_may_start_yielded():
     chain = standing_row(6, precompression=50.0)
     state = run_row(chain, "ma-liu", 1e-6, 1e-8)
     limit, residual = state.h[0, 1:6], state.h[1, 1:6]
-    assert (limit == state.table[layout.START, 1:6]).all()
+    assert (limit == state.contacts.start[1:6]).all()
     assert (residual > 0.0).all()
 
 
@@ -93,8 +94,9 @@ def test_the_largest_force_of_a_law_without_one_is_not_named():
         history_of = staticmethod(lambda c: ())
         force = staticmethod(lambda overlap, rate, c, h: 1.0 / (overlap - 1.0))
 
-    assert largest_force(Broken, np.ones(1), 2.0) == ", here 1 N"
-    assert largest_force(Broken, np.ones(1), 1.0) == ""
+    model = Broken.model(SimpleNamespace())
+    assert largest_force(model, np.ones(1), 2.0) == ", here 1 N"
+    assert largest_force(model, np.ones(1), 1.0) == ""
 
 
 @pytest.mark.plain
@@ -162,7 +164,7 @@ def test_a_mirrored_chain_moves_mirrored(law, make, figure):
     # the order of a sum differs, and a contact that reopens amplifies it
     error = np.abs(velocities(other)[::-1] + velocities(one)).max() / SPEED
     figure("mirrored chain of 12 unlike bodies, velocities in the striker's", error, at_most=1e-12)
-    assert one.table[layout.PEAK, 1:12].max() > 1.0
+    assert one.contacts.peak[1:12].max() > 1.0
 
 
 @pytest.mark.promise("N2", "N3")
@@ -186,7 +188,7 @@ def test_a_struck_column_under_gravity_keeps_its_energy(law):
     # the striker falls on a column that stands on a wall
     chain = steel_row(30, right=WALL, gravity=9.81)
     state = run_row(chain, law, 6e-4)
-    assert np.abs(state.energies[:, layout.EXTERNAL]).max() > 0.0
+    assert np.abs(state.energies.external).max() > 0.0
     assert ledger_residual(state) < 5e-5
 
 
@@ -209,7 +211,7 @@ def test_speed_of_small_waves_in_a_precompressed_chain(side, law, figure):
     state = run_row(chain, law, end, recording=Recording(beads, (), 2e-7), **damping)
     t = state.sample_step * state.time_step.value
     arrival = []
-    for column in state.sensor_force.T - precompression:
+    for column in state.records.sensor_force.T - precompression:
         # the centre of the hump
         hump = np.where(column > 0.1 * column.max(), column, 0.0)
         arrival.append((t * hump).sum() / hump.sum())
@@ -230,7 +232,7 @@ def test_the_work_of_a_drive_closes_the_ledger(law, kind, figure):
     value = (4e-6 if kind == "displacement" else 30.0) * np.sin(np.pi * time / 2e-4) ** 2
     chain = standing_row(30, End(kind, None, time, value), WALL, precompression=5.0 if kind == "displacement" else 0.0)
     coarse, fine = (run_row(chain, law, 4e-4, refine=refine) for refine in (1.0, 4.0))
-    assert coarse.energies[:, layout.EXTERNAL].max() > 1e-7
+    assert coarse.energies.external.max() > 1e-7
     figure("driven chain: largest residual of the ledger", ledger_residual(coarse), at_most=5e-5)
     # order two, 16: the drive's work is a trapezoid sum
     figure(
@@ -303,7 +305,7 @@ def velocities_over_time(chain: Chain, law: str, factor: float, unit: int) -> np
     step = TimeStep(DRIVEN_END / n_steps, n_steps, np.inf, "")
     state = State(contacts, chain, step, Recording(snapshot_interval=DRIVEN_END / 96))
     assert state.advance(n_steps + 1) is Status.COMPLETE
-    return state.velocity
+    return state.records.velocity
 
 
 @pytest.mark.promise("N4")
@@ -333,9 +335,9 @@ def test_a_table_that_begins_at_speed_starts_the_wall_at_that_speed(side):
     contacts = (0,) if side == "left" else (2,)
     state = run_row(chain, "tsuji", 4e-6, 1e-7, recording=Recording(sensor_contacts=contacts, interval=1e-7, energy_interval=1e-6))
     c = state.c[:, 0 if side == "left" else 2]
-    overlap = state.contact_overlap[0, 0]
+    overlap = state.records.contact_overlap[0, 0]
     # F = K d^1.5 + c d^.25 v
-    assert state.contact_force[0, 0] == pytest.approx(c[0] * overlap**1.5 + c[1] * overlap**0.25 * 0.1, rel=1e-12)
+    assert state.records.contact_force[0, 0] == pytest.approx(c[0] * overlap**1.5 + c[1] * overlap**0.25 * 0.1, rel=1e-12)
 
 
 @pytest.mark.plain

@@ -8,14 +8,14 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from random_cases import jumps, kind_of, random_cases
+from support.random_cases import jumps, kind_of, random_cases
 
 import granchain as gc
 from granchain.analysis import first_pulse
 from granchain.case import Case
 from granchain.output import Result
 from granchain.simulation import prepare
-from granchain.verify import SensorError, Verification, first_peak, verify
+from granchain.verification import SensorError, Verification, first_peak, verify
 
 # Times the case's own step is divided by for the value that counts as true: of order two, 1/256 of its error is left.
 REFINED = 16.0

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from granchain.case import Case, load_case
-from granchain.certificate import example_inputs
+from granchain.certificates import example_inputs
 from granchain.contact import laws
 from granchain.engine.state import State
 from granchain.errors import CaseError, GranchainError
@@ -141,4 +141,4 @@ def test_an_interval_longer_than_the_run_takes_the_first_sample_only():
     chain, contacts, step = prepare(case)
     state = State(contacts, chain, step, recording_of(case))
     assert state.advance(10**9) is Status.COMPLETE
-    assert state.sensor_force.shape == (1, 1)
+    assert state.records.sensor_force.shape == (1, 1)

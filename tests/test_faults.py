@@ -18,13 +18,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from disks import mounting
+from support.disks import mounting
 
 import granchain as gc
 from granchain import simulation
 from granchain.cli import obey
 from granchain.cli.run import Interruption, InVain
-from granchain.engine import layout
+from granchain.engine import fields
 from granchain.engine.state import State
 from granchain.errors import FileError
 from granchain.output import Checkpoint, checkpoint, claim, open_result
@@ -122,7 +122,7 @@ def test_a_run_killed_again_and_again_goes_on_and_ends_with_the_same_data(
         assert not (folder / "run.h5").exists()
         if kept.exists:
             try:
-                reached.append(int(kept.load(case_sha256=case.sha256, set_up=set_up).arrays["counts"][layout.STEP]))
+                reached.append(int(kept.load(case_sha256=case.sha256, set_up=set_up).arrays["clock"].view(fields.CLOCK)["step"][0]))
                 read += 1
             except FileError:
                 unreadable += 1
@@ -366,12 +366,12 @@ def test_the_lock_of_a_process_that_has_ended_unnoticed_is_taken_over(tmp_path: 
 
 
 POISONED: dict[str, tuple[str, str, Callable[[State], None]]] = {
-    "displacement": ("hertz", "bead 4", lambda state: state.bodies.__setitem__((layout.U, 5), np.nan)),
-    "velocity": ("hertz", "bead 4", lambda state: state.bodies.__setitem__((layout.V, 5), np.nan)),
-    "infinite velocity": ("ma-liu", "bead 4", lambda state: state.bodies.__setitem__((layout.V, 5), np.inf)),
-    "a bead that the wave has not reached": ("hertz", "bead 19", lambda state: state.bodies.__setitem__((layout.U, 20), np.nan)),
+    "displacement": ("hertz", "bead 4", lambda state: state.bodies.u.__setitem__(5, np.nan)),
+    "velocity": ("hertz", "bead 4", lambda state: state.bodies.v.__setitem__(5, np.nan)),
+    "infinite velocity": ("ma-liu", "bead 4", lambda state: state.bodies.v.__setitem__(5, np.inf)),
+    "a bead that the wave has not reached": ("hertz", "bead 19", lambda state: state.bodies.u.__setitem__(20, np.nan)),
     # what makes a force none makes the velocity of the bead on its left none first
-    "acceleration of a law with a rate": ("flores", "bead", lambda state: state.bodies.__setitem__((layout.A, 2), np.nan)),
+    "acceleration of a law with a rate": ("flores", "bead", lambda state: state.bodies.a.__setitem__(2, np.nan)),
     "history": ("ma-liu", "bead", lambda state: state.h.__setitem__((slice(None), 1), np.nan)),
     "coefficient": ("hertz", "bead", lambda state: state.c.__setitem__((0, 1), np.nan)),
 }

@@ -6,11 +6,11 @@ import sys
 
 import numpy as np
 import pytest
-from synthetic import CREST, RADIUS, synthetic, wave_speed
+from support.synthetic import CREST, RADIUS, synthetic, wave_speed
 
 from granchain import analysis, figures
 from granchain.errors import FileError, GranchainError
-from granchain.impact import ImpactResult
+from granchain.impacts import ImpactResult
 from granchain.status import Status
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -119,7 +119,7 @@ def test_drawing_leaves_the_settings_of_matplotlib_alone():
 def test_no_figure_loads_pyplot_or_opens_a_window():
     code = (
         "import sys; sys.path.insert(0, 'tests')\n"
-        "from synthetic import synthetic\n"
+        "from support.synthetic import synthetic\n"
         "from granchain import figures\n"
         "early = 'matplotlib' in sys.modules\n"
         "[draw() for draw in figures.all_figures(synthetic()).values()]\n"

@@ -17,16 +17,17 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
-from example_results import a_result, everything
-from rows import inputs_for, steel_row
+from support.example_results import a_result, everything
+from support.rows import inputs_for, steel_row
 
 import granchain
 from granchain.cli import obey
 from granchain.contact import laws
-from granchain.engine import layout
-from granchain.engine.state import Recording, State, contacts_of, time_step_of
+from granchain.engine import fields
+from granchain.engine.setup import contacts_of, time_step_of
+from granchain.engine.state import Recording, State
 from granchain.errors import FileError, GranchainWarning
-from granchain.output import Checkpoint, hdf5, open_result, verify, whole
+from granchain.output import Checkpoint, open_result, reader, verify, whole, writer
 from granchain.output.checkpoint import Saved
 
 ROOT = Path(granchain.__file__).parents[1]
@@ -35,7 +36,7 @@ SECRET = b"the secret of another file" * 100
 
 @pytest.fixture(scope="module")
 def content():
-    return hdf5.image(a_result())
+    return writer.image(a_result())
 
 
 def seal(path):
@@ -483,7 +484,7 @@ def test_a_damaged_file_on_which_hdf5_would_hang_is_refused_at_once(tmp_path, co
 
 
 def test_a_file_without_a_hash_is_read_by_a_process_of_its_own_which_may_hang(tmp_path, content, monkeypatch):
-    monkeypatch.setattr(hdf5, "_START", 1)
+    monkeypatch.setattr(reader, "_START", 1)
     path = tmp_path / "a.h5"
     path.write_bytes(hanging(content))
     with pytest.raises(FileError, match=r"reading it does not end|HDF5 says"):
@@ -492,7 +493,7 @@ def test_a_file_without_a_hash_is_read_by_a_process_of_its_own_which_may_hang(tm
 
 @pytest.mark.promise("R9")
 def test_verify_reads_a_file_with_a_forged_hash_in_a_process_of_its_own(tmp_path, content, monkeypatch):
-    monkeypatch.setattr(hdf5, "_START", 1)
+    monkeypatch.setattr(reader, "_START", 1)
     path = tmp_path / "a.h5"
     path.write_bytes(hanging(content))
     seal(path)
@@ -501,7 +502,7 @@ def test_verify_reads_a_file_with_a_forged_hash_in_a_process_of_its_own(tmp_path
 
 
 def test_info_verifies_a_file_before_it_opens_it(tmp_path, content, monkeypatch, capsys):
-    monkeypatch.setattr(hdf5, "_START", 1)
+    monkeypatch.setattr(reader, "_START", 1)
     path = tmp_path / "a.h5"
     path.write_bytes(hanging(content))
     seal(path)
@@ -538,7 +539,7 @@ def flipped(content, draw):
 COMPARE = f"""
 import sys
 sys.path[:0] = [{str(Path(__file__).parent)!r}, sys.argv[1]]
-from example_results import everything
+from support.example_results import everything
 """
 
 
@@ -698,13 +699,13 @@ def integers(values):
     return np.asarray(values, dtype="<i8").tobytes()
 
 
-def count_set(i, value):
-    """Puts a value at a count: an index that the compiled loop would write at."""
+def clock_set(name, value):
+    """Puts a value into the clock: an index that the compiled loop would write at."""
 
     def edit(header, arrays, places):
-        counts = np.frombuffer(bytes(arrays[places["counts"]]), dtype="<i8").copy()
-        counts[i] = value
-        arrays[places["counts"]] = counts.tobytes()
+        clock = np.frombuffer(bytes(arrays[places["clock"]]), dtype="<i8").copy()
+        clock.view(fields.CLOCK)[name] = value
+        arrays[places["clock"]] = clock.tobytes()
 
     return edit
 
@@ -724,7 +725,7 @@ def shape_set(name, shape):
 
 
 def place_beyond_the_chain(header, arrays, places):
-    arrays[places["places"]] = integers(np.full((places["places"].stop - places["places"].start) // 8, 10**9))
+    arrays[places["events"]] = integers(np.full((places["events"].stop - places["events"].start) // 8, 10**9))
 
 
 FORGED = {
@@ -740,17 +741,17 @@ FORGED = {
     "a shape of nothing times more than there is": (shape_set("bodies", [0, 10**30]), "got a checkpoint that granchain did not write"),
     "a negative shape": (shape_set("bodies", [-1, -8]), "a type or shape"),
     "a shape of fractions": (shape_set("bodies", [1.5]), "a type or shape"),
-    "another shape": (shape_set("numbers", [layout.N_NUMBERS, 1]), "numbers is"),
+    "another shape": (shape_set("clock", [len(fields.RUN), 1]), "clock is"),
     "an array that no run has": (lambda header, *parts: header["arrays"][0].__setitem__(0, "__dict__"), "holds the arrays"),
     "an infinite time": (header_set(wall_time=math.inf), "incomplete"),
     "a start that is no text": (header_set(started=[1]), "incomplete"),
     "another set-up": (header_set(set_up="0" * 64), "was set up from other numbers or functions"),
-    "a step beyond the end": (count_set(layout.STEP, 10**6), f"count {layout.STEP} is 1000000, and must be 0 to"),
-    "a negative step": (count_set(layout.STEP, -1), f"count {layout.STEP} is -1"),
-    "more bodies": (count_set(layout.N_BODIES, 10**6), f"count {layout.N_BODIES} is 1000000, and must be 6 to 6"),
-    "a front beyond the chain": (count_set(layout.FRONT, 10**6), f"count {layout.FRONT} is 1000000"),
-    "samples beyond the end": (count_set(layout.SAMPLE, 10**6), f"count {layout.SAMPLE} is 1000000"),
-    "snapshots beyond the end": (count_set(layout.SNAPSHOT, -(10**6)), f"count {layout.SNAPSHOT} is -1000000"),
+    "a step beyond the end": (clock_set("step", 10**6), "step is 1000000, and must be 0 to"),
+    "a negative step": (clock_set("step", -1), "step is -1"),
+    "more bodies": (clock_set("n_bodies", 10**6), "n_bodies is 1000000, and must be 6"),
+    "a front beyond the chain": (clock_set("front", 10**6), "front is 1000000"),
+    "samples beyond the end": (clock_set("sample", 10**6), "sample is 1000000"),
+    "snapshots beyond the end": (clock_set("snapshot", -(10**6)), "snapshot is -1000000"),
     "a contact beyond the chain": (place_beyond_the_chain, "a contact that is not there"),
 }
 
@@ -770,11 +771,12 @@ def test_a_checkpoint_made_to_do_harm_is_refused_before_anything_is_taken(tmp_pa
 
 
 def test_every_count_is_one_that_a_checkpoint_is_checked_for(state):
-    for i in range(layout.N_COUNTS):
-        counts = state.counts.copy()
-        counts[i] = -1
-        with pytest.raises(ValueError, match=f"count {i} is -1"):
-            copy.deepcopy(state).take({**state.arrays(), "counts": counts})
+    for field in fields.RUN:
+        clock = state.arrays()["clock"].copy()
+        clock.view(fields.CLOCK)[field.name] = -1
+        if field.kind is int or not field.changes:
+            with pytest.raises(ValueError, match=f"{field.name} is -1"):
+                copy.deepcopy(state).take({**state.arrays(), "clock": clock})
 
 
 @pytest.mark.parametrize("content", [b"", b"\x89HDF\r\n\x1a\n", b"granchain checkpoint 2\n{}\n"])

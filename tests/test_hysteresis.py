@@ -8,17 +8,19 @@ from typing import Any
 
 import numpy as np
 import pytest
-from rows import SPEED, inputs_for, run_row, steel_row, velocities
+from support.rows import SPEED, inputs_for, run_row, steel_row, velocities
+from support.running import Running
 
 from granchain import theory
 from granchain.contact import laws
+from granchain.contact.guard import GUARD_WINDOWS
 from granchain.contact.hysteresis import Hysteresis, LinearHysteresis, exact_damping_factor
-from granchain.contact.law import GUARD_WINDOWS, OPEN, Elastoplastic
+from granchain.contact.law import OPEN
 from granchain.contact.pair import Pair
-from granchain.engine.contacts import coefficients
-from granchain.engine.state import contacts_of
+from granchain.engine.scans import coefficients
+from granchain.engine.setup import contacts_of
 from granchain.errors import CaseError, LawError
-from granchain.impact import impact
+from granchain.impacts import impact
 
 # Two of the chain's beads: Wang, Liu & Liu 2022, table 8, doi:10.1016/j.ijmecsci.2022.107214.
 PAIR = Pair(effective_radius=1.19e-3, effective_modulus=193e9 / (2.0 * (1.0 - 0.3**2)), effective_mass=2.25e-4, yield_stress=900e6)
@@ -139,7 +141,7 @@ def test_an_array_of_restitutions_gives_each_contact_its_own_damping(law, dampin
     assert damping_over_speed(law, several, **more) == pytest.approx(alone, rel=1e-15)
     inputs = inputs_for(law, **given(law), **more)
     inputs.restitution = several
-    table = coefficients(laws()[law], PAIR, inputs, np.full(3, 1e-3))
+    table = coefficients(laws()[law].model(inputs), PAIR, inputs, np.full(3, 1e-3))
     assert table[1] * SPEED == pytest.approx(alone, rel=1e-15)
 
 
@@ -278,11 +280,10 @@ def test_two_steel_balls_under_lankarani_and_nikravesh_are_those_of_alaci(asked)
 PLASTIC = ("lankarani-nikravesh-plastic", "gharib-hurmuzlu-plastic")
 
 
-def plastic(law: str, restitution: float, **more: Any) -> tuple[type[Elastoplastic], tuple]:
+def plastic(law: str, restitution: float, **more: Any) -> tuple[Running, tuple]:
     inputs = inputs_for(law, restitution=restitution, **more)
-    made = laws()[law].variant(inputs)
-    assert issubclass(made, Elastoplastic)
-    return made, tuple(coefficients(made, PAIR, inputs, np.array([1e-3]))[:, 0])
+    made = Running(laws()[law].model(inputs))
+    return made, tuple(coefficients(made.model, PAIR, inputs, np.array([1e-3]))[:, 0])
 
 
 @pytest.mark.parametrize("law", PLASTIC)

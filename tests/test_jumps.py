@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from rows import RADIUS, inputs_for, run_row, standing_row, steel_row
+from support.rows import RADIUS, inputs_for, run_row, standing_row, steel_row
 
 import granchain as gc
 from granchain.analysis import sensor_peak, summary
@@ -18,8 +18,8 @@ from granchain.chain import End
 from granchain.cli.run import numbers_of
 from granchain.contact import laws
 from granchain.contact.pair import Pair, damping_ratio
-from granchain.engine import layout
-from granchain.engine.state import Recording, State, contacts_of, time_step_of
+from granchain.engine.setup import contacts_of, time_step_of
+from granchain.engine.state import Recording, State
 from granchain.errors import LawError
 from granchain.output import Result
 
@@ -103,13 +103,13 @@ def test_forces_read_after_an_onset_are_of_order_two():
         state = run_row(chain, "kelvin-voigt", 40 * dt, dt, recording=Recording((0,), (0,), dt), restitution=0.1, stiffness=stiffness)
         time = np.arange(41) * dt - gap / speed
         closed = np.flatnonzero(time > 0.0)[:2]
-        errors.append(np.abs(state.contact_force[closed, 0] / force(time[closed]) - 1.0).max())
+        errors.append(np.abs(state.records.contact_force[closed, 0] / force(time[closed]) - 1.0).max())
         # of the free end's body the sensor reads half of it: the jump from nothing to c v, at the moment of contact
-        (slot,) = np.flatnonzero(state.jump_force[:, 0] > 1.0)
+        (slot,) = np.flatnonzero(state.records.jump_force[:, 0] > 1.0)
         assert slot == closed[0]
-        assert state.jump_force[slot, 0] == pytest.approx(0.5 * force(np.zeros(1))[0], rel=1e-9)
-        assert state.jump_time[slot, 0] == pytest.approx(gap / speed, rel=1e-9)
-        assert state.table[layout.PEAK, 1] == pytest.approx(force(np.zeros(1))[0], rel=1e-9)
+        assert state.records.jump_force[slot, 0] == pytest.approx(0.5 * force(np.zeros(1))[0], rel=1e-9)
+        assert state.records.jump_time[slot, 0] == pytest.approx(gap / speed, rel=1e-9)
+        assert state.contacts.peak[1] == pytest.approx(force(np.zeros(1))[0], rel=1e-9)
     # predicted without the jump, they were off by a part of c dt/m, 9 % and 2.3 %; order two: a sixteenth at a quarter
     assert errors[0] < 0.02
     assert errors[1] < 0.12 * errors[0]
@@ -181,15 +181,15 @@ def test_jumps_at_a_stride_are_the_largest_of_those_at_every_step(law):
         return run_row(chain, law, 240 * dt, dt, recording=Recording((0, 1, 2, 3), (), stride * dt), **JUMPING[law])
 
     fine, coarse = state_at(1), state_at(6)
-    assert np.isfinite(fine.jump_force).sum() >= 4
+    assert np.isfinite(fine.records.jump_force).sum() >= 4
     for s in range(4):
-        for slot in range(1, coarse.jump_force.shape[0]):
-            found = fine.jump_force[6 * slot - 5 : 6 * slot + 1, s]
+        for slot in range(1, coarse.records.jump_force.shape[0]):
+            found = fine.records.jump_force[6 * slot - 5 : 6 * slot + 1, s]
             largest = np.nanmax(found) if np.isfinite(found).any() else np.nan
-            np.testing.assert_equal(coarse.jump_force[slot, s], largest)
+            np.testing.assert_equal(coarse.records.jump_force[slot, s], largest)
     # every one lies between its sample and the one before, and one at least is larger than both
-    slots, which = np.nonzero(np.isfinite(fine.jump_force))
-    assert (np.abs(fine.jump_time[slots, which] / 5e-8 - (slots - 0.5)) <= 0.5 + 1e-9).all()
+    slots, which = np.nonzero(np.isfinite(fine.records.jump_force))
+    assert (np.abs(fine.records.jump_time[slots, which] / 5e-8 - (slots - 0.5)) <= 0.5 + 1e-9).all()
 
 
 @pytest.mark.plain
@@ -198,14 +198,14 @@ def test_both_sides_of_a_bead_that_is_hit_from_both_at_once_jump_together():
     chain = steel_row(3, gap=np.array([3.3e-7, 3.3e-7]), velocity=np.array([1.0, 0.0, -1.0]), has_striker=False)
     state = run_row(chain, "kelvin-voigt", 1e-6, 1e-7, recording=Recording((2,), (), 1e-7), **JUMPING["kelvin-voigt"])
     first = 2.0 * damping_ratio(0.1) * math.sqrt(1e7 * 0.225e-3)
-    assert np.nanmax(state.jump_force) == pytest.approx(first, rel=1e-9)
+    assert np.nanmax(state.records.jump_force) == pytest.approx(first, rel=1e-9)
     # and where one is later within the same step, it begins from what the other has come to by then; at a rate that knows nothing yet of
     # the other's jump: off by less than half of (c/m) dt, 1.2 % at this step
     chain = steel_row(3, gap=np.array([3.1e-7, 3.8e-7]), velocity=np.array([1.0, 0.0, -1.0]), has_striker=False)
     peaks = []
     for dt in (1e-7, 1e-9):
         state = run_row(chain, "kelvin-voigt", 1e-6, dt, recording=Recording((2,), (), dt), **JUMPING["kelvin-voigt"])
-        peaks.append(np.nanmax(state.jump_force))
+        peaks.append(np.nanmax(state.records.jump_force))
     assert peaks[0] == pytest.approx(peaks[1], rel=7e-3)
 
 
@@ -214,16 +214,17 @@ def test_a_tensile_contact_that_lets_go_takes_its_pull_off_the_next_ones_record(
     chain = steel_row(3, gap=np.array([0.0, 1e-8]))
     inputs = {**JUMPING["kelvin-voigt"], "separation": "tensile"}
     coarse, fine = (run_row(chain, "kelvin-voigt", 3e-5, dt, recording=Recording((0, 1, 2), (0, 1), 1e-7), **inputs) for dt in (1e-7, 2e-8))
-    assert fine.contact_force.min() < -1.0
+    assert fine.records.contact_force.min() < -1.0
     # the striker's one contact jumps from its pull to nothing as it opens
-    opened = np.flatnonzero(coarse.jump_force[:, 0] == 0.0)
-    assert opened.size == 1 and coarse.contact_force[opened[0] - 1, 0] < -1.0
-    assert coarse.jump_time[opened[0], 0] == pytest.approx(fine.jump_time[np.flatnonzero(fine.jump_force[:, 0] == 0.0)[0], 0], abs=2e-8)
+    opened = np.flatnonzero(coarse.records.jump_force[:, 0] == 0.0)
+    assert opened.size == 1 and coarse.records.contact_force[opened[0] - 1, 0] < -1.0
+    moment = fine.records.jump_time[np.flatnonzero(fine.records.jump_force[:, 0] == 0.0)[0], 0]
+    assert coarse.records.jump_time[opened[0], 0] == pytest.approx(moment, abs=2e-8)
     # the other contact is read at the true rate then: predicted over the jump, it was off by .7 %
     both = slice(opened[0], opened[0] + 2)
-    np.testing.assert_allclose(coarse.contact_force[both, 1], fine.contact_force[both, 1], rtol=1e-3)
-    assert np.nanmax(coarse.jump_force) == pytest.approx(np.nanmax(fine.jump_force), rel=5e-3)
-    np.testing.assert_allclose(coarse.table[layout.PEAK, 1:3], fine.table[layout.PEAK, 1:3], rtol=5e-3)
+    np.testing.assert_allclose(coarse.records.contact_force[both, 1], fine.records.contact_force[both, 1], rtol=1e-3)
+    assert np.nanmax(coarse.records.jump_force) == pytest.approx(np.nanmax(fine.records.jump_force), rel=5e-3)
+    np.testing.assert_allclose(coarse.contacts.peak[1:3], fine.contacts.peak[1:3], rtol=5e-3)
 
 
 @pytest.mark.plain
@@ -296,4 +297,4 @@ def test_a_wall_that_pushes_under_a_dashpot_is_a_jump_of_its_own():
     # the wall meets the first bead at .1 m/s: c v between a wall and a bead
     push = End("displacement", None, np.array([0.0, 1e-5]), np.array([0.0, 1e-6]))
     state = run_row(standing_row(2, push), "kelvin-voigt", 4e-6, 1e-7, recording=Recording((1,), (0,), 1e-7), **JUMPING["kelvin-voigt"])
-    assert state.table[layout.PEAK, 0] >= state.c[1, 0] * 0.1 * (1.0 - 1e-12)
+    assert state.contacts.peak[0] >= state.c[1, 0] * 0.1 * (1.0 - 1e-12)

@@ -9,7 +9,7 @@ import h5py
 import pytest
 
 from granchain import load_case
-from granchain.case import CASES
+from granchain.case.document import CASES
 from granchain.cli import obey
 from granchain.output import Checkpoint
 

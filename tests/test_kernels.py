@@ -11,9 +11,8 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from granchain.certificate import example_inputs
+from granchain.certificates import example_inputs
 from granchain.contact import elementary, laws
-from granchain.engine import layout
 from granchain.engine.state import State
 from granchain.status import Status
 
@@ -46,8 +45,8 @@ def test_every_form_has_the_engines_bits(law: str, kernels: ModuleType, librarie
     run = replace(run, step=replace(run.step, n_steps=STEPS))
     state = State(run.contacts, run.chain, run.step, chains.BARE)
     assert state.advance(STEPS + 1) is Status.COMPLETE
-    u, v = (state.bodies[row, 1 : N_BODIES + 1] for row in (layout.U, layout.V))
-    kept = [state.table[row, : N_BODIES + 1] for row in (layout.ROW, layout.PEAK, layout.REACH)]
+    u, v = (row[1 : N_BODIES + 1] for row in (state.bodies.u, state.bodies.v))
+    kept = [row[: N_BODIES + 1] for row in (state.contacts.force, state.contacts.peak, state.contacts.reach)]
     # the pulse has come to the last bead, and the first contacts have opened
     assert v[-1] > 0.1 and kept[0][1] == 0.0 and (kept[1][1:N_BODIES] > 1.0).all()
     raced = 0

@@ -6,21 +6,20 @@ import math
 
 import numpy as np
 import pytest
-from example_inputs import example_chain
-from kinds import distinct_laws, every_law
-from rows import ledger_residual, run_row
+from support.kinds import distinct_laws, every_law
+from support.rows import example_chain, ledger_residual, run_row
 
 from granchain import theory
 from granchain.analysis import energy_balance, observed_order
 from granchain.case import Case, load_case
-from granchain.certificate import example_inputs, example_pair
+from granchain.certificates import example_inputs, example_pair
 from granchain.contact import laws
 from granchain.contact.maliu import MaLiu
-from granchain.engine import layout
-from granchain.engine.state import Recording, State, contacts_of, time_step_of
-from granchain.engine.sweeps import added
+from granchain.engine.ledger import added
+from granchain.engine.setup import contacts_of, time_step_of
+from granchain.engine.state import Recording, State
 from granchain.engine.timestep import TimeStep
-from granchain.impact import law_inputs, two_bodies
+from granchain.impacts import law_inputs, two_bodies
 from granchain.simulation import chain_of, relative_residual, run
 
 SMALL = {"chain.beads": 15, "sensors.beads": [], "sensors.contacts": [], "snapshots": None, "time.end": 1.2e-4}
@@ -119,7 +118,7 @@ def losses_of_an_impact(law: str, refine: float, **inputs: object) -> np.ndarray
     step = TimeStep(auto.value / refine, n_steps, auto.limit, auto.reason)
     state = State(contacts, chain, step, Recording(energy_interval=n_steps * step.value))
     state.advance(n_steps + 1)
-    return state.energies[-1, [layout.VISCOUS, layout.CLAMPING]] / (0.5 * float(example_pair().effective_mass) * speed**2)
+    return np.array([state.energies.viscous[-1], state.energies.clamp[-1]]) / (0.5 * float(example_pair().effective_mass) * speed**2)
 
 
 @pytest.mark.promise("N3")

@@ -11,7 +11,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-import state_hashes
+from support import state_hashes
 
 PROJECT = Path(__file__).parents[1]
 # What is tried with them: the checks of a case, output files, compiled loops and their cache, laws of a user's own; of the command line
@@ -60,7 +60,7 @@ def test_the_lowest_versions_that_are_allowed_work_and_give_the_same_bits(tmp_pa
         assert done.returncode == 0, done.stdout[-5000:]
     code = """
         import json, sys; sys.path.insert(0, "tests")
-        import state_hashes
+        from support import state_hashes
         print(json.dumps({law: state_hashes.few(law) for law in ("hertz", "ma-liu", "tsuji")}))
     """
     command = [python, "-c", textwrap.dedent(code)]

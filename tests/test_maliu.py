@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rows import inputs_for, steel_row
+from support.rows import inputs_for, steel_row
+from support.running import Running
 
 from granchain.contact import laws
-from granchain.contact.law import Elastoplastic
+from granchain.contact.guard import Elastoplastic
 from granchain.contact.pair import Pair, linearised_plastic_stiffness
-from granchain.engine.state import contacts_of
+from granchain.engine.setup import contacts_of
 
 pytestmark = pytest.mark.plain
 
@@ -25,8 +26,8 @@ def coefficients(psi: float, xi: float, as_printed: bool = False) -> tuple:
     return tuple(contacts.c[:, 1])
 
 
-def law(as_printed: bool = False) -> type[Elastoplastic]:
-    return laws()["ma-liu"].variant(inputs_for("ma-liu", as_printed=as_printed))  # type: ignore[return-value]
+def law(as_printed: bool = False) -> Running:
+    return Running(laws()["ma-liu"].model(inputs_for("ma-liu", as_printed=as_printed)))
 
 
 def test_the_chains_pair_has_the_published_limits_and_recomputed_constants():

@@ -15,13 +15,13 @@ import h5py
 import numpy as np
 import pytest
 import scipy.io
-from example_results import a_result
+from support.example_results import a_result
 from test_hostile_files import seal
 
 from granchain.cli import obey
 from granchain.errors import FileError, TraceError
 from granchain.figures import drawn
-from granchain.output import hdf5, open_result
+from granchain.output import open_result, reader, writer
 from granchain.output.limit import COPIES
 from granchain.traces import Asked, import_trace, read_trace
 
@@ -300,7 +300,7 @@ def own(path, which, numbers):
     """A sealed output file with a variable of so many numbers, and its axes, that were never written."""
     name, axes = OWN[which]
     axes = dict(axes(numbers))
-    path.write_bytes(hdf5.image(a_result()))
+    path.write_bytes(writer.image(a_result()))
     with h5py.File(path, "r+") as file:
         for other, variable in a_result().variables.items():
             if set(variable.dims) & set(axes):
@@ -326,7 +326,7 @@ def test_what_was_never_written_into_a_result_takes_nothing(which, here, capsys,
     from granchain.cli import files
 
     monkeypatch.setattr(files, "LARGEST_SUMMARY", share)
-    monkeypatch.setattr(hdf5, "AT_ONCE", 2**20)
+    monkeypatch.setattr(reader, "AT_ONCE", 2**20)
     own(here / "run.h5", which, numbers)
     took = {}
     for command in ("info", "plot", "info --verify"):
@@ -354,15 +354,15 @@ def test_what_was_never_written_into_a_result_takes_nothing(which, here, capsys,
 def test_a_long_trace_is_drawn_with_its_extremes(here, columns, chunk, monkeypatch):
     count, most = 200_000, 8 * 20_000 * columns
     values = np.random.default_rng(columns).standard_normal((count, columns)).cumsum(axis=0)
-    monkeypatch.setattr(hdf5, "AT_ONCE", 8 * columns * 10_000)
-    monkeypatch.setattr(hdf5, "MANY", 200)
+    monkeypatch.setattr(reader, "AT_ONCE", 8 * columns * 10_000)
+    monkeypatch.setattr(reader, "MANY", 200)
     with h5py.File("long.h5", "w") as file:
         file["time"] = 1e-6 * np.arange(count)
         file.create_dataset("sensor_force", data=values, chunks=(chunk, columns))
         dims = {"time": ("time",), "sensor_force": ("time", "sensor_bead")}
-        assert hdf5.thinned_rows(file, dims, 8 * count * (columns + 1)) == {}
-        (rows,) = hdf5.thinned_rows(file, dims, most).values()
-        kept = hdf5._rows_of(file["sensor_force"], rows)
+        assert reader.thinned_rows(file, dims, 8 * count * (columns + 1)) == {}
+        (rows,) = reader.thinned_rows(file, dims, most).values()
+        kept = reader._rows_of(file["sensor_force"], rows)
     assert (kept == values[rows]).all() and (np.diff(rows) > 0).all() and rows[0] == 0 and rows[-1] == count - 1
     assert len(rows) * 8 * (columns + 1) <= 1.1 * most
     if columns < 10:
@@ -419,7 +419,7 @@ def test_a_process_that_refuses_a_file_stays_within_the_limit(name, here, base, 
 @pytest.mark.parametrize("which", OWN)
 @pytest.mark.parametrize("command", ["info", "info --verify", "plot"])
 def test_info_and_plot_of_a_result_of_gigabytes_take_little(command, which, here, figure):
-    (here / "small.h5").write_bytes(hdf5.image(a_result()))
+    (here / "small.h5").write_bytes(writer.image(a_result()))
     _, small, _ = measured([*command.split(), "small.h5"], here)
     own(here / "run.h5", which, 24 * 10**7)
     ended, took, told = measured([*command.split(), "run.h5"], here)

@@ -13,12 +13,12 @@ import llvmlite.binding as llvm
 import numba
 import numpy as np
 import pytest
-import state_hashes
-from processes import answer
-from rows import run_row, steel_row
+from support import state_hashes
+from support.processes import answer
+from support.rows import run_row, steel_row
 
 from granchain.engine import numba_private, specialise
-from granchain.engine.layout import LANES
+from granchain.engine.fields import LANES
 from granchain.engine.saved_loops import content_of
 from granchain.engine.specialise import compiled, gatherer, jitable, scatterer
 from granchain.errors import GranchainWarning
@@ -57,7 +57,7 @@ RUN = """
     importlib.import_module = found
     import granchain.engine.numba_private
     importlib.import_module = real
-    import state_hashes
+    from support import state_hashes
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         hashes = {{law: state_hashes.{question}(law) for law in {laws!r}}}

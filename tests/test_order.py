@@ -10,14 +10,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from example_inputs import alternatives
-from kinds import distinct_laws, one_per_module
-from rows import SPEED, steel_row
+from support.kinds import alternatives, distinct_laws, one_per_module
+from support.rows import SPEED, steel_row
 
-from granchain.certificate import example_inputs
+from granchain.certificates import example_inputs
 from granchain.contact import laws
 from granchain.contact.law import ContactLaw
-from granchain.engine.state import Recording, State, contacts_of, time_step_of
+from granchain.engine.setup import contacts_of, time_step_of
+from granchain.engine.state import Recording, State
 from granchain.engine.timestep import TimeStep
 from granchain.status import Status
 
@@ -58,7 +58,7 @@ def traces(name: str, index: int, gap: float, unit: int, factor: float, end: flo
     limit = time_step_of(contacts, chain, "auto", end).limit
     state = State(contacts, chain, TimeStep(end / n_steps, n_steps, limit, ""), Recording(snapshot_interval=end / INTERVALS / 8))
     assert state.advance(n_steps + 1) is Status.COMPLETE
-    return state.velocity
+    return state.records.velocity
 
 
 def observed(name: str, index: int, gap: float, steps: tuple = STEPS, fine: float = REFERENCE) -> float:

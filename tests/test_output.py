@@ -24,14 +24,13 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
-from disks import mounting
-from example_results import HISTORY, LABELS, LAYOUT, StandIn, a_result, everything, values
+from support.disks import mounting
+from support.example_results import HISTORY, LABELS, LAYOUT, StandIn, a_result, everything, values
 
 from granchain.case import load_case
 from granchain.contact.law import Quantity
 from granchain.errors import CaseError, FileError, GranchainError, GranchainWarning
-from granchain.output import Result, claim, hdf5, open_result, verify, whole
-from granchain.output import result as package_result
+from granchain.output import Result, claim, open_result, provenance, verify, whole, writer
 from granchain.status import Status
 
 
@@ -184,9 +183,9 @@ def test_the_provenance_holds_the_case_the_hashes_and_the_versions(saved):
 def test_the_source_hash_is_over_names_and_contents_of_the_package_files():
     root = Path(whole.__file__).parents[1]
     names = sorted(path.relative_to(root).as_posix() for path in root.rglob("*.py"))
-    assert {"errors.py", "output/hdf5.py", "contact/law.py"} <= set(names)
+    assert {"errors.py", "output/reader.py", "contact/law.py"} <= set(names)
     total = hashlib.sha256(b"".join(f"{name}\n".encode() + hashlib.sha256((root / name).read_bytes()).digest() for name in names))
-    package_result.source_hash.cache_clear()
+    provenance.source_hash.cache_clear()
     assert a_result().provenance["source_hash"] == total.hexdigest()
 
 
@@ -413,7 +412,7 @@ def test_an_existing_file_is_kept_unless_it_may_be_overwritten(tmp_path):
     with pytest.raises(FileError, match=r"a\.h5: got a file that granchain did not write, and keeps it, allowed one of its own; name"):
         a_result().save(path, overwrite=True)
     assert path.read_bytes() == b"thesis"
-    path.write_bytes(hdf5.image(a_result(law="my-own-law")))
+    path.write_bytes(writer.image(a_result(law="my-own-law")))
     a_result().save(path, overwrite=True)
     assert open_result(path).law == "ma-liu"
     assert left_in(tmp_path) == ["a.h5"]
@@ -485,7 +484,7 @@ def test_a_full_disk_leaves_the_old_file_and_nothing_else(disk):
     big = a_result(samples=3000)
     with pytest.raises(FileError) as caught:
         big.save(folder / "a.h5", overwrite=True)
-    assert f"{folder}/a.h5: not written ({len(hdf5.image(big))} bytes needed): the disk is full" in str(caught.value)
+    assert f"{folder}/a.h5: not written ({len(writer.image(big))} bytes needed): the disk is full" in str(caught.value)
     assert "bytes are free" in str(caught.value)
     assert left_in(folder) == ["a.h5"]
     assert (folder / "a.h5").read_bytes() == before
@@ -539,7 +538,7 @@ def test_a_writer_killed_at_any_moment_leaves_the_old_file_or_the_new_one(tmp_pa
     path = tmp_path / "a.h5"
     contents = [a_result(seed=seed, samples=2000) for seed in (0, 1)]
     contents[0].save(path)
-    allowed = {hashlib.sha256(hdf5.image(result)).hexdigest() for result in contents}
+    allowed = {hashlib.sha256(writer.image(result)).hexdigest() for result in contents}
 
     def write_on(first):
         for i in range(first, 100_000):
@@ -713,7 +712,7 @@ def test_of_many_who_find_a_dead_claim_one_takes_it(tmp_path):
 
 
 def test_a_result_too_large_for_a_file_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(package_result, "LARGEST_FILE", 1000)
+    monkeypatch.setattr("granchain.output.result.LARGEST_FILE", 1000)
     with pytest.raises(FileError, match=r"a\.h5: got a result of \d+ bytes, allowed at most 1000; record less"):
         a_result().save(tmp_path / "a.h5")
     assert left_in(tmp_path) == []

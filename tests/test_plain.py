@@ -10,16 +10,16 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from kinds import every_law, one_per_module
-from state_hashes import CHAINS, FEW, QUESTIONS
+from support.kinds import every_law, one_per_module
+from support.state_hashes import CHAINS, FEW, QUESTIONS
 
 from granchain.contact import laws
-from granchain.contact.law import Elastoplastic
+from granchain.contact.guard import Elastoplastic
 
 # What the process at hand does: `make test-plain` sets it.
 PLAIN_HERE = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 
-SCRIPT = Path(__file__).with_name("state_hashes.py")
+TESTS = Path(__file__).parent
 
 
 @pytest.fixture(scope="session")
@@ -27,7 +27,7 @@ def elsewhere() -> Iterator[Callable[[str, str], dict[str, str]]]:
     """Ask a process that compiles where this one does not, or the other way round."""
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "0" if PLAIN_HERE else "1"}
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-    with subprocess.Popen([sys.executable, str(SCRIPT)], env=environment, **pipes) as process:
+    with subprocess.Popen([sys.executable, "-m", "support.state_hashes"], cwd=TESTS, env=environment, **pipes) as process:
         assert process.stdin
         assert process.stdout
 

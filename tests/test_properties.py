@@ -14,12 +14,12 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from rows import MASS, RADIUS, SPEED, STEEL, inputs_for, ledger_residual, steel_row, velocities
+from support.rows import MASS, RADIUS, SPEED, STEEL, inputs_for, ledger_residual, steel_row, velocities
 
 from granchain.chain import RIGID, WALL, Chain, End
 from granchain.contact import laws
-from granchain.engine import layout
-from granchain.engine.state import Contacts, Recording, State, contacts_of, time_step_of
+from granchain.engine.setup import Contacts, contacts_of, time_step_of
+from granchain.engine.state import Recording, State
 from granchain.engine.timestep import TimeStep
 from granchain.material import Material
 from granchain.status import Status
@@ -173,9 +173,9 @@ def in_blocks(row: Row, blocks: list[int]) -> float:
     """Numbers of the state that differ from those of a run in one block."""
     step = row.step()
     whole, cut = row.run(step), row.run(step, blocks=blocks)
-    parts = (layout.U, layout.V, layout.A)
-    pairs = [(whole.bodies[i], cut.bodies[i]) for i in parts] + [(whole.h, cut.h), (whole.energies, cut.energies)]
-    pairs += [(whole.table[i], cut.table[i]) for i in (layout.ROW, layout.PEAK)]
+    pairs = [(getattr(whole.bodies, name), getattr(cut.bodies, name)) for name in ("u", "v", "a")]
+    pairs += [(getattr(whole.contacts, name), getattr(cut.contacts, name)) for name in ("force", "peak")]
+    pairs += [(whole.h, cut.h), (whole.records.energies, cut.records.energies)]
     return float(sum(np.count_nonzero(one.view(np.int64) != other.view(np.int64)) for one, other in pairs))
 
 

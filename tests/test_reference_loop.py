@@ -7,15 +7,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from example_inputs import alternatives, example_chain
-from kinds import distinct_laws, every_law, one_per_module
-from reference_loop import Course, march
+from support.kinds import alternatives, distinct_laws, every_law, one_per_module
+from support.reference_loop import Course, march
+from support.rows import example_chain
+from support.running import Running
 
-from granchain.certificate import example_inputs
+from granchain.certificates import example_inputs
 from granchain.chain import WALL, Chain, End
 from granchain.contact import laws
-from granchain.engine import layout
-from granchain.engine.state import Contacts, Recording, State, contacts_of, time_step_of
+from granchain.engine.setup import Contacts, contacts_of, time_step_of
+from granchain.engine.state import Recording, State
 from granchain.engine.timestep import TimeStep
 from granchain.status import Status
 
@@ -48,7 +49,7 @@ def contacts_and_step(law: str, chain: Chain, **changes: Any) -> tuple[Contacts,
 def advanced(contacts: Contacts, chain: Chain, step: TimeStep, recording: Recording, block: int = 10**9, front: int | None = None) -> State:
     state = State(contacts, chain, step, recording)
     if front is not None:
-        state.counts[layout.FRONT] = front
+        state.clock.front = front
     status = Status.RUNNING
     while status is Status.RUNNING:
         status = state.advance(block)
@@ -63,7 +64,7 @@ def reference(contacts: Contacts, chain: Chain, step: TimeStep) -> Course:
     wall = [[0.0] if there else [] for there in (exists[0], exists[-1])]
     infinite = [[np.inf] if there else [] for there in (exists[0], exists[-1])]
     return march(
-        contacts.law,
+        Running(contacts.model),
         [tuple(column) for column in contacts.c[:, exists].T.tolist()],
         infinite[0] + chain.mass.tolist() + infinite[1],
         wall[0] + chain.velocity.tolist() + wall[1],
@@ -114,12 +115,12 @@ def test_engine_equals_reference(law: str, chain: str, changes: dict[str, Any]) 
     forces, history = np.array(course.forces), np.array(course.history).T
     assert (forces.max(axis=0) > 0.0).sum() >= 5, "the pulse has not gone far enough to compare anything"
     scale = course.largest_overlap
-    assert abs(state.table[layout.REACH].max() - scale) <= STATE_TOLERANCE * scale
-    u, v = state.bodies[layout.U, 1 : n + 1], state.bodies[layout.V, 1 : n + 1]
+    assert abs(state.contacts.reach.max() - scale) <= STATE_TOLERANCE * scale
+    u, v = state.bodies.u[1 : n + 1], state.bodies.v[1 : n + 1]
     np.testing.assert_allclose(u, course.displacement[first : first + n], rtol=0.0, atol=STATE_TOLERANCE * scale)
     np.testing.assert_allclose(v, course.velocity[first : first + n], rtol=0.0, atol=STATE_TOLERANCE * row.velocity.max())
-    np.testing.assert_allclose(state.contact_force, forces, rtol=0.0, atol=FORCE_TOLERANCE * forces.max())
-    peaks = state.table[layout.PEAK, : n + 1][exists]
+    np.testing.assert_allclose(state.records.contact_force, forces, rtol=0.0, atol=FORCE_TOLERANCE * forces.max())
+    peaks = state.contacts.peak[: n + 1][exists]
     np.testing.assert_allclose(peaks, course.peaks, rtol=0.0, atol=FORCE_TOLERANCE * forces.max())
     for computed, expected in zip(state.h[:, : n + 1][:, exists], history, strict=True):
         np.testing.assert_allclose(computed, expected, rtol=0.0, atol=FORCE_TOLERANCE * np.abs(expected).max())
@@ -128,12 +129,12 @@ def test_engine_equals_reference(law: str, chain: str, changes: dict[str, Any]) 
 def bits(state: State) -> dict[str, bytes]:
     """What must not depend on how a run is cut and recorded; largest overlaps are kept behind the front only: open ones count 0."""
     parts = {
-        "displacement": state.bodies[layout.U],
-        "velocity": state.bodies[layout.V],
-        "acceleration": state.bodies[layout.A],
-        "force": state.table[layout.ROW],
-        "peak": state.table[layout.PEAK],
-        "reach": np.maximum(state.table[layout.REACH], 0.0),
+        "displacement": state.bodies.u,
+        "velocity": state.bodies.v,
+        "acceleration": state.bodies.a,
+        "force": state.contacts.force,
+        "peak": state.contacts.peak,
+        "reach": np.maximum(state.contacts.reach, 0.0),
         "history": state.h,
     }
     return {name: part.tobytes() for name, part in parts.items()}
@@ -149,7 +150,7 @@ def test_loaded_row_stays_at_rest(law: str) -> None:
     # the precompression, and the weight of every bead before
     carried = 60.0 + 9.81 * np.cumsum(row.mass)
     # a static overlap is found to the last bit, 2^-52 = 2.2e-16 of it, and the row swings about by some of those
-    np.testing.assert_allclose(state.contact_force, np.tile(carried, (step.n_steps + 1, 1)), rtol=1e-13)
+    np.testing.assert_allclose(state.records.contact_force, np.tile(carried, (step.n_steps + 1, 1)), rtol=1e-13)
 
 
 @pytest.mark.promise("R2")
@@ -182,11 +183,11 @@ def test_samples_at_a_stride_are_those_of_every_step(law: str) -> None:
     beads, joints = tuple(row.body_labels.tolist()), tuple(row.contact_labels[row.contact_exists].tolist())
     fine = advanced(contacts, row, step, Recording(beads, joints, step.value, None, ledger=False))
     coarse = advanced(contacts, row, step, Recording(beads, joints, 7 * step.value, None, ledger=False), 10)
-    assert np.array_equal(coarse.sensor_force, fine.sensor_force[::7])
-    assert np.array_equal(coarse.contact_force, fine.contact_force[::7])
-    assert np.array_equal(coarse.contact_overlap, fine.contact_overlap[::7])
-    force = np.pad(fine.contact_force, ((0, 0), (1, 1)))
-    assert np.array_equal(fine.sensor_force, 0.5 * (force[:, :-1] + force[:, 1:]))
+    assert np.array_equal(coarse.records.sensor_force, fine.records.sensor_force[::7])
+    assert np.array_equal(coarse.records.contact_force, fine.records.contact_force[::7])
+    assert np.array_equal(coarse.records.contact_overlap, fine.records.contact_overlap[::7])
+    force = np.pad(fine.records.contact_force, ((0, 0), (1, 1)))
+    assert np.array_equal(fine.records.sensor_force, 0.5 * (force[:, :-1] + force[:, 1:]))
 
 
 @pytest.mark.parametrize("law", LAWS)
@@ -197,10 +198,10 @@ def test_snapshot_is_the_end_of_a_shorter_run(law: str) -> None:
     half = step.n_steps // 2
     state = advanced(contacts, row, step, Recording((), (), 2e-7, half * step.value))
     shorter = advanced(contacts, row, replace(step, n_steps=half), Recording())
-    assert state.snapshot_at[1] == half
+    assert state.records.snapshot_at[1] == half
     inside = slice(1, row.n_bodies + 1)
-    assert np.array_equal(state.displacement[1], shorter.bodies[layout.U, inside])
-    np.testing.assert_allclose(state.velocity[1], shorter.bodies[layout.V, inside], rtol=0.0, atol=1e-15 * row.velocity.max())
+    assert np.array_equal(state.records.displacement[1], shorter.bodies.u[inside])
+    np.testing.assert_allclose(state.records.velocity[1], shorter.bodies.v[inside], rtol=0.0, atol=1e-15 * row.velocity.max())
 
 
 @pytest.mark.promise("R2")

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from processes import answer
+from support.processes import answer
 
 import granchain as gc
 from granchain import simulation

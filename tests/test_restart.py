@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from kinds import every_law
-from rows import inputs_for, standing_row, steel_row
+from support.kinds import every_law
+from support.rows import inputs_for, standing_row, steel_row
 
 import granchain as gc
 from granchain import simulation
@@ -21,8 +21,9 @@ from granchain.case import case_names
 from granchain.chain import Chain, End
 from granchain.cli import obey
 from granchain.contact import laws
-from granchain.engine import layout
-from granchain.engine.state import CHANGING, Recording, State, contacts_of, time_step_of
+from granchain.engine import fields
+from granchain.engine.setup import contacts_of, time_step_of
+from granchain.engine.state import Recording, State
 from granchain.errors import FileError, GranchainWarning
 from granchain.output import Checkpoint, checkpoint, open_result
 from granchain.output.checkpoint import Saved
@@ -60,8 +61,9 @@ def prepared(law: str, chain: Chain) -> Callable[[], State]:
 
 def bits(state: State) -> dict[str, bytes]:
     """All that a run has changed, but what the last look at the state left: it depends on when one looks."""
-    arrays = {name: np.array(getattr(state, name)) for name in CHANGING}
-    arrays["numbers"][layout.ALLOWED_STEP] = arrays["counts"][layout.WHERE] = 0
+    arrays = {name: np.array(array) for name, array in state.arrays().items()}
+    clock = arrays["clock"].view(fields.CLOCK)
+    clock["allowed_step"] = clock["where"] = 0
     return {name: array.tobytes() for name, array in arrays.items()}
 
 
@@ -75,7 +77,7 @@ def test_a_restarted_run_has_the_bits_of_an_unbroken_one(law: str, tmp_path: Pat
         unbroken = fresh()
         assert unbroken.advance(N_STEPS + 1) is Status.COMPLETE
         # or a restart that loses the history, the motion or a record would be the same
-        assert unbroken.sensor_force.max() > 0.0 and unbroken.counts[layout.SAMPLE] == unbroken.sensor_force.shape[0]
+        assert unbroken.records.sensor_force.max() > 0.0 and unbroken.clock.sample == unbroken.records.sensor_force.shape[0]
         expected = bits(unbroken)
         for split in SPLITS:
             before, after, kept = fresh(), fresh(), Checkpoint(tmp_path / "run.chk")
@@ -246,7 +248,7 @@ def test_an_edited_law_is_another_run(tmp_path: Path) -> None:
         def force(overlap, rate, c, h):  # type: ignore[no-untyped-def]
             return factor * overlap
 
-    contacts = replace(contacts_of(laws()["hertz"], chain, inputs_for("hertz")), law=Edited)
+    contacts = contacts_of(Edited, chain, inputs_for("hertz"))
     assert State(contacts, chain, one.time_step, one.recording).set_up != one.set_up
     other.c[0, 1] = np.nextafter(other.c[0, 1], 1.0)
     assert one.set_up != other.set_up

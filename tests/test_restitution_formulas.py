@@ -10,10 +10,10 @@ import pytest
 from scipy.optimize import brentq
 
 from granchain import theory
-from granchain.certificate import example_inputs
+from granchain.certificates import example_inputs
 from granchain.contact import laws
 from granchain.contact.pair import Pair
-from granchain.engine.contacts import coefficients
+from granchain.engine.scans import coefficients
 from granchain.errors import CaseError
 
 pytestmark = pytest.mark.plain
@@ -28,7 +28,7 @@ def law_restitution(name: str, speed: float, modulus=MODULUS, radius=RADIUS, mas
     law: Any = laws()[name]
     values = example_inputs(law, **inputs)
     pair = Pair(effective_radius=radius, effective_modulus=modulus, effective_mass=mass, yield_stress=yield_stress, poissons_ratio=POISSON)
-    c = tuple(coefficients(law, pair, values, np.array([radius]))[:, 0])
+    c = tuple(coefficients(law.model(values), pair, values, np.array([radius]))[:, 0])
     kinetic = 0.5 * mass * speed * speed
     d_max = brentq(lambda d: law.loading_work(d, c) - kinetic, 1e-14, radius, xtol=1e-22, rtol=1e-15)
     h = law.history_of(c)

@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from rows import MASS, SPEED, run_row, steel_row, velocities
+from support.rows import MASS, SPEED, run_row, steel_row, velocities
 
 from granchain.case import load_case
 from granchain.contact.law import SPEED_NODES
 from granchain.contact.pair import Pair
 from granchain.engine.restitution import restitution_at, source_of
 from granchain.errors import CaseError
-from granchain.impact import impact
+from granchain.impacts import impact
 from granchain.simulation import run
 
 MA_LIU = {"law": "ma-liu", "psi": 2.84, "xi": 13.0}
@@ -48,7 +48,7 @@ def test_identified_damping_delivers_the_other_laws_restitution_at_the_onsets_ow
     assert (after - before) / speed == pytest.approx(ma_liu(speed), abs=1e-5)
     # and the contact has kept its speed
     assert state.h[0, 1] == pytest.approx(speed, rel=1e-9)
-    assert len(state.law.coefficients) == SPEED_NODES + 4
+    assert len(state.model.coefficients) == SPEED_NODES + 4
 
 
 def test_a_case_takes_the_restitution_at_the_strikers_speed():

@@ -16,7 +16,7 @@ from pathlib import Path
 import numba
 import numpy as np
 import pytest
-from processes import answer
+from support.processes import answer
 
 from granchain.engine import saved_loops
 from granchain.engine.saved_loops import SEAL_LENGTH, DamagedLoop, content_of, sealed
@@ -217,7 +217,7 @@ LOAD = """
     import json, shutil, sys, warnings; sys.path.insert(0, "tests")
     from pathlib import Path
     import numpy as np
-    from rows import run_row, steel_row
+    from support.rows import run_row, steel_row
     import test_saved_loops as t
     state = run_row(steel_row(12), "hertz", 2e-6)
     (signature,), loop = state._loop.signatures, state._loop

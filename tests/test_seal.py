@@ -15,11 +15,11 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
-from example_results import a_result, everything
+from support.example_results import a_result, everything
 
 from granchain.cli import obey
 from granchain.errors import FileError, GranchainWarning
-from granchain.output import hdf5, open_result, verify, whole
+from granchain.output import open_result, reader, verify, whole, writer
 
 OLD = Path(__file__).with_name("version-0.1.0")
 TRACE = Path(__file__).parents[1] / "data" / "synthetic2026"
@@ -28,13 +28,13 @@ pytestmark = pytest.mark.promise("R9")
 
 @pytest.fixture(scope="module")
 def content():
-    return hdf5.image(a_result(samples=20))
+    return writer.image(a_result(samples=20))
 
 
 @pytest.fixture
 def in_this_process(monkeypatch):
     """No process of its own for each of some hundred files, none of which hangs."""
-    monkeypatch.setattr(hdf5, "attempt_apart", lambda *given: None)
+    monkeypatch.setattr(reader, "attempt_apart", lambda *given: None)
 
 
 def fate(path):
@@ -123,7 +123,7 @@ def test_a_byte_changed_in_place_is_refused(tmp_path, content):
 
 
 def test_a_seal_of_another_file_is_refused_and_a_cut_one_missed(tmp_path, content, in_this_process):
-    path, twin = tmp_path / "a.h5", hdf5.image(a_result(samples=20, seed=1))
+    path, twin = tmp_path / "a.h5", writer.image(a_result(samples=20, seed=1))
     body, seal = content[: -whole.SEAL_LENGTH], twin[-whole.SEAL_LENGTH :]
     for changed, expected in (
         (body + seal, "refused"), (body, "said"), (content[:-1], "said"), (content + b"\n", "said"), (content + seal, "refused"),

@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 import pytest
-from processes import answer
-from synthetic import synthetic
+from support.processes import answer
+from support.synthetic import synthetic
 
 from granchain.analysis import peak
 from granchain.comparison.sides import RIPPLES

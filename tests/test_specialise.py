@@ -6,7 +6,7 @@ import textwrap
 from pathlib import Path
 
 import pytest
-from processes import answer, python
+from support.processes import answer, python
 
 from granchain.engine import numba_private, specialise
 from granchain.engine.specialise import fingerprint, gatherer, scatterer
@@ -48,8 +48,8 @@ USE = """
     from types import SimpleNamespace
     from {module} import Mine
     from granchain.chain import Chain
-    from granchain.engine import layout
-    from granchain.engine.state import Recording, State, contacts_of, time_step_of
+    from granchain.engine.setup import contacts_of, time_step_of
+    from granchain.engine.state import Recording, State
     from granchain.material import MATERIALS
     chain = Chain(np.full(2, 1e-3), np.full(2, 1e-3), np.array([1.0, 0.0]), (MATERIALS["steel-316"],), np.zeros(2, int), np.zeros(1))
     with warnings.catch_warnings(record=True) as caught:
@@ -58,7 +58,7 @@ USE = """
         state = State(contacts, chain, time_step_of(contacts, chain, "auto", 2e-4), Recording())
         state.advance(10**9)
     hits = sum(state._loop.stats.cache_hits.values()) if hasattr(state._loop, "stats") else -1
-    print(f"{{state.table[layout.PEAK].max():.6f}}", hits, len([w for w in caught if "not kept on disk" in str(w.message)]))
+    print(f"{{state.contacts.peak.max():.6f}}", hits, len([w for w in caught if "not kept on disk" in str(w.message)]))
 """
 
 # The law's force alone, compiled and kept as a loop is; prints it, and how often it came from the disk.
@@ -146,14 +146,16 @@ def test_an_unwritable_cache_folder_runs_uncached_and_says_so(law_file, tmp_path
 def test_laws_with_the_same_functions_share_one_loop():
     code = """
         import sys; sys.path.insert(0, "tests")
+        from types import SimpleNamespace
         from granchain.contact import laws
-        from granchain.contact.law import Functions
+        from granchain.contact.model import Functions
         from granchain.engine.loop import loop_of
         from granchain.engine.specialise import frozen
-        from granchain.engine.sweeps import features_of
+        from granchain.engine.contact_step import features_of
         known = laws()
         names = ("flores", "hunt-crossley", "lankarani-nikravesh")
-        loops = {id(loop_of(Functions(*frozen(*known[n].functions())), features_of(known[n], True, False, False))) for n in names}
+        models = [known[name].model(SimpleNamespace()) for name in names]
+        loops = {id(loop_of(Functions(*frozen(*model.functions)), features_of(model, True, False, False))) for model in models}
         print(len(loops))
     """
     assert answer(textwrap.dedent(code)) == "1"
@@ -201,11 +203,10 @@ def test_loops_from_several_processes_keep_their_own_functions_in_one(tmp_path: 
     # leave one law's loop under the other's number. A third process loads both, and each still calls its own functions.
     code = """
         import sys; sys.path.insert(0, "tests")
-        from granchain.engine import layout
-        from rows import run_row, steel_row
+        from support.rows import run_row, steel_row
         for law in LAWS:
             state = run_row(steel_row(6), law, 2e-5)
-            print(law, state.numbers[layout.ALLOWED_STEP].hex(), state.h.sum().hex(), state.energies[-1].sum().hex())
+            print(law, state.clock.allowed_step.item().hex(), state.h.sum().hex(), state.records.energies[-1].sum().hex())
     """
     laws = ("ma-liu", "thornton")
     alone = [answer(textwrap.dedent(code).replace("LAWS", repr((law,))), tmp_path) for law in laws]

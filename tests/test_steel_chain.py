@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from rows import RADIUS, SENSORS, ledger_residual, run_row, steel_row
+from support.rows import RADIUS, SENSORS, ledger_residual, run_row, steel_row
 
 from granchain.analysis import peak, summary
 from granchain.case import load_case
-from granchain.engine import layout
 from granchain.engine.state import Recording
 from granchain.simulation import run
 
@@ -37,8 +36,8 @@ def peaks(law: str, separation: str, step: str) -> np.ndarray:
     ends = {} if law in ("hertz", "ma-liu") else {"separation": separation}
     state = run_row(steel_row(71), law, 0.6e-3, step, recording=Recording(SENSORS, (), 2e-7), **ends)
     time = state.sample_step * state.time_step.value
-    sensors = [peak(time, state.sensor_force[:, i]).force for i in range(len(SENSORS))]
-    return np.array([*sensors, state.table[layout.PEAK, 1]])
+    sensors = [peak(time, state.records.sensor_force[:, i]).force for i in range(len(SENSORS))]
+    return np.array([*sensors, state.contacts.peak[1]])
 
 
 @pytest.mark.parametrize(("law", "separation"), ROWS)
@@ -70,7 +69,7 @@ def test_the_pulses_that_merge_at_10_metres_per_second_are_marked_and_enter_no_w
 def test_wave_speed_of_the_hertz_chain():
     state = run_row(steel_row(71), "hertz", 0.6e-3, recording=Recording(SENSORS, (), 2e-7))
     time = state.sample_step * state.time_step.value
-    arrival = [peak(time, state.sensor_force[:, i]).time for i in range(len(SENSORS))]
+    arrival = [peak(time, state.records.sensor_force[:, i]).time for i in range(len(SENSORS))]
     # 734.07 m/s: from V = 0.905516 k^(1/3) m^(-1/2) F_m^(1/6) beads per second with F_m = 93.466 N, times the bead's diameter
     speed = np.polyfit(arrival, 2.0 * RADIUS * np.array(SENSORS), 1)[0]
     assert speed == pytest.approx(734.07, rel=1e-3)
@@ -79,7 +78,7 @@ def test_wave_speed_of_the_hertz_chain():
 def test_contacts_of_the_developed_hertz_wave():
     state = run_row(steel_row(71), "hertz", 0.6e-3)
     # contacts of the developed wave peak at 93.466 N (converged, independently computed)
-    assert state.table[layout.PEAK, 20:60] == pytest.approx(93.466, rel=1e-4)
+    assert state.contacts.peak[20:60] == pytest.approx(93.466, rel=1e-4)
 
 
 @pytest.mark.promise("N3")
@@ -93,7 +92,7 @@ def test_the_energy_ledger_of_the_steel_chain_closes(law, figure):
 
 def test_the_printed_restitution_of_the_first_pair_needs_the_full_mass():
     from granchain.contact.pair import Pair
-    from granchain.impact import impact
+    from granchain.impacts import impact
 
     # E 193 GPa, nu .3, R 1.19 mm, s_y 900 MPa at 1.77 m/s: .8390 with m = .225 g; the printed .81 comes with .45 g (.8059)
     common = {"effective_radius": 1.19e-3, "effective_modulus": 193e9 / (2.0 * (1.0 - 0.3**2)), "yield_stress": 900e6}

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from printed import differences
+from support.printed import differences
 
 from granchain.contact import laws
 

@@ -8,14 +8,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from rows import MASS, SPEED, inputs_for, run_row, standing_row, steel_row
+from support.rows import MASS, SPEED, inputs_for, run_row, standing_row, steel_row
 
 from granchain import theory
 from granchain.case import load_case
 from granchain.chain import End
 from granchain.contact import laws
-from granchain.engine import layout
-from granchain.engine.state import Recording, State, contacts_of, time_step_of
+from granchain.engine.setup import contacts_of, time_step_of
+from granchain.engine.state import Recording, State
 from granchain.engine.timestep import TimeStep
 from granchain.errors import CaseError, RunError
 from granchain.simulation import prepare, run
@@ -83,7 +83,7 @@ def disturbed(factor: float):
     state = State(contacts, chain, TimeStep(dt, 10_000, limit, ""), Recording(ledger=False))
     # the shape of the highest mode, 1e-6 of the static overlap high
     i = np.arange(1, n + 1)
-    state.bodies[layout.U, 1 : n + 1] = 1e-6 * 100.0 / k * np.sin(n * np.pi * i / (n + 1))
+    state.bodies.u[1 : n + 1] = 1e-6 * 100.0 / k * np.sin(n * np.pi * i / (n + 1))
     status = Status.RUNNING
     while status is Status.RUNNING:
         status = state.advance(500)
@@ -95,7 +95,7 @@ def test_a_step_just_below_the_largest_eigenfrequencys_limit_runs(figure):
     state, status, overlap = disturbed(0.98)
     assert status is Status.COMPLETE
     # bounded: a mode at the limit grows to a few times its start, 1e-6 of the overlap
-    swing = np.abs(state.bodies[layout.U]).max() / overlap
+    swing = np.abs(state.bodies.u).max() / overlap
     figure("largest displacement at .98 of 2/omega_max in 10,000 steps, of the overlap", swing, at_least=1e-7, at_most=1e-4)
 
 
@@ -115,7 +115,7 @@ def test_a_struck_chain_with_a_step_above_the_limit_is_stopped():
     step = time_step_of(contacts, chain, 1.02 * limit, 2e-4, force_step=True)
     state = State(contacts, chain, step, Recording(energy_interval=1e-6))
     status = state.advance(10**9)
-    energies = state.energies[: int(state.counts[layout.ENERGY])]
+    energies = state.records.energies[: int(state.clock.entry)]
     held = energies.sum(axis=1)
     # stopped by the state's own limit, or, staying bounded, by a ledger that is open by far more than the bound of 1e-2
     assert status is Status.UNSTABLE or np.abs(held - held[0]).max() / held[0] > 1e-2
@@ -148,7 +148,7 @@ def test_a_nan_is_caught_within_one_block(law, where):
     contacts = contacts_of(laws()[law], chain, inputs_for(law))
     state = State(contacts, chain, time_step_of(contacts, chain, "auto", 1e-4), Recording(ledger=False))
     assert state.advance(200) is Status.RUNNING
-    state.bodies[layout.U if where == "displacement" else layout.V, 4] = math.nan
+    (state.bodies.u if where == "displacement" else state.bodies.v)[4] = math.nan
     assert state.advance(10) is Status.NOT_FINITE
 
 
@@ -159,7 +159,7 @@ def test_an_overlap_beyond_a_radius_stops_the_run_even_when_it_is_gone_at_the_bl
     contacts = contacts_of(laws()["hertz"], chain, inputs_for("hertz"))
     state = State(contacts, chain, time_step_of(contacts, chain, "auto", 1e-6), Recording(ledger=False))
     assert state.advance(10**9) is Status.BEYOND_RADIUS
-    assert state.counts[layout.WHERE] == 1
+    assert state.clock.where == 1
 
 
 @pytest.mark.plain
@@ -171,5 +171,5 @@ def test_a_state_that_asks_for_a_shorter_step_is_reported():
     state = State(contacts, chain, time_step_of(contacts, chain, 0.6 * limit, 1e-4), Recording(ledger=False))
     while state.advance(1) is Status.RUNNING:
         pass
-    assert limit < state.numbers[layout.ALLOWED_STEP] < 2.0 * limit
-    assert run_row(chain, "hertz", 1e-4).numbers[layout.ALLOWED_STEP] > limit
+    assert limit < state.clock.allowed_step < 2.0 * limit
+    assert run_row(chain, "hertz", 1e-4).clock.allowed_step > limit

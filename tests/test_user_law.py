@@ -11,14 +11,14 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from rows import standing_row
+from support.rows import standing_row
 
 from granchain.cli import signals
 from granchain.contact import law as law_module
 from granchain.contact import laws
 from granchain.contact.law import ContactLaw
 from granchain.contact.user import PREFIX, blame, file_of, load_law_module
-from granchain.engine.state import contacts_of
+from granchain.engine.setup import contacts_of
 from granchain.errors import FileError, LawError
 
 pytestmark = pytest.mark.plain

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from printed import differences
+from support.printed import differences
 
 PAGE = Path(__file__).parents[1] / "docs" / "verification.md"
 

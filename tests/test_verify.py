@@ -14,7 +14,7 @@ from granchain.analysis import peak
 from granchain.case import Case, load_case
 from granchain.cli import obey
 from granchain.contact.law import ContactLaw
-from granchain.verify import (
+from granchain.verification import (
     AROUND,
     BELOW,
     CONFIRMED,

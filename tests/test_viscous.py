@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from rows import SPEED, inputs_for
 from scipy.integrate import solve_ivp
+from support.rows import SPEED, inputs_for
 
 from granchain import theory
 from granchain.contact import laws
@@ -17,7 +17,7 @@ from granchain.contact.law import ContactLaw
 from granchain.contact.pair import Pair
 from granchain.contact.viscous import jankowski_ratio, ratio_of_decay
 from granchain.errors import LawError
-from granchain.impact import impact
+from granchain.impacts import impact
 
 # Two of the chain's beads: Wang, Liu & Liu 2022, table 8, doi:10.1016/j.ijmecsci.2022.107214.
 MASS = 2.25e-4

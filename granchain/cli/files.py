@@ -22,7 +22,7 @@ from granchain.errors import CaseError, FileError
 
 if TYPE_CHECKING:
     from granchain.output import Result
-    from granchain.output.result import Unread
+    from granchain.output.variables import Unread
 
 # Bytes of a file that `info` sums up at most, and that `plot` draws of one axis of time.
 LARGEST_SUMMARY = 2.56e8
@@ -129,7 +129,7 @@ def plot(
 def about_system() -> dict[str, str]:
     """What a report of a defect needs to know of the system; nothing that names its user or machine but the cache folder."""
     from granchain.engine.specialise import cache_folder
-    from granchain.output.result import source_hash, versions
+    from granchain.output.provenance import source_hash, versions
 
     found = {"granchain": __version__, **json.loads(versions()), "source_hash": source_hash()}
     for package in ("llvmlite", "scipy", "matplotlib", "pydantic", "typer"):
@@ -167,7 +167,7 @@ def heading(result: Result) -> list[tuple[str, str]]:
 
 def variable_facts(result: Result) -> list[dict[str, Any]]:
     """The variables of a file, read or not."""
-    from granchain.output.result import TABLE, Unread
+    from granchain.output.variables import TABLE, Unread
 
     headers = result.unread | {name: Unread(v.dims, v.shape, v.unit, v.long_name) for name, v in result.variables.items()}
     return [

@@ -14,10 +14,10 @@ from granchain.cli.text import aligned, number, paragraph, say, tell, tell_json
 from granchain.errors import CaseError, LawError
 
 if TYPE_CHECKING:
-    from granchain.case_schema import Problems
     from granchain.contact.law import ContactLaw
     from granchain.contact.pair import Pair
-    from granchain.impact import ImpactResult
+    from granchain.impacts import ImpactResult
+    from granchain.keys import Problems
     from granchain.material import Material
 
 
@@ -81,7 +81,7 @@ class Study:
 
     def told_of_pair(self) -> str:
         """The two bodies in a sentence."""
-        from granchain.certificate import EXAMPLE_PAIR
+        from granchain.certificates import EXAMPLE_PAIR
         from granchain.contact.pair import PAIR_QUANTITIES
 
         units = {name: "" if unit == "1" else f" {unit}" for name, unit in PAIR_QUANTITIES.items()}
@@ -110,21 +110,16 @@ def study(names: Sequence[str], numbers: Mapping[str, str | None], changes: Sequ
     ------
     CaseError, LawError
     """
-    from granchain.case import put, toml_value
-    from granchain.case_schema import Problems, shown
-    from granchain.certificate import pair_with
+    from granchain.case.document import put_all
+    from granchain.certificates import pair_with
     from granchain.contact import laws
+    from granchain.keys import Problems, shown
 
     known = laws()
     chosen = [known[the_one(name, known, "contact law", LawError)] for name in dict.fromkeys(name.strip() for name in names)]
     problems = Problems()
     document: dict[str, Any] = {}
-    for item in changes:
-        where, equals, value = item.partition("=")
-        if equals and where.strip():
-            put(document, where.strip(), toml_value(value))
-        else:
-            problems.add("--set", shown(item), "KEY=VALUE", "write for example restitution=0.7")
+    put_all(document, changes, "restitution=0.7", problems)
     values = {name: read_numbers(name, text, problems) for name, text in numbers.items() if text is not None}
     if len(values.keys() & {"--speed", "--speeds"}) != 1:
         got = "both" if values.keys() & {"--speed", "--speeds"} else "neither"
@@ -153,7 +148,7 @@ def study(names: Sequence[str], numbers: Mapping[str, str | None], changes: Sequ
 
 def read_numbers(name: str, text: str, problems: Problems) -> list[float]:
     """Numbers joined by commas; speeds are above 0, restitutions are the law's to judge."""
-    from granchain.case_schema import shown
+    from granchain.keys import shown
 
     found = []
     for part in text.split(","):
@@ -171,8 +166,8 @@ def read_numbers(name: str, text: str, problems: Problems) -> list[float]:
 
 def read_pair(document: Mapping[str, Any], problems: Problems) -> tuple[Material | None, dict[str, float]]:
     """Material and quantities of the two bodies."""
-    from granchain.case_schema import in_si, shown, suggestion
     from granchain.contact.pair import PAIR_QUANTITIES
+    from granchain.keys import in_si, shown, suggestion
     from granchain.material import MATERIALS
 
     name, material = document.get("material"), None
@@ -207,9 +202,9 @@ def read_inputs(
     chosen: Sequence[type[ContactLaw]], document: Mapping[str, Any], restitutions: Sequence[float] | None, problems: Problems
 ) -> dict[str, dict[str, Any]]:
     """Each law's inputs, defaults filled; an input goes to all laws that know it, one with a law's name in front to that law."""
-    from granchain.case_checks import law_table
-    from granchain.case_schema import shown
+    from granchain.case.checks import law_table
     from granchain.contact.pair import PAIR_QUANTITIES
+    from granchain.keys import shown
 
     names = [law.name for law in chosen]
     units: dict[str, dict[str, str]] = {}
@@ -272,8 +267,8 @@ class Row:
 
 def collisions(asked: Study) -> list[Row]:
     """All impacts, law by law; one that does not end is a row of its own where there are others."""
-    from granchain.certificate.measure import REFINED
-    from granchain.impact import NeverOpens, NotEnded, impact
+    from granchain.certificates.measure import REFINED
+    from granchain.impacts import NeverOpens, NotEnded, impact
 
     rows = []
     sweep: Sequence[float | None] = [None] if asked.restitutions is None else asked.restitutions
@@ -325,7 +320,7 @@ def table_of(asked: Study, rows: Sequence[Row]) -> str:
 
 def facts(asked: Study, rows: Sequence[Row]) -> dict[str, Any]:
     """All impacts for JSON."""
-    from granchain.certificate import EXAMPLE_PAIR
+    from granchain.certificates import EXAMPLE_PAIR
 
     return {
         "pair": asked.pair.items(),

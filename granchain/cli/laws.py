@@ -14,7 +14,7 @@ from granchain.cli.text import blocks_as_text, say, table, tell, tell_json
 from granchain.errors import CaseError, LawError
 
 if TYPE_CHECKING:
-    from granchain.certificate import Certificate
+    from granchain.certificates import Certificate
     from granchain.contact.law import ContactLaw, Quantity
 
 
@@ -48,7 +48,7 @@ def laws(
     if as_json:
         tell_json({"command": "laws", "laws": [{**law_facts(one.law), **one.to_dict()} for one in certificates]})
     else:
-        from granchain.certificate import markdown, page, reference
+        from granchain.certificates import markdown, page, reference
 
         blocks = reference(certificates) if name is None else page(certificates[0])
         tell(markdown(blocks).rstrip("\n") if as_markdown else blocks_as_text(blocks))
@@ -82,7 +82,7 @@ def begin_worker(law_module: str | None) -> None:
 
 def certificates_of(names: list[str]) -> list[Certificate]:
     """Certificates, one after the other."""
-    from granchain.certificate import certificate
+    from granchain.certificates import certificate
     from granchain.contact import laws
 
     found = []

@@ -12,7 +12,7 @@ import typer
 from granchain import __version__
 from granchain.cli.text import tell
 from granchain.cli.waiting import Waiting
-from granchain.errors import GranchainError, LawError
+from granchain.errors import GranchainError, LawError, nearest
 
 if TYPE_CHECKING:
     from granchain.contact.law import ContactLaw
@@ -65,12 +65,10 @@ def start(
 
 def the_one(name: str, names: Iterable[str], what: str, error: type[GranchainError]) -> str:
     """The name, if it is one of these."""
-    from difflib import get_close_matches
-
     known = list(names)
     if name not in known:
-        near = get_close_matches(name[:60], known, 1)
-        advice = f'did you mean "{near[0]}"?' if near else f"take one of: {', '.join(known)}"
+        near = nearest(name, known)
+        advice = f'did you mean "{near}"?' if near else f"take one of: {', '.join(known)}"
         raise error(f'{what}: got "{name[:60]}", allowed a known name; {advice}')
     return name
 

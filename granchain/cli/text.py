@@ -11,8 +11,10 @@ import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
+from granchain.errors import printable
+
 if TYPE_CHECKING:
-    from granchain.certificate.page import Block
+    from granchain.certificates.page import Block
 
 # Version of the objects that --json prints.
 SCHEMA = 1
@@ -23,7 +25,7 @@ PIPE_WIDTH, TEXT_WIDTH = 140, 100
 
 def clean(text: str) -> str:
     """Text without control characters, safe to show on a terminal whoever wrote it; lines stay lines."""
-    return "".join(sign if sign.isprintable() or sign == "\n" else " " for sign in text)
+    return "\n".join(printable(line) for line in text.split("\n"))
 
 
 def tell(text: str) -> None:
@@ -94,7 +96,7 @@ def _width() -> int:
 
 def blocks_as_text(blocks: Iterable[Block]) -> str:
     """Headings, paragraphs and tables for a terminal."""
-    from granchain.certificate.page import Grid, Heading
+    from granchain.certificates.page import Grid, Heading
 
     width = min(_width(), TEXT_WIDTH)
     parts = []

@@ -12,7 +12,7 @@ from granchain.cli.text import aligned, number, paragraph, say, tell, tell_json
 from granchain.errors import CaseError
 
 if TYPE_CHECKING:
-    from granchain.verify import Verification
+    from granchain.verification import Verification
 
 # What is asked for where nobody says.
 TOLERANCE = 1e-3
@@ -37,7 +37,7 @@ def verify(
     allowed = TOLERANCE if tolerance is None else tolerance_of(tolerance)
     from granchain.case import load_case
     from granchain.contact import laws
-    from granchain.verify import verify as verified
+    from granchain.verification import verify as verified
 
     asked = load_case(case, changes or [])
     with blamed(laws()[asked.contact.law]):

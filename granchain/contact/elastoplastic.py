@@ -15,7 +15,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from granchain.contact import elementary
-from granchain.contact.law import AS_PRINTED, DENTS, Elastoplastic, Quantity, Source, positive
+from granchain.contact.guard import Elastoplastic
+from granchain.contact.law import AS_PRINTED, DENTS, Quantity, Source, positive
 from granchain.contact.pair import Pair, yield_force, yield_overlap
 from granchain.errors import LawError
 

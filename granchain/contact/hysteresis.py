@@ -15,7 +15,7 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from types import SimpleNamespace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -38,6 +38,7 @@ from granchain.contact.law import (
     checked,
     positive,
 )
+from granchain.contact.model import Model
 from granchain.contact.pair import linearised_plastic_stiffness, ma_liu_points
 from granchain.errors import LawError
 
@@ -115,6 +116,14 @@ def straight_work(d: float) -> float:
     return 0.5 * (d * d)
 
 
+class OwnSpeed(NamedTuple):
+    """What a contact carries that has an approach speed of its own, and the functions that then take the place of the law's."""
+
+    coefficients: tuple[Quantity, ...]
+    history: tuple[Quantity, ...]
+    functions: dict[str, Callable]
+
+
 def spring(power: Callable, work: Callable, unit: str) -> Callable[[type[Hysteresis]], type[Hysteresis]]:
     """Class decorator: the family's functions over the elastic force K power(d), whose integral is K work(d)."""
 
@@ -143,22 +152,16 @@ def spring(power: Callable, work: Callable, unit: str) -> Callable[[type[Hystere
         stiffness = Quantity("stiffness", unit, "K")
         cls.coefficients = (stiffness, Quantity("damping", "s/m", "a/v0, damping factor over impact speed"), LOWEST_FORCE)
         cls.force, cls.energy = staticmethod(force), staticmethod(energy)  # type: ignore[method-assign]
-        cls.at_onset = {
-            "coefficients": (stiffness, Quantity("damping", "1", "a, damping factor"), LOWEST_FORCE, _FLOOR),
-            "history": _ONSETS,
-            "force": staticmethod(force_at_onset),
-            "history_of": staticmethod(_history_of),
-            "needs_update": staticmethod(_needs_update),
-            "update": staticmethod(_update),
-        }
-        cls.from_law = {
-            "coefficients": (stiffness, LOWEST_FORCE, _FLOOR, _LOG_STEP, *_FACTORS),
-            "history": (*_ONSETS, Quantity("damping_factor", "1", "a at the contact's last onset", output=True)),
-            "force": staticmethod(force_from_law),
-            "history_of": staticmethod(_history_from_law),
-            "needs_update": staticmethod(_needs_update),
-            "update": staticmethod(_update_from_law),
-        }
+        cls.at_onset = OwnSpeed(
+            (stiffness, Quantity("damping", "1", "a, damping factor"), LOWEST_FORCE, _FLOOR),
+            _ONSETS,
+            {"force": force_at_onset, "history_of": _history_of, "needs_update": _needs_update, "update": _update},
+        )
+        cls.from_law = OwnSpeed(
+            (stiffness, LOWEST_FORCE, _FLOOR, _LOG_STEP, *_FACTORS),
+            (*_ONSETS, Quantity("damping_factor", "1", "a at the contact's last onset", output=True)),
+            {"force": force_from_law, "history_of": _history_from_law, "needs_update": _needs_update, "update": _update_from_law},
+        )
         return cls
 
     return decorate
@@ -230,20 +233,17 @@ class Hysteresis(ContactLaw):
     uses_rate = True
     validity = "impacts whose speed is near the one in the damping term"
     status = "verified against the closed form of the delivered restitution"
-    at_onset: ClassVar[dict[str, Any]]
-    from_law: ClassVar[dict[str, Any]]
-    _variants: ClassVar[dict[tuple[type[ContactLaw], str], type[ContactLaw]]] = {}
+    at_onset: ClassVar[OwnSpeed]
+    from_law: ClassVar[OwnSpeed]
 
     @classmethod
-    def variant(cls, inputs: SimpleNamespace) -> type[ContactLaw]:
-        """The law with one speed for all contacts, with each contact's own, or with that and the restitution another law gives at it."""
-        if inputs.impact_speed != "onset":
-            return cls
-        kind = "FromLaw" if np.ndim(inputs.restitution) == 2 else "AtOnset"
-        if (cls, kind) not in cls._variants:
-            data = cls.from_law if kind == "FromLaw" else cls.at_onset
-            cls._variants[cls, kind] = type(f"{cls.__name__}{kind}", (cls,), {"__doc__": cls.__doc__, **data})
-        return cls._variants[cls, kind]
+    def model(cls, inputs: SimpleNamespace) -> Model:
+        """With one speed for all contacts, with each contact's own, or with that and the restitution another law gives at it."""
+        shared = super().model(inputs)
+        if getattr(inputs, "impact_speed", None) != "onset":
+            return shared
+        own = cls.from_law if np.ndim(inputs.restitution) == 2 else cls.at_onset
+        return replace(shared, coefficients=own.coefficients, history=own.history, functions=shared.functions._replace(**own.functions))
 
     @staticmethod
     def damping_factor(restitution: Any) -> Any:
@@ -607,11 +607,6 @@ class HuntCrossleyAlpha(Hysteresis):
     source = Source("Hunt & Crossley 1975; Autiero et al. 2022", "eqs. (22), (153)", "10.1115/1.3423596; 10.3390/machines10110966")
     inputs = (positive("alpha", "s/m", "slope of the restitution over the impact speed"), STIFFNESS, SEPARATION)
     validity = "alpha v far below 1, v the speed of an impact"
-
-    @classmethod
-    def variant(cls, inputs: SimpleNamespace) -> type[ContactLaw]:
-        """The law itself."""
-        return cls
 
     @classmethod
     def coefficients_of(cls, pair: Any, inputs: SimpleNamespace) -> tuple[Any, ...]:

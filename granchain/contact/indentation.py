@@ -6,7 +6,8 @@ import math
 from types import SimpleNamespace
 from typing import Any
 
-from granchain.contact.law import DENTS, RESTITUTION, STIFFNESS, Elastoplastic, Quantity, Source, checked
+from granchain.contact.guard import Elastoplastic
+from granchain.contact.law import DENTS, RESTITUTION, STIFFNESS, Quantity, Source, checked
 
 
 class PermanentIndentation(Elastoplastic):

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from granchain.contact import elementary
-from granchain.contact.law import AS_PRINTED, DENTS, PSI, XI, Elastoplastic, Quantity, Source
+from granchain.contact.guard import Elastoplastic
+from granchain.contact.law import AS_PRINTED, DENTS, PSI, XI, Quantity, Source
 from granchain.contact.pair import Pair, ma_liu_constants, ma_liu_points
 
 

@@ -35,9 +35,9 @@ from granchain.contact.law import (
     Quantity,
     Source,
     checked,
-    onset_weight,
     positive,
 )
+from granchain.contact.onset import onset_weight
 from granchain.contact.pair import Pair, damping_ratio, linearised_plastic_stiffness
 from granchain.errors import LawError
 

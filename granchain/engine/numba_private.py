@@ -24,7 +24,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic, overload
 
-from granchain.engine.layout import LANES
+from granchain.engine.fields import LANES
 from granchain.engine.saved_loops import DamagedLoop, content_of, discard, say, sealed
 
 Made = TypeVar("Made")

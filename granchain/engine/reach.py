@@ -30,6 +30,9 @@ LIBRARIES = ("builtins", "math", "cmath", "operator", "_operator", "numpy", "num
 # Functions that have a compiled form of their own, with the functions that it is made of: they are hashed, and not copied.
 LOWERED: dict[Callable, tuple[Callable, ...]] = {}
 
+# Whose named tuples the loop reads and makes: they are hashed by their fields.
+FIELDS = "granchain.engine.fields"
+
 ALLOWED = "plain functions, numbers, text, tuples and NumPy arrays of them, attributes of modules, @njit and @vectorize functions"
 # Where a name stands for nothing.
 MISSING: Any = object()
@@ -272,6 +275,8 @@ class Reach:
             order = (value.flags.c_contiguous, value.flags.f_contiguous)
             facts = repr((np.lib.format.dtype_to_descr(value.dtype), value.shape, order))
             return b"a" + _framed(facts.encode()) + value.tobytes()
+        if isinstance(value, type) and value.__module__ == FIELDS:
+            return b"r" + _framed(repr((value.__qualname__, value._fields)).encode())  # type: ignore[attr-defined]
         own = compiled_by_user(value)
         if own is not None:
             options = sorted((name, _option(option, function, chain)) for name, option in own.options.items())

@@ -14,8 +14,9 @@ import numpy as np
 
 from granchain.contact import laws
 from granchain.contact.law import SPEED_NODES, ContactLaw
+from granchain.contact.model import Model
 from granchain.contact.pair import Pair
-from granchain.engine.contacts import coefficients, over_kinds, settled
+from granchain.engine.scans import coefficients, over_kinds, settled
 from granchain.engine.specialise import gatherer
 from granchain.errors import LawError
 
@@ -74,16 +75,16 @@ def source_of(asked: Mapping[str, Any]) -> tuple[type[ContactLaw], SimpleNamespa
 
 def restitution_at(law: type[ContactLaw], values: SimpleNamespace, pair: Pair, limits: np.ndarray, speeds: np.ndarray) -> np.ndarray:
     """(n_speeds, n_contacts) Restitution of each contact under a rate-independent law at impact speeds [m/s]."""
-    law = law.variant(values)
-    c = coefficients(law, pair, values, limits)
+    model = law.model(values)
+    c = coefficients(model, pair, values, limits)
     mass = np.broadcast_to(np.asarray(pair.effective_mass, dtype=float), limits.shape)
     energies = 0.5 * mass * speeds[:, None] ** 2
-    return over_kinds(lambda kind: _scan(kind, len(speeds)), law, (c, limits[None, :], energies), len(speeds))
+    return over_kinds(lambda kind: _scan(kind, len(speeds)), model, (c, limits[None, :], energies), len(speeds))
 
 
-def _scan(law: type[ContactLaw], n_speeds: int) -> Callable:
-    energy, plastic, settle = law.energy, law.plastic, settled(law)
-    gather = gatherer(len(law.coefficients))
+def _scan(model: Model, n_speeds: int) -> Callable:
+    energy, plastic, settle = model.functions.energy, model.functions.plastic, settled(model)
+    gather = gatherer(len(model.coefficients))
 
     def scan(c, limits, energies, out):  # type: ignore[no-untyped-def]
         for k in range(c.shape[1]):

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from granchain.chain import BEAD_STEPS, Chain
-from granchain.contact.law import ContactLaw
-from granchain.engine.contacts import over_kinds, settled
+from granchain.contact.model import Model
+from granchain.engine.contact_step import NUDGE
+from granchain.engine.scans import over_kinds, settled
 from granchain.engine.specialise import gatherer
-from granchain.engine.sweeps import NUDGE
 from granchain.errors import CaseError
 
 # The step of a result one trusts: the largest residual of the energy ledger is then near 1e-5 of the input.
@@ -55,14 +55,14 @@ class TimeStep:
         return max(1, round(min(interval / self.value, self.n_steps + 1)))
 
 
-def choose(law: type[ContactLaw], chain: Chain, c: np.ndarray, overlaps: np.ndarray, limits: np.ndarray, step: str | float, end: float,
+def choose(model: Model, chain: Chain, c: np.ndarray, overlaps: np.ndarray, limits: np.ndarray, step: str | float, end: float,
            force_step: bool = False) -> TimeStep:  # fmt: skip
     """The time step of a run.
 
     Parameters
     ----------
-    law : type of ContactLaw
-        The variant to run with.
+    model : Model
+        The law, as it runs.
     chain : Chain
         The chain.
     c : (n_coefficients, n_contacts) array
@@ -81,7 +81,7 @@ def choose(law: type[ContactLaw], chain: Chain, c: np.ndarray, overlaps: np.ndar
     CaseError
         For a step above the limit.
     """
-    omega, gamma, where, overlap = stiffest(law, chain, c, overlaps, limits)
+    omega, gamma, where, overlap = stiffest(model, chain, c, overlaps, limits)
     label = int(chain.body_labels[where])
     if not math.isfinite(omega * omega + gamma * gamma):
         raise CaseError(
@@ -119,14 +119,12 @@ def whole_steps(end: float, step: float) -> int:
     return max(1, math.ceil(end / step * (1.0 - 1e-12)))
 
 
-def stiffest(
-    law: type[ContactLaw], chain: Chain, c: np.ndarray, overlaps: np.ndarray, limits: np.ndarray
-) -> tuple[float, float, int, float]:
+def stiffest(model: Model, chain: Chain, c: np.ndarray, overlaps: np.ndarray, limits: np.ndarray) -> tuple[float, float, int, float]:
     """omega [1/s] and gamma [1/s] of the body that limits the step, its index, and the overlap [m] that was allowed for."""
     energy, force = energy_and_force(chain)
     n = overlaps.size
     demand = np.vstack([np.full(n, energy), np.full(n, force), overlaps, limits])
-    stiffness, damping, reach = over_kinds(_stiffness_scan, law, (c, demand), 3)
+    stiffness, damping, reach = over_kinds(_stiffness_scan, model, (c, demand), 3)
     exists = chain.contact_exists
     weight = np.where(exists, 2.0, 0.0)
     weight[0], weight[-1] = float(exists[0]), float(exists[-1])
@@ -153,11 +151,11 @@ def energy_and_force(chain: Chain) -> tuple[float, float]:
     return energy, force
 
 
-def _stiffness_scan(law: type[ContactLaw]) -> Callable:
+def _stiffness_scan(model: Model) -> Callable:
     """Largest dF/d(overlap) and dF/d(rate), loading and unloading, over the overlaps that a contact can reach."""
-    force, energy, plastic, settle = law.force, law.energy, law.plastic, settled(law)
-    RATE = law.uses_rate
-    gather = gatherer(len(law.coefficients))
+    force, energy, plastic, settle = model.functions.force, model.functions.energy, model.functions.plastic, settled(model)
+    RATE = model.uses_rate
+    gather = gatherer(len(model.coefficients))
 
     def work(d, c):  # type: ignore[no-untyped-def]
         h = settle(d, c)

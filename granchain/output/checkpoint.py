@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from granchain.errors import FileError, GranchainWarning
-from granchain.output.result import source_hash, versions
+from granchain.output.provenance import source_hash, versions
 from granchain.output.whole import (
     BESIDE,
     DAMAGED,
@@ -30,7 +30,7 @@ from granchain.output.whole import (
     SEAL,
     SEAL_LENGTH,
     check_seal,
-    printable,
+    quoted,
     read_whole,
     replaceable,
     write_whole,
@@ -229,6 +229,6 @@ def _saved(path: Path, header: Mapping[str, Any], content: memoryview) -> Saved:
             raise ValueError("it is longer than its arrays")
     except (ValueError, TypeError, OverflowError) as error:
         raise FileError(
-            f"{path}: got a checkpoint that granchain did not write ({printable(str(error))}), allowed one of its own; {_ANEW}"
+            f"{path}: got a checkpoint that granchain did not write ({quoted(str(error))}), allowed one of its own; {_ANEW}"
         ) from None
     return Saved(arrays, started, wall_time)

@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from granchain.errors import FileError
-from granchain.output.hdf5 import LARGEST_RATIO, attempt_apart
 from granchain.output.limit import Limit, inflated
-from granchain.output.whole import printable
+from granchain.output.reader import LARGEST_RATIO, attempt_apart
+from granchain.output.whole import quoted
 
 # Names that are looked at; a file with more is no record of a few sensors.
 MOST_DATASETS = 1000
@@ -92,7 +92,7 @@ def _parsed(path: str | os.PathLike[str], content: bytes, limit: Limit | None) -
         start = f"{os.fspath(path)}: "
         raise FileError(str(error) if str(error).startswith(start) else f"{start}{error}") from None
     except Exception as error:  # On a damaged file h5py raises nearly every built-in exception.
-        reason = printable(f"{type(error).__name__}: {error}")
+        reason = quoted(f"{type(error).__name__}: {error}")
         raise FileError(f"{os.fspath(path)}: cannot be read as HDF5 ({reason}); take another copy, or export it as CSV") from error
 
 
@@ -214,7 +214,7 @@ def _attribute(name: str, dataset: Any, key: str) -> np.ndarray:
     value = dataset.attrs.get(key)
     found = np.zeros(0) if value is None else np.atleast_1d(np.asarray(value))
     if found.dtype.kind not in "fiu" or found.ndim != 1:
-        raise FileError(f"{name[:60]!r}: got {printable(str(value))!r} for {key}, allowed a number; unpack it first")
+        raise FileError(f"{name[:60]!r}: got {quoted(str(value))!r} for {key}, allowed a number; unpack it first")
     return found
 
 

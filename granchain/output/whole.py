@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator
 from io import BufferedReader, FileIO
 from pathlib import Path
 
-from granchain.errors import FileError
+from granchain.errors import FileError, printable
 
 # Lock files held by this process, with the process (a fork inherits this table, not the claim) and the thread.
 _HELD: dict[str, tuple[int, int]] = {}
@@ -154,7 +154,7 @@ def _take(lock: Path, target: Path, key: str) -> None:
                 continue
             owner, host = _owner(file.read(1000))
             if owner and _lives(owner, host, key):
-                where = f" on {printable(host)}" if host and host != platform.node() else ""
+                where = f" on {quoted(host)}" if host and host != platform.node() else ""
                 raise FileError(
                     f"{target}: got a file that another run (process {owner}{where}) is writing, allowed one run at a time; wait for it, "
                     f"or name another file. If there is no such run, delete {lock}"
@@ -462,6 +462,6 @@ def check_seal(path: str | os.PathLike[str], content: bytes | StoredFile) -> boo
     return True
 
 
-def printable(text: str) -> str:
-    """Text from a file, safe to show on a terminal."""
-    return "".join(letter if letter.isprintable() else " " for letter in text)[:200]
+def quoted(text: str) -> str:
+    """Text from a file, safe to show on a terminal, as much of it as a sentence holds."""
+    return printable(text[:200])

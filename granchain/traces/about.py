@@ -6,8 +6,8 @@ import json
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from granchain.case_schema import Problems, Table, choice, key, number, read_table, text
 from granchain.errors import TraceError
+from granchain.keys import Problems, Table, choice, key, number, read_table, text
 
 # Words by which a file says of itself that no instrument recorded it.
 COMPUTED_WORDS = ("synthetic", "simulat")

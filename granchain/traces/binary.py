@@ -17,8 +17,8 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from granchain.case_schema import shown
 from granchain.errors import FileError, TraceError
+from granchain.keys import shown
 from granchain.output.limit import Limit, inflated
 from granchain.traces.columns import Column, Record
 from granchain.traces.headings import Heading, heading, known, same

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from granchain.case import parsed, put, toml_value
-from granchain.case_schema import Problems, shown
+from granchain.case.document import parsed, put_all
 from granchain.errors import CaseError, FileError, TraceError
+from granchain.keys import Problems, shown
 from granchain.output import write_whole
 from granchain.output.limit import DEFAULT_LIMIT, Limit
 from granchain.traces.about import AboutTable, about_of, says_computed, written
@@ -196,12 +196,7 @@ def _said(source: Path, origin: str, kind: str, asked: Asked, changes: Sequence[
     if asked.gain is not None:
         document["sensor"] = {"gain": asked.gain}
     problems = Problems()
-    for item in changes:
-        where, equals, value = item.partition("=")
-        if equals and where.strip():
-            put(document, where.strip(), toml_value(value))
-        else:
-            problems.add("--set", shown(item), "KEY=VALUE", 'write for example who="A. Person"')
+    put_all(document, changes, 'who="A. Person"', problems)
     if problems.sentences:
         raise TraceError(problems.sentences)
     return document

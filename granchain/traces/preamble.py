@@ -14,8 +14,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from granchain.case_schema import shown
 from granchain.errors import TraceError
+from granchain.keys import shown
 from granchain.traces.headings import TIME_UNITS, size_of
 
 _INTERVAL = ("sampleinterval", "samplinginterval", "samplingperiod", "sampleperiod", "deltax", "hresolution", "xinc", "xincrement")

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from granchain.case_schema import shown
 from granchain.errors import TraceError
+from granchain.keys import shown
 from granchain.output.limit import Limit
 from granchain.traces.columns import Column, Record
 from granchain.traces.headings import factor_in, known, same, unit_in

@@ -1,0 +1,6 @@
+"""Cases: what is to be computed, read from TOML, complete and checked."""
+
+from granchain.case.case import Case, case_from_resolved, load_case
+from granchain.case.document import case_names
+
+__all__ = ["Case", "case_from_resolved", "case_names", "load_case"]

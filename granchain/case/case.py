@@ -1,0 +1,247 @@
+"""A case: what is to be computed, read from TOML, complete and checked.
+
+Every mistake that an input can hold is found when a case is made, and all mistakes are told together, each in one sentence: where, what was
+got, what is allowed, what to do. `tables` holds the keys, `checks` what they mean to each other.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+from pydantic import BaseModel, PrivateAttr, ValidationInfo, model_validator
+
+from granchain.case.checks import check_across, known_tables, ledger_interval, read_tables
+from granchain.case.document import CASE_BYTES, CASES, case_names, change, jsonable, noted, parsed, plain, read_text, toml_value
+from granchain.case.drives import Drive
+from granchain.case.tables import (
+    Body,
+    ChainTable,
+    ContactTable,
+    EndsTable,
+    EnergyTable,
+    Heading,
+    SensorsTable,
+    SnapshotsTable,
+    StrikerTable,
+    TimeTable,
+    body,
+)
+from granchain.case.title import as_written, title_of
+from granchain.errors import CaseError
+from granchain.keys import Problems, key, shown, tell_missing
+from granchain.material import Material
+
+
+class Case(Heading):
+    """What is to be computed: frozen, complete, checked.
+
+    Made by `load_case`, by `Case(**tables)` from the tables of a case file, or from another case by `replace`. The tables and keys of the
+    case file are its attributes: `case.chain.radius`, `case.striker.speed`, `case.contact.law`; a table that is left out is None, or holds
+    the defaults.
+
+    Raises
+    ------
+    CaseError
+        With every mistake of the case.
+    """
+
+    chain: ChainTable = key("the row of beads", "a table [chain]")
+    striker: StrikerTable | None = key("the striker", "a table [striker]", None)
+    ends: EndsTable = key("the ends of the chain", "a table [ends]", EndsTable())
+    contact: ContactTable = key("the contact law", "a table [contact]")
+    sensors: SensorsTable = key("what is recorded", "a table [sensors]", SensorsTable())
+    snapshots: SnapshotsTable | None = key("the snapshots", "a table [snapshots]", None)
+    energy: EnergyTable = key("the energy ledger", "a table [energy]", EnergyTable())
+    time: TimeTable = key("the end of the run", "a table [time]")
+
+    _document: dict[str, Any] = PrivateAttr(default_factory=dict)
+    _folder: Path | None = PrivateAttr(default=None)
+    _toml: str = PrivateAttr(default="")
+    _titled: dict[str, Any] = PrivateAttr(default_factory=dict)
+    _drives: dict[str, Drive] = PrivateAttr(default_factory=dict)
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _whole(cls, document: Any, handler: Any, info: ValidationInfo) -> Case:
+        if isinstance(document, Case):
+            return document
+        context = info.context or {}
+        problems, folder = context.get("problems") or Problems(), context.get("folder")
+        if not isinstance(document, (Mapping, BaseModel)):
+            raise CaseError(f"case: got {shown(document)}, allowed tables; give the tables of a case file")
+        document = plain(known_tables(dict(document), problems), problems)
+        tables = read_tables(document, problems)
+        for name, field in cls.model_fields.items():
+            if field.is_required() and name not in document:
+                tell_missing(cls, name, name, problems)
+            elif name not in document:
+                tables.setdefault(name, field.default)
+        drives = check_across(tables, folder, problems)
+        if problems.sentences:
+            raise CaseError(problems.sentences)
+        # What the title was written for: this document, unless a change was made without a new title.
+        titled = context.get("titled", document)
+        tables["title"] = title_of(tables["title"], tables, titled, document)
+        case: Case = handler(tables)
+        case._document, case._folder, case._toml, case._drives = document, folder, context.get("toml", ""), drives
+        case._titled = titled
+        return case
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Case) and self.resolved() == other.resolved()
+
+    def __hash__(self) -> int:
+        return hash(self.sha256)
+
+    @property
+    def beads(self) -> int:
+        """Number of beads, the striker not counted."""
+        return self.chain.total()
+
+    @property
+    def toml(self) -> str:
+        """The text of the case file as given; changes made since stand at its end as comments."""
+        return self._toml
+
+    @property
+    def sha256(self) -> str:
+        """Digest of `resolved()`."""
+        line = json.dumps(self.resolved(), sort_keys=True, separators=(",", ":"), allow_nan=False)
+        return hashlib.sha256(line.encode("ascii")).hexdigest()
+
+    def bodies(self) -> dict[str, Any]:
+        """Striker, where there is one, and beads, in order.
+
+        Returns
+        -------
+        dict
+            radius [m], mass [kg], speed [m/s]: (n_bodies,) arrays; gap [m]: (n_bodies - 1,) array; material: list of Material.
+        """
+        columns: dict[str, list[Any]] = {"radius": [], "mass": [], "speed": [], "gap": []}
+        material: list[Material] = []
+        if self.striker is not None:
+            radius, mass, substance = self._striker(self.striker)
+            material.append(substance)
+            for name, value in (("radius", radius), ("mass", mass), ("speed", self.striker.speed), ("gap", 0.0)):
+                columns[name].append([value])
+        for repeat, group in self.chain.groups():
+            counts = [segment.count for segment in group]
+            kinds = [body(segment, self.chain) for segment in group]
+            columns["radius"].append(np.tile(np.repeat([kind.radius for kind in kinds], counts), repeat))
+            columns["mass"].append(np.tile(np.repeat([kind.mass for kind in kinds], counts), repeat))
+            columns["speed"].append(np.zeros(sum(counts) * repeat))
+            columns["gap"].append(np.tile(np.repeat([self.chain.gap_after(segment) for segment in group], counts), repeat))
+            material += [kind.material for kind, count in zip(kinds, counts, strict=True) for _ in range(count)] * repeat
+        arrays = {name: np.concatenate(parts) for name, parts in columns.items()}
+        return {**arrays, "gap": arrays["gap"][:-1], "material": material}
+
+    def _striker(self, striker: StrikerTable) -> Body:
+        return body(striker, self._first())
+
+    def _first(self) -> Body:
+        return body(self.chain.places()[0][1], self.chain)
+
+    def law_inputs(self) -> SimpleNamespace:
+        """A value for every input of the law, in SI; a restitution that another law gives stays a table."""
+        inputs = {name: copy.copy(value) for name, value in dict(self.contact).items() if name != "law"}
+        if inputs.get("impact_speed") == "striker" and self.striker is not None:
+            inputs["impact_speed"] = self.striker.speed
+        return SimpleNamespace(**inputs)
+
+    def drive_table(self, side: str) -> Drive:
+        """The table that a driven end follows.
+
+        Parameters
+        ----------
+        side : {"left", "right"}
+
+        Returns
+        -------
+        time, value : (n,) array
+            [s], and [m] or [N].
+        """
+        if side not in self._drives:
+            raise CaseError(f"ends.{side}: got an end without drive, allowed a driven one; set it to a table {{ drive, file }}")
+        return self._drives[side]
+
+    def replace(self, **changes: Any) -> Case:
+        """Another case, checked anew: `case.replace(**{"contact.law": "flores", "contact.restitution": 0.65})`.
+
+        None takes a key out. A new contact law drops the inputs that it does not know, unless they are named in this call. The title says
+        what differs from the case that it was written for; a title that is named in this call speaks for the case as it then is.
+        """
+        document, problems = copy.deepcopy(self._document), Problems()
+        change(document, changes, problems)
+        context: dict[str, Any] = {"folder": self._folder, "toml": noted(self._toml, changes), "problems": problems}
+        if "title" not in changes:
+            context["titled"] = self._titled
+        return Case.model_validate(document, context=context)
+
+    def resolved(self) -> dict[str, Any]:
+        """All tables as plain data: defaults filled, SI, materials expanded, drives as numbers. `Case(**resolved)` is equal to the case."""
+        document: dict[str, Any] = jsonable(self)
+        chain = document["chain"]
+        for told, segment in zip(chain["segment"], self.chain.segment, strict=True):
+            told |= {"gap": self.chain.gap_after(segment), **jsonable(body(segment, self.chain)._asdict())}
+        if not chain["segment"]:
+            chain |= jsonable(self._first()._asdict())
+            del chain["segment"]
+        if self.striker is not None:
+            document["striker"] |= jsonable(self._striker(self.striker)._asdict())
+        for side, (time, value) in self._drives.items():
+            document["ends"][side] = {"drive": getattr(self.ends, side).drive, "time": time.tolist(), "value": value.tolist()}
+        document["energy"]["interval"] = ledger_interval(self.energy, self.time)
+        return document
+
+
+def load_case(name: str | Path, set: Iterable[str] = ()) -> Case:
+    """Read a case.
+
+    Parameters
+    ----------
+    name : str or Path
+        A built-in case (`case_names()`), or the path of a TOML file.
+    set : iterable of str
+        Changes, each "KEY=VALUE" as on the command line, such as "striker.speed=2.5". A new contact law drops the inputs that it does
+        not know, unless they are named here.
+
+    Raises
+    ------
+    CaseError
+        With every mistake of the case.
+    FileError
+        For a file that cannot be read.
+    """
+    path = CASES / f"{name}.toml" if isinstance(name, str) and name in case_names() else Path(name)
+    text = read_text(path)
+    document, changes, problems = parsed(text, path.name), {}, Problems()
+    for item in set:
+        where, equals, value = item.partition("=")
+        if equals:
+            changes[where.strip()] = toml_value(value)
+        else:
+            problems.add("--set", shown(item), "KEY=VALUE", "write for example contact.psi=2.9")
+    context: dict[str, Any] = {"folder": path.parent, "toml": noted(text, changes), "problems": problems}
+    if changes and "title" not in changes:
+        context["titled"] = plain(document, Problems())
+    change(document, changes, problems)
+    return Case.model_validate(document, context=context)
+
+
+def case_from_resolved(resolved: Mapping[str, Any], toml: str = "") -> Case:
+    """The case whose `resolved()` this is, as an output file keeps it, with the text that it was read from."""
+    case = Case.model_validate(resolved, context={"toml": toml})
+    with contextlib.suppress(CaseError):
+        # The title as it was written, keys in braces: what is changed from here on is then in its place in it.
+        written = parsed(toml, "case").get("title") if len(toml) <= CASE_BYTES else None
+        if isinstance(written, str):
+            case._document["title"] = as_written(case.title, written, dict(case))
+    return case

@@ -1,0 +1,269 @@
+"""Checks of a case: key by key, against the contact law's own declaration, and across keys.
+
+A check across keys rests only on keys of which nothing wrong has been told, so that one slip gives one sentence and all slips are told at
+once. Nothing here makes an array of the chain: sizes are refused from the counts alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from granchain.case.drives import Drive, check_drive, read_drive
+from granchain.case.tables import (
+    TABLES,
+    Body,
+    ChainTable,
+    ContactTable,
+    DriveTable,
+    EndsTable,
+    EnergyTable,
+    Heading,
+    SensorsTable,
+    StrikerTable,
+    TimeTable,
+    body,
+)
+from granchain.chain import BEAD_STEPS
+from granchain.contact import laws
+from granchain.contact.guard import Elastoplastic
+from granchain.contact.law import ContactLaw
+from granchain.keys import Problems, in_si, in_unit, read_table, shown, suggestion, tell_missing
+
+# Memory that one run may take, ours: half of a common workstation's 16 GiB.
+MEMORY = 8 * 2**30
+# Arrays of a number per body that chain, pair and engine hold at once, counted generously; the law's own come on top.
+ARRAYS = 40
+
+
+def known_tables(document: Mapping[str, Any], problems: Problems) -> dict[str, Any]:
+    """The tables that a case has; of others no more is read than their names."""
+    top = [*Heading.model_fields, *TABLES]
+    for name in document:
+        if name not in top:
+            problems.add_unknown(str(name), top, "take it out")
+    return {name: value for name, value in document.items() if name in top}
+
+
+def read_tables(document: Mapping[str, Any], problems: Problems) -> dict[str, Any]:
+    """The tables of a case; one that cannot be read is not among them."""
+    heading = read_table(Heading, "", {name: document[name] for name in Heading.model_fields if name in document}, problems)
+    tables: dict[str, Any] = {} if heading is None else dict(heading)
+    for name, model in TABLES.items():
+        if name in document:
+            table = read_table(model, name, document[name], problems)
+            if table is not None:
+                tables[name] = table
+    if "contact" in tables and problems.clear("contact.law"):
+        tables["contact"] = ContactTable(**law_table("contact", document["contact"], problems))
+    return tables
+
+
+def law_table(where: str, given: Mapping[str, Any], problems: Problems, base: type[ContactLaw] = ContactLaw) -> dict[str, Any]:
+    """A law's inputs, defaults filled, in SI."""
+    known = {name: law for name, law in laws().items() if issubclass(law, base)}
+    name = given.get("law")
+    if not isinstance(name, str) or name not in known:
+        allowed = 'a name that "granchain laws" lists' if base is ContactLaw else "an elastoplastic law: " + ", ".join(known)
+        advice = suggestion(name, known, "check the name; a law in a file of your own is named by --law-module")
+        problems.add(f"{where}.law", "nothing" if name is None else shown(name), allowed, advice)
+        return {"law": ""}
+    inputs = {quantity.name: quantity for quantity in known[name].inputs}
+    for unknown in given:
+        if unknown not in inputs and unknown != "law":
+            problems.add_unknown(f"{where}.{unknown}", ["law", *inputs], f"take it out, {name} does not know it")
+    filled: dict[str, Any] = {"law": name}
+    for quantity in inputs.values():
+        place, value = f"{where}.{quantity.name}", given.get(quantity.name)
+        allowed = quantity.range + (" or a table { law = ..., ... }" if quantity.name == "restitution" else "")
+        advice = f"give {quantity.name}: {quantity.meaning}{in_unit(quantity.unit)}"
+        if value is None and quantity.required:
+            problems.add(place, "nothing", allowed, advice)
+        elif value is None:
+            filled[quantity.name] = quantity.default
+        elif quantity.name == "restitution" and isinstance(value, Mapping):
+            filled[quantity.name] = law_table(place, value, problems, Elastoplastic)
+        else:
+            number = value
+            try:
+                if isinstance(value, str) and quantity.kind == "number" and value not in quantity.choices:
+                    number = in_si(value, quantity.unit)
+            except ValueError as error:
+                advice = str(error)
+            if quantity.problem(number) is not None:
+                problems.add(place, shown(value), allowed, suggestion(value, quantity.choices, advice))
+            filled[quantity.name] = float(number) if quantity.kind == "number" and isinstance(number, int) else number
+    return filled
+
+
+def check_across(tables: Mapping[str, Any], folder: Path | None, problems: Problems) -> dict[str, Drive]:
+    """Check what keys mean to each other, as far as they could be read; returns the tables of driven ends."""
+    if not {"chain", "ends"} <= tables.keys():
+        return {}
+    chain, ends, striker = tables["chain"], tables["ends"], tables.get("striker")
+    drives = check_ends(ends, tables.get("time"), folder, problems)
+    if problems.clear("chain.segment"):
+        check_chain(chain, problems)
+        check_striker(chain, striker, problems)
+        check_loads(chain, ends, problems)
+    if problems.clear("chain", "ends", "striker"):
+        check_touching(chain, ends, striker, problems)
+    if "sensors" in tables and problems.clear("chain.beads", "chain.segment", "ends", "striker"):
+        check_sensors(tables["sensors"], chain, ends, striker, problems)
+    if "contact" in tables and problems.clear("chain", "ends", "striker", "contact.impact_speed", "contact.impact_speed_floor"):
+        check_impact_speed(tables["contact"], chain, ends, striker, problems)
+    if problems.clear("chain.beads", "chain.segment", "sensors", "snapshots", "energy", "time"):
+        check_size(tables, problems)
+    return drives
+
+
+def check_chain(chain: ChainTable, problems: Problems) -> None:
+    """Beads or segments, each with a radius, a material and a mass."""
+    if chain.beads is None and not chain.segment and problems.clear("chain.beads"):
+        tell_missing(ChainTable, "beads", "chain.beads", problems)
+    if chain.beads is not None and chain.segment:
+        problems.add("chain.beads", f"{chain.beads} beside [[chain.segment]]", "one of the two", "take one out")
+    for where, segment in chain.places():
+        check_body(where, body(segment, chain), problems)
+
+
+def check_striker(chain: ChainTable, striker: StrikerTable | None, problems: Problems) -> None:
+    """The striker is a whole body, like bead 1 in what it does not say."""
+    where, first = chain.places()[0]
+    if striker is not None and problems.clear(where, "chain.radius", "chain.mass", "chain.material", "striker"):
+        check_body("striker", body(striker, body(first, chain)), problems)
+
+
+def check_body(where: str, kind: Body, problems: Problems) -> None:
+    """A body has a radius, a material and a mass."""
+    for name in ("radius", "material"):
+        if getattr(kind, name) is None and problems.clear(f"{where}.{name}", f"chain.{name}"):
+            tell_missing(ChainTable, name, f"{where}.{name}", problems)
+    if kind.radius is None or kind.material is None or not problems.clear(f"{where}.mass", "chain.mass"):
+        return
+    if kind.mass is None:
+        advice = "give the mass [kg], or the material's density"
+        problems.add(f"{where}.mass", "nothing, of a material without density", "a number above 0", advice)
+    elif not 0.0 < kind.mass < math.inf:
+        advice = "check both, or give the mass [kg]"
+        problems.add(f"{where}.mass", f"{kind.mass:g} from radius and density", "a finite number above 0", advice)
+
+
+def check_loads(chain: ChainTable, ends: EndsTable, problems: Problems) -> None:
+    """A static load needs a closed row, and gravity something to stand on."""
+    loads = [name for name in ("precompression", "gravity") if getattr(chain, name)]
+    for where, segment in chain.places():
+        if loads and chain.gap_after(segment):
+            place = "chain.gap" if segment.gap is None else f"{where}.gap"
+            advice = f"close the gap, or take out {' and '.join(loads)}"
+            problems.add(place, f"a gap with {' and '.join(loads)}", "0 in a chain that carries a load at rest", advice)
+    if chain.gravity and not ends.has_wall("right") and problems.clear("ends.right"):
+        advice = 'set [ends] right = "wall" or "rigid"'
+        problems.add("chain.gravity", f"{chain.gravity:g} without a wall at the right end", "gravity towards a wall", advice)
+
+
+def check_touching(chain: ChainTable, ends: EndsTable, striker: StrikerTable | None, problems: Problems) -> None:
+    """There is at least one contact."""
+    if chain.total() == 1 and striker is None and not ends.has_wall("left") and not ends.has_wall("right"):
+        problems.add("chain.beads", "1 that has nothing to touch", "two bodies, or a wall", "add beads, a striker or a wall")
+
+
+def check_ends(ends: EndsTable, time: TimeTable | None, folder: Path | None, problems: Problems) -> dict[str, Drive]:
+    """Only elastic walls have a material; a driven end has one table, that can be read."""
+    drives = {}
+    for side in ("left", "right"):
+        end, where = getattr(ends, side), f"ends.{side}"
+        driven = isinstance(end, DriveTable)
+        if getattr(ends, f"{side}_material") is not None and (end in ("free", "rigid") or (driven and end.drive == "force")):
+            got = f"a material beside {shown(end) if not driven else 'a driven force'}"
+            advice = f'set {side} = "wall", or take it out'
+            if problems.clear(where):
+                problems.add(f"{where}_material", got, 'a material of a "wall" or of a driven displacement', advice)
+        if driven:
+            drive = read_drive(where, end, folder, problems)
+            if drive is not None and check_drive(where, *drive, time, problems):
+                drives[side] = drive
+    return drives
+
+
+def check_sensors(sensors: SensorsTable, chain: ChainTable, ends: EndsTable, striker: StrikerTable | None, problems: Problems) -> None:
+    """Sensors stand in beads of the chain, recorded contacts exist, each once."""
+    last = chain.total()
+    beads = range(1, last + 1)
+    contacts = range((1 if striker is None else 0) - int(ends.has_wall("left")), last + int(ends.has_wall("right")))
+    numbered = f"contacts {contacts.start} to {contacts.stop - 1}, contact k joining body k and k + 1" if contacts else "none"
+    for name, labels, allowed, told in (
+        ("beads", sensors.beads, beads, f"beads 1 to {last}"),
+        ("contacts", sensors.contacts, contacts, numbered),
+    ):
+        outside = [label for label in labels if label not in allowed]
+        if outside:
+            problems.add(f"sensors.{name}", some(outside), told, "take out what is not in the chain")
+        doubles = [label for label, times in Counter(labels).items() if times > 1]
+        if doubles:
+            problems.add(f"sensors.{name}", f"{some(doubles)} more than once", "each once", "take out the doubles")
+
+
+def some(labels: list[int]) -> str:
+    """The first few of a list."""
+    return ", ".join(map(str, labels[:5])) + (f" and {len(labels) - 5} more" if len(labels) > 5 else "")
+
+
+def check_impact_speed(contact: ContactTable, chain: ChainTable, ends: EndsTable, striker: StrikerTable | None, problems: Problems) -> None:
+    """A law that asks for an impact speed gets one; contacts that touch at rest have none of their own."""
+    speed = getattr(contact, "impact_speed", None)
+    if speed == "striker" and striker is None:
+        got, allowed = '"striker" in a case without one', 'a number above 0, or "onset"'
+        problems.add("contact.impact_speed", got, allowed, "give the speed as a number [m/s], or add a table [striker]")
+    if speed == "onset" and getattr(contact, "impact_speed_floor", None) is None and touches_at_rest(chain, ends, striker):
+        got, allowed = 'nothing, with "onset" in a chain whose contacts touch at rest', "a number above 0"
+        advice = "give the smallest speed [m/s] that the damping term may take: here it decides the result"
+        problems.add("contact.impact_speed_floor", got, allowed, advice)
+
+
+def touches_at_rest(chain: ChainTable, ends: EndsTable, striker: StrikerTable | None) -> bool:
+    """Whether any contact is closed at the start without a speed of its own."""
+    runs = [(repeat, segment) for repeat, group in chain.groups() for segment in group]
+    repeat, last = runs[-1]
+    if last.count == 1 and repeat == 1:
+        runs.pop()
+    closed = any(chain.gap_after(segment) == 0.0 for _, segment in runs)
+    return closed or ends.has_wall("right") or (ends.has_wall("left") and striker is None)
+
+
+def ledger_interval(energy: EnergyTable, time: TimeTable) -> float:
+    """Time between entries of the ledger [s]: two hundred in a run unless the case says; the whole run where that is no number."""
+    return energy.interval or time.end / 200.0 or time.end
+
+
+def check_size(tables: Mapping[str, Any], problems: Problems) -> None:
+    """Refuse what does not fit, from the counts alone."""
+    chain, time, sensors, energy = tables["chain"], tables["time"], tables["sensors"], tables["energy"]
+    snapshots = tables.get("snapshots")
+    law = laws().get(tables["contact"].law, ContactLaw) if "contact" in tables else ContactLaw
+    bodies = chain.total() + (1 if tables.get("striker") else 0)
+    step = time.step if isinstance(time.step, float) else 0.0
+    beads, longer = "chain.segment" if chain.segment else "chain.beads", "take a longer interval, or an earlier time.end"
+    parts = [(8.0 * bodies * (ARRAYS + len(law.coefficients) + len(law.history)), beads, f"{bodies} bodies", "take fewer beads")]
+    # Numbers per row: the time and what is recorded at it; the ledger has seven energies.
+    for name, interval, numbers in (
+        ("sensors", sensors.interval, 1 + len(sensors.beads) + 2 * len(sensors.contacts)),
+        ("snapshots", snapshots.interval if snapshots else math.inf, 1 + 2 * bodies),
+        ("energy", ledger_interval(energy, time) if energy.ledger else math.inf, 1 + 7),
+    ):
+        rows = time.end / max(interval, step)
+        parts.append((8.0 * rows * numbers, f"{name}.interval", f"{rows:.3g} rows of {numbers} numbers", longer))
+    total = sum(size for size, *_ in parts)
+    if total > MEMORY:
+        # More bodies than fit make everything else large: only they are told then.
+        guilty = parts[:1] if parts[0][0] > MEMORY else [part for part in parts if part[0] > MEMORY] or [max(parts)]
+        for size, place, got, advice in guilty:
+            got = f"{got} ({size / 2**30:.3g} of {total / 2**30:.3g} GiB)"
+            problems.add(place, got, f"{MEMORY // 2**30} GiB for the whole run", advice)
+    if step and bodies * (time.end / step) > BEAD_STEPS:
+        problems.add("time.step", f"{time.end / step:.3g} steps of {bodies} bodies", f"{BEAD_STEPS:g} bead-steps", "take a longer step")
+    if step > time.end:
+        problems.add("time.step", f"{step:g}, longer than the run", f"at most time.end, {time.end:g}", "take a shorter step")

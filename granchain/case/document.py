@@ -1,0 +1,180 @@
+"""The document of a case: read as text, parsed as TOML, changed key by key, and as plain data."""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+import stat
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from pydantic import BaseModel
+
+from granchain.contact import laws
+from granchain.errors import CaseError, FileError
+from granchain.keys import Problems, shown, suggestion
+from granchain.material import MATERIALS, Material
+
+# The deepest keys, such as chain.segment.0.material.density, are five levels down; the rest is room.
+DEPTH = 12
+
+CASES = Path(__file__).parents[1] / "cases"
+
+# Ours: a case is a page of text.
+CASE_BYTES = 1_000_000
+# tomllib's time grows with the square of the parts of a dotted key (16,000 parts: 5 s); no key of a case has more than five.
+DOTS = 64
+
+
+def case_names() -> list[str]:
+    """Names of the built-in cases."""
+    return sorted(path.stem for path in CASES.glob("*.toml"))
+
+
+def read_text(path: Path) -> str:
+    """Text of a case file; refuses what is not there, not a file, too long or not UTF-8."""
+    name = shown(path.name)
+    try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise FileError(f"case file: got {name}, which is not a file, allowed a TOML file; name the file itself")
+        with path.open("rb") as file:
+            content = file.read(CASE_BYTES + 1)
+    except (OSError, ValueError) as error:
+        advice = suggestion(path.stem, case_names(), "check the path, or name a built-in case: " + ", ".join(case_names()))
+        if not path.suffix and path.name == str(path) and not isinstance(error, PermissionError):
+            raise CaseError(f"case: got {name}, allowed the path of a TOML file or the name of a built-in case; {advice}") from None
+        reason = getattr(error, "strerror", None) or "no such path"
+        raise FileError(f"case file: got {name} ({reason}), allowed a TOML file that can be read; {advice}") from None
+    if len(content) > CASE_BYTES:
+        raise CaseError(f"{name}: got more than 1 MB, allowed a case file of at most 1 MB; keep drive tables in files of their own")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise CaseError(f"{name}: got bytes that are not UTF-8 (at byte {error.start}), allowed UTF-8; save the file as UTF-8") from None
+
+
+_DECIMAL = re.compile(r"(?<![\w.])[0-9]+\.[0-9]")
+
+
+def parsed(text: str, name: str) -> dict[str, Any]:
+    """Tables of a TOML text."""
+    where = shown(name)
+    for i, line in enumerate(text.split("\n"), start=1):
+        if line.count(".") > DOTS and not line.lstrip().startswith("#") and line.count(".") - len(_DECIMAL.findall(line)) > DOTS:
+            raise CaseError(f"{where}: got more than {DOTS} dots in line {i}, allowed a key of at most five parts; break the line")
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise CaseError(f"{where}: got brackets nested without end, allowed {DEPTH} levels; take them out") from None
+    except ValueError as error:
+        raise CaseError(f"{where}: got text that is not TOML ({shown(str(error), 200)[1:-1]}), allowed TOML 1.0; mend it there") from None
+
+
+# Numbers that TOML wants a digit more of.
+_SHORT = re.compile(r"[+-]?(\.[0-9]+|[0-9]+\.)([eE][+-]?[0-9]{1,3})?")
+
+
+def toml_value(text: str) -> Any:
+    """A value from the command line: TOML, and what is not TOML is a word; .7 and 7. are numbers."""
+    try:
+        table = parsed(f"value = {text}", "--set")
+    except CaseError:
+        word = text.strip()
+        return float(word) if _SHORT.fullmatch(word) else word
+    return table["value"] if len(table) == 1 else text
+
+
+def put_all(document: dict[str, Any], changes: Iterable[str], example: str, problems: Problems) -> None:
+    """Make changes, each "KEY=VALUE" as on the command line; one that is not is told, with an example of one that is."""
+    for item in changes:
+        where, equals, value = item.partition("=")
+        if equals and where.strip():
+            put(document, where.strip(), toml_value(value))
+        else:
+            problems.add("--set", shown(item), "KEY=VALUE", f"write for example {example}")
+
+
+def plain(value: Any, problems: Problems, where: str = "", depth: int = 0) -> Any:
+    """A copy in Python's own types, tables without None; refuses nesting and integers that no case holds."""
+    if isinstance(value, (np.ndarray, np.generic)):
+        value = value.tolist()
+    if isinstance(value, Material):
+        value = asdict(value)
+    if depth > DEPTH:
+        problems.add(where, "tables in tables", f"{DEPTH} levels", "take them out")
+    elif isinstance(value, (Mapping, BaseModel)):
+        parts = ((str(name), plain(part, problems, f"{where}.{name}".lstrip("."), depth + 1)) for name, part in dict(value).items())
+        return {name: part for name, part in parts if part is not None}
+    elif isinstance(value, (list, tuple)):
+        return [plain(part, problems, f"{where}.{i}", depth + 1) for i, part in enumerate(value)]
+    elif isinstance(value, int) and not -(2**63) <= value < 2**63:
+        problems.add(where, "a whole number of more than 64 bits", "64 bits", "write a smaller number")
+    else:
+        return value
+    return None
+
+
+def set_key(document: dict[str, Any], where: str, value: str) -> None:
+    """Set a key of a document: `set_key(document, "contact.psi", "2.9")`; the value is TOML, and a bare word is a string."""
+    put(document, where, toml_value(value))
+
+
+def put(document: dict[str, Any], where: str, value: Any) -> None:
+    """Put a value at a dotted key, making tables on the way; None takes the key out. A named material is expanded first."""
+    *way, last = [part.strip() for part in where.split(".")]
+    at: Any = document
+    for part in way:
+        step: Any = int(part) if isinstance(at, list) and part.isdecimal() and int(part) < len(at) else part
+        inner = at.setdefault(step, {}) if isinstance(at, dict) else at[step] if isinstance(step, int) else None
+        if isinstance(inner, str) and part.endswith("material") and inner in MATERIALS:
+            inner = at[step] = jsonable(MATERIALS[inner])
+        at = inner
+    if isinstance(at, dict) and last and all(way):
+        at.pop(last, None)
+        if value is not None:
+            at[last] = value
+    elif isinstance(at, list) and last.isdecimal() and int(last) < len(at):
+        at[int(last) : int(last) + 1] = [] if value is None else [value]
+    else:
+        raise CaseError(
+            f"{shown(where)}: got a key that leads nowhere, allowed names of tables and a key joined by dots; write for example contact.psi"
+        )
+
+
+def change(document: dict[str, Any], changes: Mapping[str, Any], problems: Problems) -> None:
+    """Make changes; a new contact law drops the inputs that it does not know and that no change names."""
+    before = copy.copy(document.get("contact"))
+    for where, value in changes.items():
+        try:
+            put(document, where, value)
+        except CaseError as error:
+            problems.repeat(error.problems)
+    after = document.get("contact")
+    if not isinstance(before, dict) or not isinstance(after, dict) or "contact" in changes or after.get("law") == before.get("law"):
+        return
+    law = laws().get(str(after.get("law")))
+    if law is not None:
+        known = {"law", *(quantity.name for quantity in law.inputs)}
+        named = {where.split(".")[1] for where in changes if where.startswith("contact.")}
+        for name in [name for name in after if name in before and name not in known | named]:
+            del after[name]
+
+
+def noted(text: str, changes: Mapping[str, Any]) -> str:
+    """A case file's text with the changes made to it, as comments at its end."""
+    lines = [f"# changed: {json.dumps(where)} = {json.dumps(value, default=str)}" for where, value in changes.items()]
+    return "\n".join([text.rstrip("\n"), *lines, ""]) if lines else text
+
+
+def jsonable(value: Any) -> Any:
+    """Tables, materials and tuples as dicts and lists, without what is None."""
+    if isinstance(value, Material):
+        value = asdict(value)
+    if isinstance(value, (BaseModel, Mapping)):
+        return {name: jsonable(part) for name, part in dict(value).items() if part is not None}
+    return [jsonable(part) for part in value] if isinstance(value, (list, tuple)) else value

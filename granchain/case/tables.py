@@ -1,0 +1,215 @@
+"""The tables of a case file and their keys. Each table is a model."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Discriminator, Field, Tag
+
+from granchain.keys import Table, choice, key, number, suggestion, text, whole
+from granchain.material import MATERIALS, Material
+
+
+class MaterialTable(Table):
+    """Elastic and plastic constants of a bead or wall."""
+
+    youngs_modulus: float = number("Pa", "Young's modulus", above=0.0)
+    # An isotropic solid is stable up to 1/2; a pair of bodies asks for more than 0.
+    poissons_ratio: float = number("1", "Poisson's ratio", above=0.0, high=0.5)
+    density: float | None = number("kg/m^3", "the density", None, above=0.0)
+    yield_stress: float | None = number("Pa", "the yield stress", None, above=0.0)
+    hardness: float | None = number("Pa", "the indentation hardness", None, above=0.0)
+    source: str = text("where the values come from")
+
+    def material(self) -> Material:
+        """The same, as the physics knows it."""
+        return Material(**dict(self))
+
+
+def _expanded(value: Any) -> Any:
+    if isinstance(value, str):
+        if value not in MATERIALS:
+            raise ValueError(suggestion(value, MATERIALS, "give one of these names, or a table of constants"))
+        value = MATERIALS[value]
+    return asdict(value) if isinstance(value, Material) else value
+
+
+if TYPE_CHECKING:
+    MaterialKey = Material
+else:
+    MaterialKey = Annotated[MaterialTable, BeforeValidator(_expanded), AfterValidator(MaterialTable.material)]
+
+
+def material_of(what: str) -> Any:
+    """A key that holds a material: a name, or a table."""
+    return choice(f"the material of {what}", tuple(MATERIALS), None, "a table { youngs_modulus = ..., poissons_ratio = ..., ... }")
+
+
+class SegmentTable(Table):
+    """A run of equal beads. Segments follow one another; one with `repeat` ends a group, which comes that many times in all."""
+
+    count: int = whole("the number of beads that follow one another")
+    radius: float | None = number("m", "the radius of these beads", None, above=0.0)
+    mass: float | None = number("kg", "the mass of each of these beads", None, above=0.0)
+    material: MaterialKey | None = material_of("these beads")
+    gap: float | None = number("m", "the free distance after each of these beads", None, low=0.0)
+    repeat: int | None = whole("how many times the group of segments that ends here comes", None)
+
+
+class ChainTable(Table):
+    """The row of beads: equal ones, or segments, which take from here what they do not say."""
+
+    beads: int | None = whole("the number of beads", None)
+    radius: float | None = number("m", "the radius of a bead", None, above=0.0)
+    mass: float | None = number("kg", "the mass of a bead", None, above=0.0)
+    material: MaterialKey | None = material_of("the beads")
+    gap: float = number("m", "the free distance between neighbours", 0.0, low=0.0)
+    precompression: float = number("N", "the constant force that presses the chain together", 0.0, low=0.0)
+    gravity: float = number("m/s^2", "the acceleration along the chain, towards its right end", 0.0, low=0.0)
+    segment: tuple[SegmentTable, ...] = key("the runs of equal beads", "tables [[chain.segment]]", (), strict=False)
+
+    def groups(self) -> list[tuple[int, list[SegmentTable]]]:
+        """Segments that are repeated together, with how often; a uniform chain is one segment."""
+        if not self.segment:
+            return [(1, [SegmentTable(count=self.beads or 1)])]
+        groups: list[tuple[int, list[SegmentTable]]] = []
+        group: list[SegmentTable] = []
+        for segment in self.segment:
+            group.append(segment)
+            if segment.repeat is not None:
+                groups.append((segment.repeat, group))
+                group = []
+        return groups + ([(1, group)] if group else [])
+
+    def total(self) -> int:
+        """Number of beads."""
+        return sum(repeat * sum(segment.count for segment in group) for repeat, group in self.groups())
+
+    def places(self) -> list[tuple[str, SegmentTable]]:
+        """The segments with the keys they stand under."""
+        segments = [segment for _, group in self.groups() for segment in group]
+        return [(f"chain.segment.{i}" if self.segment else "chain", segment) for i, segment in enumerate(segments)]
+
+    def gap_after(self, segment: SegmentTable) -> float:
+        """Free distance after each bead of a segment [m]."""
+        return self.gap if segment.gap is None else segment.gap
+
+
+class StrikerTable(Table):
+    """A body that strikes bead 1; like that bead unless it says otherwise."""
+
+    speed: float = number("m/s", "the speed towards the chain", above=0.0)
+    radius: float | None = number("m", "the radius of the striker", None, above=0.0)
+    mass: float | None = number("kg", "the mass of the striker", None, above=0.0)
+    material: MaterialKey | None = material_of("the striker")
+
+
+class Body(NamedTuple):
+    """Radius [m], mass [kg] and material of one body; None where a case does not say."""
+
+    radius: Any
+    mass: Any
+    material: Any
+
+
+def body(own: SegmentTable | StrikerTable, like: ChainTable | Body) -> Body:
+    """A body: what it says, else what the one it is like says; another size or material takes its mass from the density."""
+    radius = like.radius if own.radius is None else own.radius
+    material = like.material if own.material is None else own.material
+    mass = own.mass
+    if mass is None and own.radius is None and own.material is None:
+        mass = like.mass
+    if mass is None and radius is not None and material is not None and material.density is not None:
+        mass = material.density * (4.0 / 3.0 * math.pi * (radius * radius * radius))
+    return Body(radius, mass, material)
+
+
+class DriveTable(Table):
+    """An end that follows a table: a wall's displacement, or a force on the end body; positive is into the chain."""
+
+    drive: Literal["displacement", "force"] = choice("what is prescribed", ("displacement", "force"))
+    file: str | None = key("a file of two columns, time [s] and displacement [m] or force [N]", "the name of a CSV file", None)
+    time: tuple[float, ...] | None = key("the times [s]", "a list of finite numbers", None, strict=False)
+    value: tuple[float, ...] | None = key("the displacements [m] or forces [N]", "a list of finite numbers", None, strict=False)
+
+
+EndKey = Annotated[
+    Annotated[Literal["free", "wall", "rigid"], Tag("word")] | Annotated[DriveTable, Tag("table")],
+    Discriminator(lambda value: "table" if isinstance(value, (Mapping, DriveTable)) else "word"),
+]
+_END = (("free", "wall", "rigid"), "free", 'a table { drive = "displacement" or "force", file = "table.csv" }')
+
+
+class EndsTable(Table):
+    """What stands at the two ends."""
+
+    left: EndKey = choice("the left end", *_END)
+    right: EndKey = choice("the right end", *_END)
+    left_material: MaterialKey | None = material_of("the left wall")
+    right_material: MaterialKey | None = material_of("the right wall")
+
+    def has_wall(self, side: str) -> bool:
+        """Whether a wall, fixed or driven, touches the chain there."""
+        end = getattr(self, side)
+        return end.drive == "displacement" if isinstance(end, DriveTable) else end != "free"
+
+
+class ContactTable(Table):
+    """The contact law and its inputs, which the law itself declares."""
+
+    model_config = ConfigDict(extra="allow")
+
+    law: str = key("the name of the contact law", 'a name that "granchain laws" lists')
+
+
+class SensorsTable(Table):
+    """What is recorded at every sample."""
+
+    beads: tuple[int, ...] = key("the beads with a sensor", "a list of bead numbers", (), strict=False)
+    contacts: tuple[int, ...] = key("the contacts to record", "a list of contact numbers", (), strict=False)
+    interval: float = number("s", "the time between samples", 2e-7, above=0.0)
+
+
+class SnapshotsTable(Table):
+    """Displacement and velocity of every body."""
+
+    interval: float = number("s", "the time between snapshots", above=0.0)
+
+
+class EnergyTable(Table):
+    """The energy ledger."""
+
+    ledger: bool = key("true to keep the ledger, false for the bare loop", "true or false", True)
+    interval: float | None = number("s", "the time between its entries", None, above=0.0)
+    bound: float = number("1", "the largest residual as a fraction of the energy put in", 1e-2, above=0.0)
+
+
+class TimeTable(Table):
+    """How long, and in which steps."""
+
+    end: float = number("s", "the end of the run", above=0.0)
+    step: Literal["auto", "fast"] | Annotated[float, Field(gt=0.0)] = key(
+        "the time step [s]", '"auto" or "fast" or a number above 0', "auto", ("auto", "fast"), unit="s"
+    )
+    force_step: bool = key("true to take a step above the stability limit all the same", "true or false", False)
+
+
+class Heading(Table):
+    """What stands above the tables."""
+
+    title: str = text("a line that says what the case is")
+
+
+TABLES: dict[str, type[Table]] = {
+    "chain": ChainTable,
+    "striker": StrikerTable,
+    "ends": EndsTable,
+    "contact": ContactTable,
+    "sensors": SensorsTable,
+    "snapshots": SnapshotsTable,
+    "energy": EnergyTable,
+    "time": TimeTable,
+}

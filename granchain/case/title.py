@@ -1,0 +1,123 @@
+"""The title of a case: the author's words, with values of the case where they name a key, and what was changed since they were written.
+
+A title may name keys in braces, `{striker.speed}`; each stands for its value. What a case says otherwise than the document that its title
+was written for is appended, so that no figure or file is headed by numbers that are not its own.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from typing import Any
+
+from pydantic import BaseModel
+
+from granchain.keys import TITLE_LENGTH, shown
+from granchain.material import MATERIALS, Material
+
+_NAMED = re.compile(r"\{([a-z_]+(?:\.[a-z0-9_]+)+)\}")
+# Ours: a value longer than this, or changes longer than that, are no longer a heading.
+_VALUE_LENGTH, _CHANGES_LENGTH = 40, 200
+_UNKNOWN = object()
+
+
+def title_of(title: str, tables: Mapping[str, Any], written_for: Mapping[str, Any], document: Mapping[str, Any]) -> str:
+    """The title of a case.
+
+    Parameters
+    ----------
+    title : str
+        As the author wrote it; an empty one stays empty.
+    tables : mapping
+        The case's tables, validated: values of the keys in braces.
+    written_for, document : mapping
+        The tables as given, when the title was written and now.
+    """
+    if not title:
+        return title
+    keys = set(_NAMED.findall(title))
+    changes = {where: value for where, value in differences(written_for, document) if where not in keys}
+    filled = filled_in(title, tables)
+    # a title that was itself stored with changes: the later value of a key replaces the earlier one
+    kept = [part for part in filled.split("; ") if part.partition(" = ")[0].removeprefix("no ") not in changes]
+    return _joined("; ".join(kept), [f"no {where}" if value is None else f"{where} = {worded(value)}" for where, value in changes.items()])
+
+
+def filled_in(title: str, tables: Mapping[str, Any]) -> str:
+    """A title with the values of the keys that it names."""
+    return _NAMED.sub(lambda found: _filled(found, tables), title)
+
+
+def as_written(title: str, written: str, tables: Mapping[str, Any]) -> str:
+    """A title as it was before its keys were filled in, where it is the one that was written."""
+    filled = filled_in(written, tables)
+    return written + title[len(filled) :] if title.startswith(filled) else title
+
+
+def differences(before: Any, after: Any, where: str = "") -> Iterator[tuple[str, Any]]:
+    """Keys that two documents hold different values of, each with the second's, None where it has none.
+
+    Inputs that a new contact law does not know go with the old one, and are not named.
+    """
+    for name in dict.fromkeys([*before, *after]):
+        place = f"{where}.{name}".lstrip(".")
+        old, new = before.get(name), after.get(name)
+        if isinstance(old, str) and isinstance(new, Mapping) and old in MATERIALS:
+            old = {key: value for key, value in asdict(MATERIALS[old]).items() if value is not None}
+        if (
+            isinstance(old, list)
+            and isinstance(new, list)
+            and len(old) == len(new)
+            and all(isinstance(part, Mapping) for part in old + new)
+        ):
+            old, new = ({str(i): part for i, part in enumerate(parts)} for parts in (old, new))
+        if place == "title" or old == new or (new is None and where == "contact" and before.get("law") != after.get("law")):
+            continue
+        if isinstance(new, Mapping):
+            yield from differences(old if isinstance(old, Mapping) else {}, new, place)
+        else:
+            yield place, new
+
+
+def worded(value: Any) -> str:
+    """A value as a title shows it: short, on one line, without braces."""
+    if isinstance(value, float):
+        told = f"{value:.15g}"
+    elif isinstance(value, Material):
+        told = next((name for name, known in MATERIALS.items() if known == value), "own material")
+    elif isinstance(value, (list, tuple, Mapping)):
+        told = json.dumps(value, default=str)
+    else:
+        told = shown(str(value))[1:-1] if isinstance(value, str) else shown(value)
+    told = told if len(told) <= _VALUE_LENGTH else told[: _VALUE_LENGTH - 3] + "..."
+    return told.replace("{", "(").replace("}", ")").replace("; ", ", ")
+
+
+def _filled(found: re.Match[str], tables: Mapping[str, Any]) -> str:
+    """The value of a key that a title names; what is no key stays as it was written."""
+    if found[1] == "chain.beads":
+        # also where the chain is given in segments
+        return str(tables["chain"].total())
+    value: Any = tables
+    for part in found[1].split("."):
+        if isinstance(value, Mapping):
+            value = value.get(part, _UNKNOWN)
+        elif isinstance(value, BaseModel):
+            value = dict(value).get(part, _UNKNOWN)
+        elif value is not None:
+            return found[0]
+    return found[0] if value is _UNKNOWN else f"no {found[1]}" if value is None else worded(value)
+
+
+def _joined(title: str, changes: list[str]) -> str:
+    """A title with changes appended: as many as a heading holds, and how many more."""
+    appended, left = "", len(changes)
+    while left and len(appended) + len(changes[-left]) <= _CHANGES_LENGTH:
+        appended += f"; {changes[-left]}"
+        left -= 1
+    if left:
+        appended += f"; and {left} more changes" if appended else f"; {left} changes"
+    room = TITLE_LENGTH - len(appended)
+    return (title if len(title) <= room else title[: room - 3] + "...") + appended

@@ -1,7 +1,0 @@
-"""What a contact law delivers, measured on two steel beads, and the pages that say so."""
-
-from granchain.certificate.examples import EXAMPLE_PAIR, example_inputs, example_pair, pair_with
-from granchain.certificate.measure import Certificate, certificate
-from granchain.certificate.page import markdown, page, reference
-
-__all__ = ["EXAMPLE_PAIR", "Certificate", "certificate", "example_inputs", "example_pair", "markdown", "page", "pair_with", "reference"]

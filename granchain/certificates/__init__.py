@@ -1,0 +1,7 @@
+"""What a contact law delivers, measured on two steel beads, and the pages that say so."""
+
+from granchain.certificates.examples import EXAMPLE_PAIR, example_inputs, example_pair, pair_with
+from granchain.certificates.measure import Certificate, certificate
+from granchain.certificates.page import markdown, page, reference
+
+__all__ = ["EXAMPLE_PAIR", "Certificate", "certificate", "example_inputs", "example_pair", "markdown", "page", "pair_with", "reference"]

@@ -1,0 +1,237 @@
+"""One contact, loaded slowly: cycles, jumps and losses of the law's own functions, as plain Python."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+from types import SimpleNamespace
+from typing import NamedTuple
+
+import numpy as np
+
+from granchain.certificates.examples import example_pair
+from granchain.contact.law import ContactLaw
+from granchain.contact.pair import Pair
+from granchain.engine.scans import coefficients
+
+# Impact speeds [m/s] that a certificate goes through.
+SPEEDS = (0.2, 1.77, 10.0)
+
+# A force is said to jump where it changes by more than this over one part in 1e12 of the overlap, relative to the force.
+JUMP = 1e-6
+GRID = 600
+
+# Error of the quadrature of a cycle's work that is aimed at, relative to the largest work put in: a tenth of what is looked for. A part of
+# a path is halved up to this often for it: the error of a kink falls fourfold each time, that of a jump that no node marks twofold.
+QUADRATURE, HALVINGS = 1e-7, 12
+
+
+class Creation(NamedTuple):
+    """Energy that cycles were measured to create, and the error of that, both over the largest work put in."""
+
+    energy: float
+    error: float
+
+    @property
+    def certain(self) -> float:
+        """What was created beyond the error."""
+        return max(self.energy - self.error, 0.0)
+
+
+class Contact:
+    """One contact of the example pair under a law: scalar functions of overlap, with what they need filled in.
+
+    Parameters
+    ----------
+    law : type of ContactLaw
+        The law.
+    values : namespace
+        Its inputs.
+    pair : Pair, optional
+        Instead of the example pair.
+    """
+
+    def __init__(self, law: type[ContactLaw], values: SimpleNamespace, pair: Pair | None = None):
+        pair = pair or example_pair()
+        values = SimpleNamespace(**vars(values))
+        self.model = law.model(values)
+        self.law, self.name = self.model.functions, self.model.name
+        limit = np.array([float(pair.effective_radius)])
+        self.c = tuple(float(x) for x in coefficients(self.model, pair, values, limit)[:, 0])
+        self.limit = min(float(limit[0]), float(self.law.largest_overlap(self.c)))
+        self.scale = self._scale(float(pair.effective_mass))
+
+    def _scale(self, mass: float) -> float:
+        """Overlap [m] that the fastest of the impact speeds reaches: m v^2/2 of work."""
+        energy = 0.5 * mass * SPEEDS[-1] ** 2
+        low, high = 1e-12, 0.999 * self.limit
+        while high / low > 1.0 + 1e-6:
+            middle = math.sqrt(low * high)
+            low, high = (middle, high) if self.work(middle) < energy else (low, middle)
+        return high
+
+    def fresh(self) -> tuple:
+        """History of a contact that has not been loaded."""
+        return self.law.history_of(self.c)
+
+    def load(self, overlap: float, h: tuple) -> tuple:
+        """History after a slow change to an overlap."""
+        # an onset weight lasts one step: a second update takes it back
+        for _ in range(2):
+            if self.law.needs_update(overlap, 0.0, self.c, h):
+                try:
+                    h = self.law.update((overlap, 0.0, 0.0, 1.0), self.c, h)
+                except (ArithmeticError, ValueError):
+                    return (math.nan,) * len(h)
+        return h
+
+    def force(self, overlap: float, h: tuple, rate: float = 0.0) -> float:
+        """Force [N] with this history; nan where Python refuses what compiled code makes nan or infinite."""
+        try:
+            return self.law.force(overlap, rate, self.c, h)
+        except (ArithmeticError, ValueError):
+            return math.nan
+
+    def energy(self, overlap: float, h: tuple) -> float:
+        """Recoverable energy [J] with this history."""
+        try:
+            return self.law.energy(overlap, self.c, h)
+        except (ArithmeticError, ValueError):
+            return math.nan
+
+    def loading(self, overlap: float) -> float:
+        """Force [N] of a fresh contact loaded to an overlap."""
+        return self.force(overlap, self.load(overlap, self.fresh()))
+
+    def work(self, overlap: float) -> float:
+        """Work [J] of loading a fresh contact to an overlap, as the law's own energies say it."""
+        h = self.load(overlap, self.fresh())
+        return self.energy(overlap, h) + self.lost(h)
+
+    def lost(self, h: tuple) -> float:
+        """Energy [J] that the history has lost for good."""
+        try:
+            return self.law.plastic(self.c, h)
+        except (ArithmeticError, ValueError):
+            return math.nan
+
+    def overlaps(self, smallest: float, count: int) -> list[float]:
+        """Overlaps [m] from a part of the largest up to it, evenly spaced in their logarithm."""
+        return [float(d) for d in self.scale * np.geomspace(smallest, 1.0, count)]
+
+
+def simpson(intervals: int) -> np.ndarray:
+    """Weights of Simpson's rule on a path of length 1 whose places crowd at both ends: d = (1 - cos angle)/2."""
+    angles = np.linspace(0.0, math.pi, intervals + 1)
+    weights = np.tile([2.0, 4.0], intervals)[: intervals + 1]
+    weights[[0, -1]] = 1.0
+    return np.asarray(weights * math.pi / intervals / 3.0 * 0.5 * np.sin(angles))
+
+
+# Places crowd at both ends of a path, where forces start like d^1.5. Every other of them is a rule too, which the error is estimated from.
+_INTERVALS = 240
+_PLACES = 0.5 * (1.0 - np.cos(np.linspace(0.0, math.pi, _INTERVALS + 1)))
+_FINE, _COARSE = simpson(_INTERVALS), simpson(_INTERVALS // 2)
+
+
+def cycles(contact: Contact, count: int = 40) -> Creation:
+    """Largest energy that closed quasi-static cycles give beyond what they took, and its error, over the largest work put in.
+
+    The work is integrated from the forces alone, step by step along the path, so that a law cannot vouch for itself.
+    """
+    random = np.random.default_rng(20150801)
+    # where the force jumps a path is split: no quadrature sees a jump inside
+    nodes = sorted(overlap for overlap, _ in jumps(contact))
+    created = error = 0.0
+    for _ in range(count):
+        top = contact.scale * 10.0 ** random.uniform(-4.0, 0.0)
+        turns = [0.0, *(top * random.uniform(0.0, 1.0, size=5)), top, 0.0, -0.05 * top]
+        h, taken, largest, doubt = contact.fresh(), 0.0, 0.0, 0.0
+        for here, there in pairwise(split(turns, nodes)):
+            work, off, h = work_along(contact, here, there, h, QUADRATURE * largest)
+            taken, doubt = taken + work, doubt + off
+            largest = max(largest, taken)
+        if largest > 0.0:
+            created, error = max(created, float(-taken / largest)), max(error, float(doubt / largest))
+    return Creation(created, error)
+
+
+def work_along(
+    contact: Contact, here: float, there: float, h: tuple, allowed: float, halvings: int = HALVINGS
+) -> tuple[float, float, tuple]:
+    """Work [J] that a contact takes along a path from one overlap to another, its error, and the history at the end.
+
+    The error is the difference to the rule with half as many places. A path on which it is above `allowed` [J], and above that part of its
+    own work, is halved.
+    """
+    start, force = h, np.empty(_PLACES.size)
+    for i, d in enumerate((here + (there - here) * _PLACES).tolist()):
+        h = contact.load(d, h)
+        force[i] = contact.force(d, h)
+    work = (there - here) * float(_FINE @ force)
+    error = abs(work - (there - here) * float(_COARSE @ force[::2]))
+    allowed = max(allowed, QUADRATURE * abs(work)) if halvings == HALVINGS else allowed
+    if not error > allowed or halvings == 0:
+        return work, error, h
+    middle = 0.5 * (here + there)
+    first, off, h = work_along(contact, here, middle, start, 0.5 * allowed, halvings - 1)
+    second, more, h = work_along(contact, middle, there, h, 0.5 * allowed, halvings - 1)
+    return first + second, off + more, h
+
+
+def split(turns: list[float], nodes: list[float]) -> list[float]:
+    """A path through its turning points, with the nodes that it crosses as points of its own."""
+    path = [turns[0]]
+    for here, there in pairwise(turns):
+        between = [node for node in nodes if min(here, there) < node < max(here, there)]
+        path += [*(between if there > here else reversed(between)), there]
+    return path
+
+
+def losses(contact: Contact) -> tuple[float, float]:
+    """Largest energy that a cycle up to one overlap gives beyond what it took, and largest fall of the loss with it, over the work.
+
+    What the energy guard states, on a grid of largest overlaps and by the law's closed forms.
+    """
+    created = falls = most = 0.0
+    for d in contact.overlaps(1e-5, 4 * GRID):
+        h = contact.load(d, contact.fresh())
+        lost, work = contact.lost(h), contact.work(d)
+        if work > 0.0:
+            created, falls = max(created, -lost / work), max(falls, (most - lost) / work)
+        most = max(most, lost)
+    return created, falls
+
+
+def jumps(contact: Contact) -> list[tuple[float, float]]:
+    """Overlaps at which the loading force of a fresh contact jumps, with the jump relative to the force."""
+    grid = contact.overlaps(1e-5, GRID)
+    values = [contact.loading(d) for d in grid]
+    slopes = [math.log(b / a) if a > 0.0 and b > 0.0 else 0.0 for a, b in pairwise(values)]
+    found = []
+    # only intervals that stand out from their neighbours by more than smooth curvature can hide a jump worth telling
+    for i, slope in enumerate(slopes):
+        near = [slopes[j] for j in range(max(0, i - 3), min(len(slopes), i + 4)) if j != i]
+        if abs(slope - float(np.median(near))) < 1e-4:
+            continue
+        low, high = grid[i], grid[i + 1]
+        f_low, f_high = values[i], values[i + 1]
+        for _ in range(40):
+            middle = 0.5 * (low + high)
+            f_middle = contact.loading(middle)
+            if abs(f_middle - f_low) > abs(f_high - f_middle):
+                high, f_high = middle, f_middle
+            else:
+                low, f_low = middle, f_middle
+        if abs(f_high - f_low) > JUMP * abs(f_low):
+            found.append((high, (f_high - f_low) / f_low))
+    return found
+
+
+def onset(contact: Contact) -> float:
+    """Force [N] to which a contact jumps when two bodies meet at the second of the impact speeds; 0 where its force begins at zero."""
+    # A damping like d^a is smaller by 1e-4^a, less than half for a from .08 up, at the second of two overlaps; a jump is as large.
+    larger, smaller = (
+        contact.force(x * contact.scale, contact.load(x * contact.scale, contact.fresh()), SPEEDS[1]) for x in (1e-20, 1e-24)
+    )
+    return smaller if smaller > 0.5 * larger else 0.0

@@ -1,0 +1,230 @@
+"""Elastoplastic laws: a law declares its loading curve; history, force, update, energy and the energy guard follow."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from types import SimpleNamespace
+from typing import Any, ClassVar
+
+from granchain.contact import elementary
+from granchain.contact.law import OPEN, ContactLaw, Quantity
+from granchain.contact.model import Guarded, Model
+
+# How far beside a jump the force on either side of it is taken, in parts of the overlap: beyond the rounding of the overlap, and so near
+# that the force has not changed but by the jump, which is some thousandths of it at least.
+ASIDE = 1e-9
+
+# Windows of the guard that a contact has room for. The published laws need at most two (Kogut-Etsion: above the elastic
+# limit and above its second jump).
+GUARD_WINDOWS = 4
+
+GUARD = tuple(
+    quantity
+    for j in range(1, GUARD_WINDOWS + 1)
+    for quantity in (
+        Quantity(f"guard_{j}_start", "m", "largest overlap at which the guard begins to act"),
+        Quantity(f"guard_{j}_end", "m", "largest overlap at which it has ceased to act"),
+        Quantity(f"guard_{j}_loss", "J", "loss that is kept in between"),
+    )
+)
+
+ELASTOPLASTIC_HISTORY = (
+    Quantity("elastic_limit", "m", "overlap up to which the contact is elastic now", output=True),
+    Quantity("residual_overlap", "m", "overlap at which the unloading contact opens", output=True),
+    Quantity("unloading_stiffness", "N/m^n", "factor of the unloading curve", output=True),
+    Quantity("unloading_exponent", "1", "exponent of the unloading curve"),
+)
+
+
+class Elastoplastic(ContactLaw):
+    """Base of laws with a loading curve that leaves a dent, and one unloading curve from each largest overlap.
+
+    A law declares `elastic_limit(c)`, `elastic_stiffness(c)`, `loading(d, c)`, `loading_work(d, c)`,
+    `residual(d_max, force_max, c)`; where it is not 3/2, `exponent(d_max, c)`; where the loading curve jumps, `jumps(c)`.
+    Unloading and reloading follow F = K (d - d_r)^n through (d_max, F_max). The energy guard keeps the loss D(d_max) = U - W from being
+    negative or falling, so that no sequence of partial cycles creates energy; `as_printed = true` switches it off.
+    """
+
+    varying_exponent: ClassVar[bool] = False
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        if "name" in cls.__dict__:
+            own = cls.coefficients
+            cls.coefficients = own + GUARD
+            cls.history = ELASTOPLASTIC_HISTORY if cls.varying_exponent else ELASTOPLASTIC_HISTORY[:3]
+            cls._set_functions()
+        super().__init_subclass__(**kwargs)
+
+    @staticmethod
+    def elastic_limit(c: tuple) -> float:
+        """Overlap [m] up to which a fresh contact is elastic."""
+        raise NotImplementedError
+
+    @staticmethod
+    def elastic_stiffness(c: tuple) -> float:
+        """Factor [N/m^1.5] of the elastic force of a fresh contact."""
+        raise NotImplementedError
+
+    @staticmethod
+    def loading(d: float, c: tuple) -> float:
+        """Force [N] on the virgin loading curve."""
+        raise NotImplementedError
+
+    @staticmethod
+    def loading_work(d: float, c: tuple) -> float:
+        """Integral of the loading curve from 0 [J]."""
+        raise NotImplementedError
+
+    @staticmethod
+    def residual(d_max: float, force_max: float, c: tuple) -> float:
+        """Overlap [m] at which the contact unloaded from (d_max, force_max) opens, as the law says it."""
+        raise NotImplementedError
+
+    @staticmethod
+    def exponent(d_max: float, c: tuple) -> float:
+        """Exponent of the unloading curve."""
+        return 1.5
+
+    @classmethod
+    def model(cls, inputs: SimpleNamespace) -> Model:
+        """The law guarded or as printed, with dents kept or forgotten."""
+        # of what the law declares now: a notebook may have put another function in the place of one
+        cls._set_functions()
+        guarded = not getattr(inputs, "as_printed", False)
+        forgets = getattr(inputs, "dents", "keep") == "forget"
+        derived, loss = cls._derived(guarded, forgets)
+        return replace(
+            super().model(inputs),
+            functions=cls.functions()._replace(**derived),
+            forgets=forgets,
+            windows=len(GUARD),
+            guarded=Guarded(loss, cls.loading_work, cls.elastic_limit) if guarded else None,
+        )
+
+    @classmethod
+    def _set_functions(cls) -> None:
+        """Give the class the functions that follow from its loading curve, guarded, with dents kept."""
+        for name, function in cls._derived(guarded=True, forgets=False)[0].items():
+            setattr(cls, name, staticmethod(function))
+
+    @classmethod
+    def _derived(cls, guarded: bool, forgets: bool) -> tuple[dict[str, Callable], Callable]:
+        """Functions by name, and the loss of the law's own unloading curve; laws that declare the same share them, and so one loop."""
+        own = len(cls.coefficients) - len(GUARD)
+        return _derived(
+            (cls.elastic_limit, cls.elastic_stiffness, cls.loading, cls.loading_work, cls.residual, cls.exponent),
+            cls.varying_exponent, own if guarded else -1, forgets,
+        )  # fmt: skip
+
+
+@cache
+def _derived(declared: tuple[Callable, ...], varying: bool, first: int, forgets: bool) -> tuple[dict[str, Callable], Callable]:
+    """History, force, update and energy of a loading curve: plain closures, so that the engine can compile and hash them.
+
+    `first` is the place of the windows of the guard among the coefficients, or -1 for the law as printed.
+    """
+    elastic_limit, elastic_stiffness, loading, loading_work, residual, exponent = declared
+
+    def jump(overlap: float, rate: float, c: tuple, h: tuple) -> float:
+        # of the loading curve alone; a contact that has been further than the jump is elastic there
+        return loading(overlap * (1.0 + ASIDE), c) - loading(overlap * (1.0 - ASIDE), c) if h[0] <= overlap else 0.0
+
+    def fresh_limit(c: tuple) -> float:
+        # a law may yield from the first touch; an open contact has nothing to update
+        limit = elastic_limit(c)
+        return limit if limit > OPEN else OPEN
+
+    def loss(s: float, c: tuple) -> float:
+        force = loading(s, c)
+        opens = residual(s, force, c)
+        opens = opens if opens > 0.0 else 0.0
+        return loading_work(s, c) - force * (s - opens) / (exponent(s, c) + 1.0)
+
+    if first < 0:
+
+        def opens_at(d: float, force: float, c: tuple) -> float:
+            return residual(d, force, c)
+
+    else:
+
+        def opens_at(d: float, force: float, c: tuple) -> float:
+            start_1, end_1, loss_1, start_2, end_2, loss_2, start_3, end_3, loss_3, start_4, end_4, loss_4 = c[first:]
+            natural = residual(d, force, c)
+            if natural < 0.0:
+                natural = 0.0
+            for start, end, kept in (
+                (start_1, end_1, loss_1),
+                (start_2, end_2, loss_2),
+                (start_3, end_3, loss_3),
+                (start_4, end_4, loss_4),
+            ):
+                if start < d and d < end:
+                    # the guard: d_g = d_max - (n + 1)(U - D_g)/F_max
+                    opens = d - (exponent(d, c) + 1.0) * (loading_work(d, c) - kept) / force
+                    return opens if opens > 0.0 else 0.0
+            return natural
+
+    def renewed(d: float, c: tuple) -> tuple:
+        force = loading(d, c)
+        opens = opens_at(d, force, c)
+        x = d - opens
+        if varying:
+            n = exponent(d, c)
+            return (d, opens, force / elementary.power(x, n), n)
+        return (d, opens, force / (x * math.sqrt(x)))
+
+    if varying:
+
+        def history_of(c: tuple) -> tuple:
+            return (fresh_limit(c), 0.0, elastic_stiffness(c), 1.5)
+
+        def force(overlap: float, rate: float, c: tuple, h: tuple) -> float:
+            x = overlap - h[1]
+            x = x if x > OPEN else 0.0
+            return h[2] * elementary.power(x, h[3])
+
+        def energy(overlap: float, c: tuple, h: tuple) -> float:
+            x = overlap - h[1]
+            x = x if x > OPEN else 0.0
+            return h[2] * elementary.power(x, h[3] + 1.0) / (h[3] + 1.0)
+
+    else:
+
+        def history_of(c: tuple) -> tuple:
+            return (fresh_limit(c), 0.0, elastic_stiffness(c))
+
+        def force(overlap: float, rate: float, c: tuple, h: tuple) -> float:
+            x = overlap - h[1]
+            x = x if x > OPEN else 0.0
+            return h[2] * (x * math.sqrt(x))
+
+        def energy(overlap: float, c: tuple, h: tuple) -> float:
+            x = overlap - h[1]
+            x = x if x > OPEN else 0.0
+            return 0.4 * h[2] * (x * x * math.sqrt(x))
+
+    def plastic(c: tuple, h: tuple) -> float:
+        d = h[0]
+        return loading_work(d, c) - energy(d, c, h) if d > elastic_limit(c) else 0.0
+
+    if forgets:
+
+        def needs_update(overlap: float, rate: float, c: tuple, h: tuple) -> bool:
+            return (overlap > h[0]) | ((overlap <= OPEN) & (h[1] != 0.0))
+
+        def update(event: tuple, c: tuple, h: tuple) -> tuple:
+            return renewed(event[0], c) if event[0] > h[0] else history_of(c)
+
+    else:
+
+        def needs_update(overlap: float, rate: float, c: tuple, h: tuple) -> bool:
+            return overlap > h[0]
+
+        def update(event: tuple, c: tuple, h: tuple) -> tuple:
+            return renewed(event[0], c)
+
+    functions = (history_of, force, needs_update, update, energy, plastic, jump)
+    return {function.__name__: function for function in functions}, loss

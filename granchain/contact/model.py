@@ -1,0 +1,104 @@
+"""What a run takes of a contact law: a value, made once for the inputs of a case."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from granchain.contact.law import ContactLaw, Quantity
+
+
+class Functions(NamedTuple):
+    """The functions of a law that the engine calls: pure, of scalars and plain tuples."""
+
+    history_of: Callable[[tuple], tuple]
+    force: Callable[[float, float, tuple, tuple], float]
+    needs_update: Callable[[float, float, tuple, tuple], bool]
+    update: Callable[[tuple, tuple, tuple], tuple]
+    energy: Callable[[float, tuple, tuple], float]
+    plastic: Callable[[tuple, tuple], float]
+    largest_overlap: Callable[[tuple], float]
+    jumps: Callable[[tuple], tuple]
+    jump: Callable[[float, float, tuple, tuple], float]
+
+
+class Guarded(NamedTuple):
+    """What the windows of the energy guard are scanned on: functions of an overlap and the law's own coefficients."""
+
+    loss: Callable[[float, tuple], float]
+    loading_work: Callable[[float, tuple], float]
+    elastic_limit: Callable[[tuple], float]
+
+
+@dataclass(frozen=True)
+class Model:
+    """A contact law as it runs: its functions for these inputs, what each contact carries, and what the loop has to do for it.
+
+    Parameters
+    ----------
+    law : type of ContactLaw
+        Whose model this is.
+    functions : Functions
+        What the engine calls.
+    coefficients, history : tuple of Quantity
+        What each contact carries.
+    uses_rate : bool
+        Whether the force depends on the rate.
+    forgets : bool
+        Whether an opening contact loses its history.
+    onset_jump : bool
+        Whether the force jumps where a contact closes at speed.
+    jumps_inside : bool
+        Whether `jumps` names overlaps at which the force jumps, or has a kink.
+    kinks : bool
+        Whether there are kinks alone.
+    loses : bool
+        Whether the history may lose energy for good.
+    windows : int
+        How many of the coefficients, the last ones, are windows of the energy guard.
+    guarded : Guarded, optional
+        What these windows are scanned on; None where nothing is guarded.
+    """
+
+    law: type[ContactLaw]
+    functions: Functions
+    coefficients: tuple[Quantity, ...]
+    history: tuple[Quantity, ...]
+    uses_rate: bool
+    forgets: bool = False
+    onset_jump: bool = False
+    jumps_inside: bool = False
+    kinks: bool = False
+    loses: bool = True
+    windows: int = 0
+    guarded: Guarded | None = None
+
+    @property
+    def name(self) -> str:
+        """Of the law."""
+        return self.law.name
+
+    @property
+    def own(self) -> tuple[Quantity, ...]:
+        """The coefficients that the law gives by itself."""
+        return self.coefficients[: len(self.coefficients) - self.windows]
+
+    @property
+    def as_printed(self) -> bool:
+        """Whether the law has an energy guard, and runs without it."""
+        return self.windows > 0 and self.guarded is None
+
+    def coefficient(self, name: str) -> int:
+        """Position of a coefficient; -1 where there is none of that name."""
+        return _position(self.coefficients, name)
+
+    def remembered(self, name: str) -> int:
+        """Position of a quantity of the history; -1 where there is none of that name."""
+        return _position(self.history, name)
+
+
+def _position(quantities: tuple[Quantity, ...], name: str) -> int:
+    names = [quantity.name for quantity in quantities]
+    return names.index(name) if name in names else -1

@@ -1,0 +1,349 @@
+"""What happens at one contact in one time step: plain functions of scalars and of the law's tuples.
+
+All that makes the scheme of order two for every form of force stands here: the rate predicted to the full step, the approach speed
+interpolated to the onset, the onset weight, the end of a contact that pulls, the kick at a jump of the force. What goes through contacts (a
+row of beads, two bodies) calls these functions and adds no physics. Derivations: docs/explanation/contact-step.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import NamedTuple
+
+from granchain.contact.guard import ASIDE
+from granchain.contact.law import OPEN
+from granchain.contact.model import Functions, Model
+
+# Relative step of the numerical derivatives of a force: the square root of the rounding error of a double, 2^-26, balances
+# truncation and rounding.
+NUDGE = 2.0**-26
+
+
+@dataclass(frozen=True)
+class Features:
+    """What a compiled loop has to carry; each combination is one kernel, so that a bare loop pays for nothing.
+
+    Parameters
+    ----------
+    rate, history : bool
+        The force depends on the rate; the law has history.
+    ledger : bool
+        Viscous and clamp work are summed.
+    loaded, driven : bool
+        Constant forces act on the bodies; an end is driven.
+    forgets : bool
+        An opening contact loses its history.
+    jumps : bool
+        The force jumps, or has a kink, inside a contact.
+    kinks : bool
+        At these overlaps it has kinks alone.
+    leaps : bool
+        It does so there or at the onset: records are corrected at a jump, and its one-sided values recorded.
+    weight, lowest : int
+        Position of `onset_weight` in the history and of `lowest_force` in the coefficients, or -1.
+    n_coefficients, n_history : int
+        Length of the tuples.
+    """
+
+    rate: bool
+    history: bool
+    ledger: bool
+    loaded: bool
+    driven: bool
+    forgets: bool
+    jumps: bool
+    kinks: bool
+    leaps: bool
+    weight: int
+    lowest: int
+    n_coefficients: int
+    n_history: int
+
+
+def features_of(model: Model, ledger: bool, loaded: bool, driven: bool) -> Features:
+    """Features of the loop for a law and a chain."""
+    return Features(
+        rate=model.uses_rate,
+        history=bool(model.history),
+        ledger=ledger and model.uses_rate,
+        loaded=loaded or driven,
+        driven=driven,
+        forgets=model.forgets,
+        jumps=model.jumps_inside,
+        kinks=model.kinks,
+        leaps=model.onset_jump or model.jumps_inside,
+        weight=model.remembered("onset_weight"),
+        lowest=model.coefficient("lowest_force") if model.uses_rate else -1,
+        n_coefficients=len(model.coefficients),
+        n_history=len(model.history),
+    )
+
+
+# Part of a step over which the growth of a force beside a jump is taken: as it enters with dt^2, an error of a thousandth is one of order
+# three, and the rounding of the forces, 2^-53, is 2^-43 of the kick.
+LAPSE = 2.0**-10
+
+# A jump of the force in a step: whether there is one, the part of the step that lies behind it, the force before and after it, whether it
+# moves the bodies, by how much the growth of the force jumps [N/s].
+NO_LEAP = (False, 0.0, 0.0, 0.0, 0.0, 0.0)
+
+
+class ContactStep(NamedTuple):
+    """The functions of one contact's step.
+
+    Parameters
+    ----------
+    happened : callable
+        (overlap, before, rate, c, h) -> whether an event has happened since the step before, at the overlap `before`.
+    event : callable
+        (overlap, half, rate, past, dt, last, viscous, c, h) -> history, the force that kicks, the force that is recorded, the loss of a
+        forgotten dent, and the work that goes from the clamp to the dashpot.
+    parts : callable
+        (overlap, rate, c, h) -> force, its elastic part, what the clamp adds.
+    onset, end : callable
+        The jump of the force in this step, at a contact's onset or at the end of one that pulls, as a tuple like NO_LEAP.
+    inside : callable
+        The jump, or kink, at an overlap inside; the jump back where the contact is thrown back in the same step; viscous and clamp work.
+    read_as : callable
+        (h, renewed) -> the history with which the forces of this step are read: with the onset weight 1; before the event without a weight.
+    read : callable
+        (overlap, rate, c, h) -> force as a sensor reads it, with the onset weight 1.
+    slopes : callable
+        (overlap, rate, c, h) -> dF/d(overlap), dF/d(rate).
+    """
+
+    happened: Callable
+    event: Callable
+    parts: Callable
+    onset: Callable
+    end: Callable
+    inside: Callable
+    read_as: Callable
+    read: Callable
+    slopes: Callable
+
+
+def overlap_of(u, u_next, start):  # type: ignore[no-untyped-def]
+    """Overlap of a contact from the displacements of its two bodies."""
+    return u - u_next + start
+
+
+def predicted(half, da, half_dt):  # type: ignore[no-untyped-def]
+    """Rate at the step, from the half-step rate before it and the relative acceleration of the step before."""
+    return half + half_dt * da
+
+
+def past_rate(half, da, half_dt):  # type: ignore[no-untyped-def]
+    """Rate at the step before: the mean of the two half-step rates around it."""
+    return half - half_dt * da
+
+
+def moved(theta, dt, force, growth):  # type: ignore[no-untyped-def]
+    """What a jump of the force inside a contact does to a body beside it, times its mass: displacement, half-step velocity.
+
+    The step to t_n is done with the acceleration A before the jump at t_n - theta dt, whose own is J, its growth J'. True are
+
+        u_n = u + (theta dt)^2 J/2,  v_n = v + theta dt J,
+
+    with the u and v = v_{n-1/2} + dt A/2 that the step has come to. Kicked by the force behind the jump, the sum of the steps differs
+    from the integral by (theta - 1/2) dt J + (theta^2/2 - theta/2 + 1/12) dt^2 J' (Euler and Maclaurin, on each side of the jump): the
+    half-step velocity has that more, and as the predicted rate is v_{n-1/2} + dt A/2, with A + J for A it is v_n.
+    """
+    since = theta * dt
+    return 0.5 * since * since * force, dt * ((theta - 0.5) * force + (0.5 * theta * (theta - 1.0) + 1.0 / 12.0) * dt * growth)
+
+
+def dissipated(time, rate, force, elastic, clamp):  # type: ignore[no-untyped-def]
+    """Work of the viscous part of a force over a time."""
+    return time * rate * (force - elastic - clamp)
+
+
+@cache
+def motion(RATE: bool, LOADED: bool) -> tuple[Callable, Callable]:
+    """Functions (left, right, load) -> force on a body between two contacts; (v, scale, dt, dt_over_m, acceleration, net) -> its velocity
+    after a kick.
+    """
+
+    def net(left, right, load):  # type: ignore[no-untyped-def]
+        return left - right + load if LOADED else left - right
+
+    def kicked(v, scale, dt, dt_over_m, acceleration, net):  # type: ignore[no-untyped-def]
+        return v + scale * (dt * acceleration) if RATE else v + scale * (dt_over_m * net)
+
+    return net, kicked
+
+
+def contact_step(law: Functions, features: Features) -> ContactStep:
+    """The step of a contact under a law."""
+    force, needs_update, update, plastic = (
+        law.force, law.needs_update, law.update, law.plastic,
+    )  # fmt: skip
+    jumps, jump = law.jumps, law.jump
+    RATE, LEDGER, KINKS = features.rate, features.ledger, features.kinks
+    ONSET, LOWEST, FORGETS, JUMPS = features.weight, features.lowest, features.forgets, features.jumps
+    HISTORY = features.history
+    # `closed` follows `onset_weight` in the history of a law with a weight
+    CLOSED = features.weight + 1
+    weight_set, lowest_set = replaced(features.n_history, ONSET), replaced(features.n_coefficients, LOWEST)
+
+    def crossed(place, d, before):  # type: ignore[no-untyped-def]
+        return (before < place) != (d < place)
+
+    def happened(d, before, r, c, h):  # type: ignore[no-untyped-def]
+        found = needs_update(d, r if RATE else 0.0, c, h)
+        if JUMPS:
+            for place in jumps(c):
+                found |= crossed(place, d, before)
+        return found
+
+    def onset_fraction(d, half, dt):  # type: ignore[no-untyped-def]
+        """Part of the step that lies behind the onset; 1 for a contact that was closed before."""
+        return d / (dt * half) if 0.0 < d < dt * half else 1.0
+
+    def onset_rate(r, half, theta):  # type: ignore[no-untyped-def]
+        return r - 2.0 * theta * (r - half)
+
+    def opened(d, half, dt):  # type: ignore[no-untyped-def]
+        """Whether a contact has opened a part of this step ago."""
+        return dt * half < d < 0.0
+
+    def event(d, half, r, past, dt, last, viscous, c, h):  # type: ignore[no-untyped-def]
+        renewed, lost, work, kick, record = h, 0.0, 0.0, 0.0, 0.0
+        if needs_update(d, r if RATE else 0.0, c, h):
+            theta = onset_fraction(d, half, dt)
+            renewed = update((d, r, onset_rate(r, half, theta), theta), c, h)
+            if FORGETS and d <= OPEN:
+                lost = plastic(c, h)
+        if ONSET >= 0:
+            kick = record = force(d, r, c, renewed)
+            if d > OPEN:
+                record = force(d, r, c, weight_set(renewed, 1.0))
+            elif opened(d, half, dt):
+                # the sum over a contact's last steps is that over the first ones of an onset, run backwards, less what the last step has
+                # had: the weight of the other part, less one
+                rest = update((-d, r, r, 1.0 - d / (dt * half)), c, renewed)[ONSET] - 1.0
+                if c[LOWEST] < 0.0:
+                    kick = rest * last
+                elif LEDGER:
+                    # clamped, the force is zero there and only its parts are not: what the dashpot takes, the clamp gives
+                    work = rest * dt * past * viscous
+        return renewed, kick, record, lost, work
+
+    def parts(d, r, c, h):  # type: ignore[no-untyped-def]
+        f = force(d, r, c, h)
+        elastic = clamp = 0.0
+        if LEDGER:
+            elastic = force(d, 0.0, c, h)
+            if LOWEST >= 0:
+                raw = force(d, r, lowest_set(c, -math.inf), h)
+                clamp = c[LOWEST] - raw if raw < c[LOWEST] else 0.0
+        return f, elastic, clamp
+
+    def onset(d, half, r, dt, c, h, renewed):  # type: ignore[no-untyped-def]
+        if not (d > OPEN and h[CLOSED] == 0.0):
+            return NO_LEAP
+        theta = onset_fraction(d, half, dt)
+        return True, theta, 0.0, force(2.0 * OPEN, onset_rate(r, half, theta), c, weight_set(renewed, 1.0)), 0.0, 0.0
+
+    def end(d, half, dt, last, c):  # type: ignore[no-untyped-def]
+        if not (opened(d, half, dt) and c[LOWEST] < 0.0):
+            return NO_LEAP
+        return True, d / (dt * half), last, 0.0, 0.0, 0.0
+
+    def passed(overlap, rate, c, h):  # type: ignore[no-untyped-def]
+        """Force at an overlap that the contact has passed within a step."""
+        return force(overlap, rate, c, update((overlap, rate, rate, 1.0), c, h) if needs_update(overlap, rate, c, h) else h)
+
+    def losses(overlap, rate, c, h):  # type: ignore[no-untyped-def]
+        """Powers of the viscous part of the force and of the clamp, at an overlap that the contact has passed within a step."""
+        full, spring = passed(overlap, rate, c, h), passed(overlap, 0.0, c, h)
+        free = passed(overlap, rate, lowest_set(c, -math.inf), h) if LOWEST >= 0 else full
+        return rate * (free - spring), rate * (full - free)
+
+    def inside(place, d, before, r, bend, dt, last, push, c, h):  # type: ignore[no-untyped-def]
+        if not (crossed(place, d, before) and (KINKS or jump(place, r, c, h) != 0.0)):
+            return NO_LEAP, NO_LEAP, 0.0, 0.0
+        closing = 1.0 if d > before else -1.0
+        near, far = place * (1.0 - closing * ASIDE), place * (1.0 + closing * ASIDE)
+        # the part of the step that lies behind the jump, theta, on the parabola of the step: d - theta dt r + (theta dt)^2 bend/2 is the
+        # jump's overlap, and `before` at theta = 1; without a rate, on the straight line
+        slowest = r + closing * math.sqrt(max(r * r - 2.0 * (d - place) * bend, 0.0))
+        behind = min(2.0 * (d - place) / (dt * slowest), 1.0) if slowest != 0.0 else 0.0
+        # the rate there, less what the force has grown by since the step before
+        rate = r - behind * dt * bend
+        first_side = passed(near, rate, c, h)
+        if RATE:
+            middle = passed(0.5 * (before + near), rate, c, h)
+            # Simpson's mean: a damping may rise by orders within a step
+            grown = (4.0 * middle + first_side - 5.0 * last) / 6.0
+            rate -= (1.0 - behind) * dt * push * grown
+            first_side = passed(near, rate, c, h)
+            # the path's bend at the jump itself
+            bend -= push * (first_side - last)
+        second_side = passed(far, rate, c, h)
+        if KINKS:
+            return (True, behind, first_side, second_side, 0.0, 0.0), NO_LEAP, 0.0, 0.0
+        bent, lapse = bend - push * (second_side - first_side), LAPSE * dt
+        # a lapse before the jump, and after it
+        d_before, r_before = near - lapse * rate, rate - lapse * bend
+        d_after, r_after = far + lapse * rate, rate + lapse * bent
+        grows, grew = passed(d_after, r_after, c, h) - second_side, first_side - passed(d_before, r_before, c, h)
+        growth = (grows - grew) / lapse
+        there = (True, behind, first_side, second_side, 1.0, growth)
+        # a body that has just come through is back after 2 rate/-bent, and through once more
+        back = behind + 2.0 * rate / (dt * bent) if bent != 0.0 else 0.0
+        again = NO_LEAP
+        if RATE and not HISTORY and 0.0 < back < behind:
+            again = (True, back, passed(far, -rate, c, h), passed(near, -rate, c, h), 1.0, -growth)
+        viscous = clamp = 0.0
+        if LEDGER:
+            # the powers of the parts jump too, and are integrated as the force is (see `moved`)
+            weight, growing = dt * (behind - 0.5), dt * dt * (0.5 * behind * (behind - 1.0) + 1.0 / 12.0) / lapse
+            for overlap, speed, share in (
+                (far, rate, weight - growing),
+                (d_after, r_after, growing),
+                (near, rate, -weight - growing),
+                (d_before, r_before, growing),
+            ):
+                damped, clamped = losses(overlap, speed, c, h)
+                viscous += share * damped
+                clamp += share * clamped
+        return there, again, viscous, clamp
+
+    def read_as(h, renewed):  # type: ignore[no-untyped-def]
+        return weight_set(renewed, 1.0) if ONSET >= 0 else h
+
+    def read(d, r, c, h):  # type: ignore[no-untyped-def]
+        return force(d, r, c, weight_set(h, 1.0))
+
+    def slopes(d, r, c, h):  # type: ignore[no-untyped-def]
+        stiffness = damping = 0.0
+        if d > OPEN:
+            nudge = NUDGE * d
+            stiffness = (force(d, 0.0, c, h) - force(d - nudge, 0.0, c, h)) / nudge
+            if RATE:
+                nudge = NUDGE * (abs(r) + 1.0)
+                damping = (force(d, r + nudge, c, h) - force(d, r, c, h)) / nudge
+        return stiffness, damping
+
+    return ContactStep(happened, event, parts, onset, end, inside, read_as, read, slopes)
+
+
+def replaced(count: int, place: int) -> Callable:
+    """Function (values, value) -> the tuple with one of them replaced; as it is for a place of -1."""
+    if place < 0:
+
+        def same(values, value):  # type: ignore[no-untyped-def]
+            return values
+
+        return same
+
+    after = place + 1
+
+    def replace(values, value):  # type: ignore[no-untyped-def]
+        return values[:place] + (value,) + values[after:]
+
+    return replace

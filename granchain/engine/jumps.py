@@ -1,0 +1,113 @@
+"""Records of a step in which the force of a contact jumps, and of the step after it: corrected, with the forces on both sides."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from granchain.engine.contact_step import ContactStep, Features, moved, overlap_of, predicted
+from granchain.engine.ledger import added
+from granchain.engine.specialise import gatherer
+
+
+def force_beside(m, behind, n, row, later):  # type: ignore[no-untyped-def]
+    """Force of contact m at a moment within the step, on the line between those that are known of it.
+
+    Where it jumps at that moment itself, the force before or after (`later`) its jump.
+    """
+    jumps = row.jumps
+    start, end, first, last = row.corrections.past[m], row.contacts.force[m], 1.0, 0.0
+    for e in range(n):
+        if jumps.contact[e] == m:
+            if jumps.behind[e] > behind or (later and jumps.behind[e] == behind):
+                if jumps.behind[e] < first or first == 1.0:
+                    start, first = jumps.after[e], jumps.behind[e]
+            elif jumps.behind[e] >= last:
+                end, last = jumps.before[e], jumps.behind[e]
+    return start + (end - start) * ((first - behind) / (first - last)) if first > last else end
+
+
+def record_jump(row, clock, records, k, behind, f, n, later):  # type: ignore[no-untyped-def]
+    """One side of a jump of contact k: its peak, and the sensors of its two beads."""
+    peak = row.contacts.peak
+    peak[k] = f if f > peak[k] else peak[k]
+    slot = clock.sample
+    if slot < records.jump_force.shape[0]:
+        for s in range(records.sensor_left.size):
+            if records.sensor_left[s] == k or records.sensor_right[s] == k:
+                m = records.sensor_left[s] + records.sensor_right[s] - k
+                felt = 0.5 * (f + force_beside(m, behind, n, row, later))
+                if not felt <= records.jump_force[slot, s]:
+                    records.jump_force[slot, s] = felt
+                    records.jump_time[slot, s] = (clock.step - behind) * clock.dt
+
+
+def moving(features: Features) -> Callable:
+    """Function that moves the bodies beside each jump inside a contact to where it has put them: the rest of a step knows nothing of it."""
+    RATE, DRIVEN = features.rate, features.driven
+
+    def move(row, clock):  # type: ignore[no-untyped-def]
+        bodies, jumps = row.bodies, row.jumps
+        for e in range(clock.n_jumps):
+            if jumps.moves[e] == 0.0:
+                continue
+            k, force = int(jumps.contact[e]), jumps.after[e] - jumps.before[e]
+            shift, kick = moved(jumps.behind[e], clock.dt, force, jumps.growth[e])
+            for i, pushed in ((k, -bodies.inverse_mass[k]), (k + 1, bodies.inverse_mass[k + 1])):
+                bodies.u[i] += pushed * shift
+                bodies.v[i] += pushed * kick
+                if RATE:
+                    bodies.a[i] += pushed * force
+            if DRIVEN and (k == 0 or k == clock.n_bodies):
+                work = kick * (clock.left_speed if k == 0 else -clock.right_speed)
+                clock.drive_work, clock.drive_rest = added(clock.drive_work, clock.drive_rest, work)
+
+    return move
+
+
+def correcting(step: ContactStep, features: Features) -> Callable:
+    """Function that corrects the records of a step with a jump, and of the one after it, and puts aside what kicks."""
+    RATE, read = features.rate, step.read
+    coefficients_at, history_at = gatherer(features.n_coefficients), gatherer(features.n_history)
+
+    def correct(row, clock, records, changed, n):  # type: ignore[no-untyped-def]
+        """The rate of a step is predicted with the accelerations of the step before, which know nothing of a jump: the kicks add up all the
+        same, but forces read from them are off by order one. With J the acceleration that the jump adds, the velocity at the step is
+        behind dt J more than predicted; at the next step the kick's excess over the true force is missing for half a step.
+        """
+        u, v, a, inverse_mass = row.bodies.u, row.bodies.v, row.bodies.a, row.bodies.inverse_mass
+        force, jumps = row.contacts.force, row.jumps
+        excess, kick, shift = row.corrections.excess, row.corrections.kick, row.corrections.shift
+        dt, n_jumps = clock.dt, clock.n_jumps
+        for k in range(n):
+            kick[k] = force[k]
+        for e in range(changed):
+            kick[row.events.changed[e]] = row.contacts.kicked[e]
+        if RATE:
+            for k in range(n):
+                shift[k] += 0.5 * dt * inverse_mass[k] * excess[k]
+                shift[k + 1] -= 0.5 * dt * inverse_mass[k + 1] * excess[k]
+            for e in range(n_jumps):
+                if jumps.moves[e] != 0.0:
+                    # the bodies have been moved by it
+                    continue
+                k = int(jumps.contact[e])
+                pushed = jumps.behind[e] * dt * (jumps.after[e] - jumps.before[e])
+                shift[k] -= inverse_mass[k] * pushed
+                shift[k + 1] += inverse_mass[k + 1] * pushed
+            for k in range(n):
+                if shift[k] != 0.0 or shift[k + 1] != 0.0:
+                    d = overlap_of(u[k], u[k + 1], row.contacts.start[k])
+                    r = predicted(v[k] - v[k + 1], a[k] - a[k + 1], 0.5 * dt) + shift[k] - shift[k + 1]
+                    force[k] = read(d, r, coefficients_at(row.c, k), history_at(row.h, k))
+            for k in range(n + 1):
+                shift[k] = 0.0
+        for e in range(n_jumps):
+            k, behind = int(jumps.contact[e]), jumps.behind[e]
+            record_jump(row, clock, records, k, behind, jumps.before[e], n_jumps, False)
+            record_jump(row, clock, records, k, behind, jumps.after[e], n_jumps, True)
+        echoes = changed > 0 or n_jumps > 0
+        for k in range(excess.size):
+            excess[k] = kick[k] - force[k] if echoes and k < n else 0.0
+        clock.n_jumps, clock.echoes = 0, echoes
+
+    return correct

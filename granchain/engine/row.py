@@ -1,0 +1,311 @@
+"""The row of beads, traversed: forces, events, kick and drift of many contacts, several steps at a time.
+
+The leaf sweeps take plain rows of numbers, so that the compiler knows that they do not overlap. The physics of a contact is in
+granchain.engine.contact_step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import NamedTuple
+
+from granchain.contact.model import Functions
+from granchain.engine.contact_step import ContactStep, Features, dissipated, motion, overlap_of, past_rate, predicted
+from granchain.engine.jumps import moving
+from granchain.engine.ledger import dissipation
+from granchain.engine.specialise import gatherer, jitable, scatterer
+
+
+class Sweeps(NamedTuple):
+    """What the loop does with the row.
+
+    Parameters
+    ----------
+    march : callable
+        (row, clock, records, n, steps, whole, sample_at) -> steps done, and the contacts whose next kick differs from the recorded force.
+    kick, drift, raise_peaks : callable
+        Parts of a whole step.
+    """
+
+    march: Callable
+    kick: Callable
+    drift: Callable
+    raise_peaks: Callable
+
+
+@cache
+def plain_sweeps(RATE: bool, LOADED: bool) -> tuple[Callable, Callable, Callable]:
+    """Kick, drift and peaks: what a step is made of besides forces, the same for every law."""
+    net, kicked = motion(RATE, LOADED)
+
+    def kick(v, a, scale, dt, dt_over_m, inverse_mass, loads, force, n):  # type: ignore[no-untyped-def]
+        """Half-step velocities after the forces; the step's accelerations are recorded."""
+        left = 0.0
+        for k in range(n):
+            f = force[k]
+            total = net(left, f, loads[k])
+            acceleration = inverse_mass[k] * total
+            a[k] = acceleration
+            v[k] = kicked(v[k], scale, dt, dt_over_m[k], acceleration, total)
+            left = f
+
+    def drift(u, v, dt, n):  # type: ignore[no-untyped-def]
+        for k in range(n):
+            u[k] += dt * v[k]
+
+    def raise_peaks(force, peak, n):  # type: ignore[no-untyped-def]
+        for k in range(n):
+            peak[k] = force[k] if force[k] > peak[k] else peak[k]
+
+    for function in (net, kicked):
+        jitable(function, hot=True)
+    for function in (kick, drift, raise_peaks):
+        jitable(function, rows=True)
+    return kick, drift, raise_peaks
+
+
+def sweeps_of(law: Functions, step: ContactStep, features: Features) -> Sweeps:
+    """The sweeps for a law, as plain functions that call its functions."""
+    RATE, HISTORY, LEDGER = features.rate, features.history, features.ledger
+    ONSET, JUMPS, LEAPS, CLAMPS = features.weight, features.jumps, features.leaps, features.lowest >= 0
+    FORGETS = features.forgets
+    force, jumps = law.force, law.jumps
+    MOVES = JUMPS and not features.kinks
+    happened, event, parts, read_as = step.happened, step.event, step.parts, step.read_as
+    dissipate, move = dissipation(CLAMPS), moving(features)
+    at_onset, at_end, at_inside = step.onset, step.end, step.inside
+    coefficients_at, history_at = gatherer(features.n_coefficients), gatherer(features.n_history)
+    store_history = scatterer(features.n_history)
+    net, kicked = motion(RATE, features.loaded)
+    kick, drift, raise_peaks = plain_sweeps(RATE, features.loaded)
+
+    def detect(u, v, a, start, dt, half_dt, c, h, n):  # type: ignore[no-untyped-def]
+        """The number of contacts with an event, and one more than the last of them."""
+        events, after = 0, 0
+        for k in range(n):
+            d = overlap_of(u[k], u[k + 1], start[k])
+            half = v[k] - v[k + 1]
+            r = predicted(half, a[k] - a[k + 1], half_dt) if RATE else 0.0
+            found = happened(d, d - dt * half, r, coefficients_at(c, k), history_at(h, k))
+            events += found
+            here = k + 1 if found else 0
+            after = here if here > after else after
+        return events, after
+
+    def add_new(row, drifted, half_dt, first, n):  # type: ignore[no-untyped-def]
+        """Append to the list of active contacts those with an event that are not on it; its new length."""
+        u, v, a, start, active = row.bodies.u, row.bodies.v, row.bodies.a, row.contacts.start, row.events.active
+        events, k = detect(u, v, a, start, drifted, half_dt, row.c, row.h, n)
+        length = first
+        while events > 0:
+            k -= 1
+            d = overlap_of(u[k], u[k + 1], start[k])
+            half = v[k] - v[k + 1]
+            r = predicted(half, a[k] - a[k + 1], half_dt) if RATE else 0.0
+            if happened(d, d - drifted * half, r, coefficients_at(row.c, k), history_at(row.h, k)):
+                events -= 1
+                known = False
+                for e in range(first):
+                    known |= active[e] == k
+                if not known:
+                    active[length] = k
+                    length += 1
+        return length
+
+    def note(row, clock, k, jump):  # type: ignore[no-untyped-def]
+        """Add a jump of the force of contact k to those of this step, and what was recorded beside it at the step before."""
+        found, behind, before, after, moves, growth = jump
+        if found:
+            n, jumps_now = clock.n_jumps, row.jumps
+            jumps_now.contact[n], jumps_now.behind[n], jumps_now.before[n], jumps_now.after[n] = k, behind, before, after
+            jumps_now.moves[n], jumps_now.growth[n] = moves, growth
+            clock.n_jumps = n + 1
+            for m in (k - 1, k + 1):
+                if 0 <= m < row.contacts.force.size:
+                    row.corrections.past[m] = row.contacts.force[m] - row.corrections.excess[m]
+
+    def renew(row, clock, dt, half_dt, n):  # type: ignore[no-untyped-def]
+        """Update the history of every contact with an event; return how many need a kick that differs from the recorded force.
+
+        A contact under load has an event at each step: those of the step before come first, from a list, so that the search of the whole
+        row, which then finds nothing, need not be waited for.
+        """
+        bodies, contacts, events, c, h = row.bodies, row.contacts, row.events, row.c, row.h
+        u, v, a, start, active = bodies.u, bodies.v, bodies.a, contacts.start, events.active
+        # the time since the step before: none has gone by at the first one
+        drifted = dt if half_dt > 0.0 else 0.0
+        changed, first, length = 0, 0, clock.n_active
+        for turn in range(2):
+            if turn == 1:
+                first = length
+                length = add_new(row, drifted, half_dt, first, n)
+            e = first
+            while e < length:
+                k = active[e]
+                d = overlap_of(u[k], u[k + 1], start[k])
+                half, da = v[k] - v[k + 1], a[k] - a[k + 1]
+                r = predicted(half, da, half_dt) if RATE else half
+                ck = coefficients_at(c, k)
+                hk = history_at(h, k)
+                before = d - drifted * half
+                if not happened(d, before, r, ck, hk):
+                    length -= 1
+                    active[e] = active[length]
+                    continue
+                e += 1
+                last, viscous = contacts.force[k], 0.0
+                if LEDGER:
+                    viscous = last - contacts.elastic[k] - contacts.clamp[k]
+                renewed, kick, record, lost, work = event(d, half, r, past_rate(half, da, half_dt), dt, last, viscous, ck, hk)
+                store_history(h, k, renewed)
+                if FORGETS:
+                    contacts.lost[k] += lost
+                if work != 0.0:
+                    contacts.viscous_work[k] += work
+                    contacts.clamp_work[k] -= work
+                if LEAPS:
+                    known = last - row.corrections.excess[k]
+                    if ONSET >= 0:
+                        note(row, clock, k, at_end(d, half, dt, known, ck))
+                        note(row, clock, k, at_onset(d, half, r, dt, ck, hk, renewed))
+                    if JUMPS:
+                        push, hx = bodies.inverse_mass[k] + bodies.inverse_mass[k + 1], read_as(hk, renewed)
+                        for place in jumps(ck):
+                            there, again, damped, clamped = at_inside(place, d, before, r, da if RATE else 0.0, dt, known, push, ck, hx)
+                            note(row, clock, k, there)
+                            note(row, clock, k, again)
+                            if LEDGER:
+                                contacts.viscous_work[k] += damped
+                                contacts.clamp_work[k] += clamped
+                if kick != record:
+                    events.changed[changed] = k
+                    contacts.kicked[changed], contacts.recorded[changed] = kick, record
+                    changed += 1
+        clock.n_active = length
+        return changed
+
+    def sweep(u, v, start, dt, dt_over_m, loads, c, h, row, peak, reach, n):  # type: ignore[no-untyped-def]
+        """Forces, kick and drift in one pass; the force on a body's left is carried in a scalar."""
+        left = 0.0
+        for k in range(n):
+            d = overlap_of(u[k], u[k + 1], start[k])
+            f = force(d, 0.0, coefficients_at(c, k), history_at(h, k))
+            row[k] = f
+            peak[k] = f if f > peak[k] else peak[k]
+            reach[k] = d if d > reach[k] else reach[k]
+            v[k] = kicked(v[k], 1.0, dt, dt_over_m[k], 0.0, net(left, f, loads[k]))
+            u[k] += dt * v[k]
+            left = f
+
+    def sweep_rate(
+        u, v, a, start, dt, half_dt, pending, inverse_mass, loads, c, h, row, peak, reach, elastic, clamp, viscous_work, clamp_work, n
+    ):  # type: ignore[no-untyped-def]  # fmt: skip
+        """The same for a force that depends on the rate, predicted to the full step with the last step's accelerations.
+
+        With the ledger, it adds the losses of the step before, over `pending` [s]; how many contacts are clamped.
+        """
+        left, clamped = 0.0, 0
+        for k in range(n):
+            d = overlap_of(u[k], u[k + 1], start[k])
+            half, da = v[k] - v[k + 1], a[k] - a[k + 1]
+            f, still, lifted = parts(d, predicted(half, da, half_dt), coefficients_at(c, k), history_at(h, k))
+            if LEDGER:
+                mean = past_rate(half, da, half_dt)
+                viscous_work[k] += dissipated(pending, mean, row[k], elastic[k], clamp[k])
+                elastic[k] = still
+                if CLAMPS:
+                    clamp_work[k] += pending * mean * clamp[k]
+                    clamp[k] = lifted
+                    clamped += lifted > 0.0
+            row[k] = f
+            peak[k] = f if f > peak[k] else peak[k]
+            reach[k] = d if d > reach[k] else reach[k]
+            total = net(left, f, loads[k])
+            acceleration = inverse_mass[k] * total
+            a[k] = acceleration
+            v[k] = kicked(v[k], 1.0, dt, 0.0, acceleration, total)
+            u[k] += dt * v[k]
+            left = f
+        return clamped
+
+    def forces(u, v, a, start, half_dt, pending, c, h, row, reach, elastic, clamp, viscous_work, clamp_work, n):  # type: ignore[no-untyped-def]
+        """Forces alone, with the ledger's parts as in a sweep."""
+        clamped = 0
+        for k in range(n):
+            d = overlap_of(u[k], u[k + 1], start[k])
+            half, da = v[k] - v[k + 1], a[k] - a[k + 1]
+            f, still, lifted = parts(d, predicted(half, da, half_dt) if RATE else 0.0, coefficients_at(c, k), history_at(h, k))
+            if LEDGER:
+                mean = past_rate(half, da, half_dt)
+                viscous_work[k] += dissipated(pending, mean, row[k], elastic[k], clamp[k])
+                elastic[k] = still
+                if CLAMPS:
+                    clamp_work[k] += pending * mean * clamp[k]
+                    clamp[k] = lifted
+                    clamped += lifted > 0.0
+            row[k] = f
+            reach[k] = d if d > reach[k] else reach[k]
+        return clamped
+
+    def march(row, clock, records, n, steps, whole, sample_at):  # type: ignore[no-untyped-def]
+        """Steps, with the samples of their sensors; how many were done, and how many kicks of the next one differ from the recorded force.
+
+        Of a whole step, and of one whose kick differs, only the forces are done: the rest is the caller's.
+        """
+        bodies, contacts, c, h = row.bodies, row.contacts, row.c, row.h
+        u, v, a, loads, inverse_mass = bodies.u, bodies.v, bodies.a, bodies.loads, bodies.inverse_mass
+        start, force_row, peak, reach = contacts.start, contacts.force, contacts.peak, contacts.reach
+        elastic, clamp, viscous_work, clamp_work = contacts.elastic, contacts.clamp, contacts.viscous_work, contacts.clamp_work
+        dt, pending, begun = clock.dt, clock.pending, clock.step
+        for done in range(steps):
+            half_dt = 0.5 * dt if begun + done > 0 else 0.0
+            changed = 0
+            if HISTORY or JUMPS:
+                changed = renew(row, clock, dt, half_dt, n)
+            if MOVES and clock.n_jumps > 0:
+                if LEDGER:
+                    # of the step before, with its own velocities
+                    dissipate(v, a, pending, 1.0, half_dt, force_row, elastic, clamp, viscous_work, clamp_work, n)
+                    pending = 0.0
+                move(row, clock)
+            if whole or changed > 0 or (LEAPS and clock.n_jumps > 0):
+                clock.clamped += forces(
+                    u, v, a, start, half_dt, pending, c, h, force_row, reach, elastic, clamp, viscous_work, clamp_work, n
+                )  # fmt: skip
+                for e in range(changed):
+                    k = row.events.changed[e]
+                    force_row[k] = contacts.recorded[e]
+                clock.pending = 0.0
+                return done, changed
+            if RATE:
+                clock.clamped += sweep_rate(
+                    u, v, a, start, dt, half_dt, pending, inverse_mass, loads, c, h, force_row, peak, reach,
+                    elastic, clamp, viscous_work, clamp_work, n,
+                )  # fmt: skip
+                pending = dt
+            else:
+                sweep(u, v, start, dt, bodies.dt_over_m, loads, c, h, force_row, peak, reach, n)
+            if begun + done == sample_at:
+                sample_at = read_sensors(force_row, records, clock)
+        clock.pending = pending
+        return steps, 0
+
+    # what runs once per contact and step goes where it is called; the repair of the few events does not
+    for function in (overlap_of, predicted, past_rate, dissipated, net, kicked, coefficients_at, history_at, force, happened, parts):
+        jitable(function, hot=True)
+    for rows in (detect, sweep, sweep_rate, forces, dissipate):
+        jitable(rows, rows=True)
+    jitable(move)
+    jitable(renew, hot=True)
+    jitable(march, hot=True)
+    return Sweeps(march, kick, drift, raise_peaks)
+
+
+def read_sensors(force, records, clock):  # type: ignore[no-untyped-def]
+    """Sample the sensor beads: the mean of the forces of their two contacts; the step of the next sample, -1 where there is none."""
+    slot = clock.sample
+    for s in range(records.sensor_left.size):
+        records.sensor_force[slot, s] = 0.5 * (force[records.sensor_left[s]] + force[records.sensor_right[s]])
+    clock.sample = slot + 1
+    return (slot + 1) * clock.stride if slot + 1 < records.sensor_force.shape[0] else -1

@@ -1,0 +1,322 @@
+"""What each contact of a chain starts with: coefficients, windows of the energy guard, static overlap, history.
+
+The scans here are plain functions of one column of coefficients. For the few kinds of contact of a usual chain they run as they are; for
+many kinds (a taper, gravity) they are compiled. The bits are the same.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Callable, Iterator
+from functools import cache
+from types import SimpleNamespace
+
+import numpy as np
+
+from granchain.chain import Chain
+from granchain.contact.guard import GUARD_WINDOWS
+from granchain.contact.law import OPEN, ContactLaw, columns
+from granchain.contact.model import Model
+from granchain.contact.pair import Pair
+from granchain.engine.specialise import compiled, frozen, gatherer, jitable, scatterer
+from granchain.errors import CaseError, LawError
+
+# Above this many kinds of contact a scan is compiled: below it, compiling takes longer than the scan.
+PLAIN_KINDS = 64
+
+# Points per decade of overlap at which the guard looks for a falling loss: the narrowest window of a published law (Jackson-Green, 1.9
+# to 1.922 critical overlaps) spans log10(1.922/1.9) = 0.005 decades, five points.
+GUARD_POINTS = 1000
+# Smallest overlap, in parts of the largest, at which it looks: a law may yield from the first touch. A pressure at yield of 1e-6 of the
+# modulus and more gives an overlap above it: d_y/R = pi^2 (p_y/(2 E))^2.
+GUARD_REACH = 1e-12
+
+
+def over_kinds(make: Callable[[Model], Callable], model: Model, inputs: tuple[np.ndarray, ...], n_out: int) -> np.ndarray:
+    """Apply a scan of one contact to each distinct column of its inputs.
+
+    Parameters
+    ----------
+    make : callable
+        Model -> plain function (table_1, ..., out) that fills out[:, k] for every column k.
+    inputs : tuple of (rows, n_contacts) array
+        Tables whose columns together make the kind.
+    n_out : int
+        Rows of the result.
+
+    Returns
+    -------
+    (n_out, n_contacts) array
+    """
+    stacked = np.ascontiguousarray(np.vstack(inputs).T)
+    kinds, first, which = np.unique(stacked, axis=0, return_index=True, return_inverse=True)
+    tables = tuple(np.ascontiguousarray(table[:, first]) for table in inputs)
+    out = np.zeros((n_out, len(kinds)))
+    (scan,) = frozen(make(model))
+    if len(kinds) > PLAIN_KINDS:
+        scan = _compiled_scan(scan)
+    with np.errstate(all="ignore"), finite(model.law):
+        scan(*tables, out)
+    return np.ascontiguousarray(out[:, which.reshape(-1)])
+
+
+@contextlib.contextmanager
+def finite(law: type[ContactLaw]) -> Iterator[None]:
+    """Where a law of ours finds no number for its values, it says so; in a law of the user's own, Python says where."""
+    try:
+        yield
+    except (ArithmeticError, ValueError) as error:
+        if not law.__module__.startswith("granchain."):
+            raise
+        raise LawError(
+            f"contact.law {law.name}: got values for which it has no finite force ({error}), allowed: of the order of real bodies; check "
+            "radius, mass, modulus, yield stress and the law's inputs, and their units"
+        ) from None
+
+
+@cache
+def _compiled_scan(scan: Callable) -> Callable:
+    """A scan, which is `frozen`, compiled."""
+    jitable(scan)
+
+    def scan_all(*tables):  # type: ignore[no-untyped-def]
+        scan(*tables)
+
+    return compiled(scan_all)
+
+
+def coefficients(model: Model, pair: Pair, inputs: SimpleNamespace, limits: np.ndarray) -> np.ndarray:
+    """Coefficients of each contact, with the windows of the energy guard where the law has one.
+
+    Parameters
+    ----------
+    model : Model
+        The law, as it runs.
+    pair : Pair
+        Quantities of (n_contacts,) or scalars.
+    inputs : namespace
+        A value for each of the law's inputs.
+    limits : (n_contacts,) array
+        Largest overlap [m] that the guard has to cover.
+
+    Returns
+    -------
+    (n_coefficients, n_contacts) array
+
+    Raises
+    ------
+    LawError
+        Where the pair misses something, or a coefficient is not a number.
+    """
+    try:
+        with np.errstate(all="ignore"), finite(model.law):
+            values = tuple(model.law.coefficients_of(pair, inputs))
+    except LawError as error:
+        if str(error).startswith("contact.law "):
+            raise
+        raise LawError(f"contact.law {model.name}: {error}") from None
+    own = model.own
+    if len(values) != len(own):
+        raise LawError(
+            f"contact law {model.name}: coefficients_of: got {len(values)} values, allowed: {len(own)}, one for each of its coefficients "
+            f"({', '.join(q.name for q in own)}); return these"
+        )
+    table = columns(values, limits.size)
+    for quantity, row in zip(own, table, strict=True):
+        if np.isnan(row).any():
+            raise LawError(
+                f"contact law {model.name}: coefficient {quantity.name}: got a value that is not a number, allowed: numbers; check the "
+                "inputs and the material"
+            )
+    if not model.windows:
+        return table
+    if model.guarded is None:
+        return np.vstack([table, np.zeros((model.windows, limits.size))])
+    windows = over_kinds(_guard_scan, model, (table, limits[None, :]), 3 * GUARD_WINDOWS + 1)
+    if windows[-1].max() > GUARD_WINDOWS:
+        raise LawError(
+            f"contact law {model.name}: got a loss that falls on more than {GUARD_WINDOWS} windows of the largest overlap, allowed: at "
+            f"most {GUARD_WINDOWS}, which the energy guard holds; make the loading curve or the residual overlap smoother"
+        )
+    return np.vstack([table, windows[:-1]])
+
+
+def _guard_scan(model: Model) -> Callable:
+    """Windows of the largest overlap where the loss D would fall: start, end and the loss kept in between."""
+    assert model.guarded is not None
+    loss, loading_work, elastic_limit = model.guarded
+    gather = gatherer(len(model.own))
+
+    def scan(c, limits, out):  # type: ignore[no-untyped-def]
+        for k in range(c.shape[1]):
+            ck = gather(c, k)
+            limit = limits[0, k]
+            s0 = max(elastic_limit(ck), GUARD_REACH * limit)
+            if not s0 < limit:
+                continue
+            points = int(GUARD_POINTS * math.log10(limit / s0)) + 2
+            ratio = math.pow(limit / s0, 1.0 / points)
+            best, found, inside = 0.0, 0, False
+            before, here = s0, s0
+            for _ in range(points):
+                s = here * ratio
+                lost = loss(s, ck)
+                if inside:
+                    if lost >= best:
+                        low, high = here, s
+                        while high - low > 1e-15 * high:
+                            middle = 0.5 * (low + high)
+                            if loss(middle, ck) < best:
+                                low = middle
+                            else:
+                                high = middle
+                        inside = False
+                        if found <= GUARD_WINDOWS:
+                            out[3 * found - 2, k] = high
+                        best = max(best, lost)
+                # beyond the rounding of a difference of two energies near U
+                elif lost < best and lost < best - 1e-14 * loading_work(s, ck):
+                    # the largest loss lies between the point before the last and this one: golden section
+                    low, high = before, s
+                    golden = 0.5 * (math.sqrt(5.0) - 1.0)
+                    for _ in range(80):
+                        one, two = high - golden * (high - low), low + golden * (high - low)
+                        if loss(one, ck) >= loss(two, ck):
+                            high = two
+                        else:
+                            low = one
+                    if loss(low, ck) < best:
+                        # the loss jumps: the last place between the last point and this one where it has not fallen yet
+                        low, high = here, s
+                        while high - low > 1e-15 * high:
+                            middle = 0.5 * (low + high)
+                            if loss(middle, ck) < best:
+                                high = middle
+                            else:
+                                low = middle
+                    best = max(best, loss(low, ck))
+                    inside = True
+                    found += 1
+                    if found <= GUARD_WINDOWS:
+                        out[3 * found - 3, k] = low
+                        out[3 * found - 2, k] = math.inf
+                        out[3 * found - 1, k] = best
+                else:
+                    best = max(best, lost)
+                before, here = here, s
+            out[3 * GUARD_WINDOWS, k] = found
+
+    return scan
+
+
+def settled(model: Model) -> Callable:
+    """Plain function (overlap, c) -> history of a fresh contact loaded to an overlap at rest."""
+    history_of, needs_update, update = model.functions.history_of, model.functions.needs_update, model.functions.update
+
+    def settle(overlap, c):  # type: ignore[no-untyped-def]
+        h = history_of(c)
+        if overlap > OPEN and needs_update(overlap, 0.0, c, h):
+            h = update((overlap, 0.0, 0.0, 1.0), c, h)
+        return h
+
+    return settle
+
+
+def largest_force(model: Model, c: np.ndarray, limit: float) -> str:
+    """The force at rest at the largest overlap, as a sentence has it; nothing where the law has none that is a number."""
+    ck = tuple(c.tolist())
+    try:
+        force = model.functions.force(float(limit), 0.0, ck, settled(model)(float(limit), ck))
+    except (ArithmeticError, ValueError):
+        force = math.nan
+    return f", here {force:.6g} N" if math.isfinite(force) else ""
+
+
+def static_overlaps(model: Model, c: np.ndarray, force: np.ndarray, limits: np.ndarray, chain: Chain) -> np.ndarray:
+    """Overlap [m] at which each contact at rest carries its static force.
+
+    Raises
+    ------
+    CaseError
+        Where the law has no such force within its range.
+    """
+    if not force.any():
+        return np.zeros(force.size)
+    overlaps = over_kinds(_static_scan, model, (c, force[None, :], limits[None, :]), 1)[0]
+    bad = np.flatnonzero(np.isnan(overlaps))
+    if bad.size:
+        k = int(bad[0])
+        raise CaseError(
+            f"chain.precompression: got {force[k]:.6g} N that contact {int(chain.contact_labels[k])} has to carry at rest, allowed: at "
+            f"most the force of the law {model.name} at its largest overlap, {limits[k]:.6g} m{largest_force(model, c[:, k], limits[k])}; "
+            "lower the precompression or gravity, or take another law"
+        )
+    return overlaps
+
+
+def _static_scan(model: Model) -> Callable:
+    force, settle = model.functions.force, settled(model)
+    gather = gatherer(len(model.coefficients))
+
+    def scan(c, forces, limits, out):  # type: ignore[no-untyped-def]
+        for k in range(c.shape[1]):
+            ck = gather(c, k)
+            wanted = forces[0, k]
+            low, high = 0.0, limits[0, k]
+            if wanted <= 0.0:
+                continue
+            if not force(high, 0.0, ck, settle(high, ck)) >= wanted:
+                out[0, k] = math.nan
+                continue
+            middle = high
+            for _ in range(1100):
+                middle = 0.5 * (low + high) if low > 0.0 and high < 4.0 * low else math.sqrt(max(low, 1e-30) * high)
+                if middle <= low or middle >= high:
+                    break
+                if force(middle, 0.0, ck, settle(middle, ck)) < wanted:
+                    low = middle
+                else:
+                    high = middle
+            # of the two neighbours, the one whose force is nearer; none is near where the law's force jumps past the wanted one
+            short = wanted - force(low, 0.0, ck, settle(low, ck))
+            over = force(high, 0.0, ck, settle(high, ck)) - wanted
+            out[0, k] = high if over <= short else low
+            if min(short, over) > 1e-9 * wanted:
+                out[0, k] = math.nan
+
+    return scan
+
+
+def start_histories(model: Model, c: np.ndarray, overlaps: np.ndarray) -> np.ndarray:
+    """(n_history, n_contacts) History at the start: fresh, or loaded to the static overlap (which may have yielded)."""
+    if not model.history:
+        return np.zeros((0, overlaps.size))
+    return over_kinds(_history_scan, model, (c, overlaps[None, :]), len(model.history))
+
+
+def _history_scan(model: Model) -> Callable:
+    settle = settled(model)
+    gather, store = gatherer(len(model.coefficients)), scatterer(len(model.history))
+
+    def scan(c, overlaps, out):  # type: ignore[no-untyped-def]
+        for k in range(c.shape[1]):
+            store(out, k, settle(overlaps[0, k], gather(c, k)))
+
+    return scan
+
+
+def contact_limits(model: Model, c: np.ndarray, limits: np.ndarray) -> np.ndarray:
+    """(n_contacts,) The smaller of the radius limit and the law's own largest overlap [m]."""
+    return np.minimum(limits, over_kinds(_largest_scan, model, (c,), 1)[0])
+
+
+def _largest_scan(model: Model) -> Callable:
+    largest_overlap = model.functions.largest_overlap
+    gather = gatherer(len(model.coefficients))
+
+    def scan(c, out):  # type: ignore[no-untyped-def]
+        for k in range(c.shape[1]):
+            out[0, k] = largest_overlap(gather(c, k))
+
+    return scan

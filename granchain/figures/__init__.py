@@ -1,0 +1,45 @@
+"""Figures of a run: functions that take a Result and return (figure, axes); nothing is shown, nothing is written but by `save`.
+
+Everything drawn is computed, and every figure says so, with the case's title, the contact law and the time step: lines without
+markers, never the look of a measurement.
+"""
+
+from granchain.figures.frame import FORMATS, MARKS, MOST_LINES, MOST_ROWS, save, style
+from granchain.figures.impacts import impact_loops, restitution_against_speed, restitution_delivered
+from granchain.figures.measured import MOST_DOTS, comparison
+from granchain.figures.run import (
+    MOST_PLACES,
+    all_figures,
+    bead_velocities,
+    drawn,
+    energy,
+    force_traces,
+    hysteresis,
+    lacking,
+    losses,
+    space_time,
+)
+
+__all__ = [
+    "FORMATS",
+    "MARKS",
+    "MOST_DOTS",
+    "MOST_LINES",
+    "MOST_PLACES",
+    "MOST_ROWS",
+    "all_figures",
+    "bead_velocities",
+    "comparison",
+    "drawn",
+    "energy",
+    "force_traces",
+    "hysteresis",
+    "impact_loops",
+    "lacking",
+    "losses",
+    "restitution_against_speed",
+    "restitution_delivered",
+    "save",
+    "space_time",
+    "style",
+]

@@ -1,0 +1,132 @@
+"""Figures of impacts of two bodies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from granchain.errors import GranchainError
+from granchain.figures.frame import MOST_LINES, branches, framed_loops, new_figure, palette, scaled, styled, write_heading
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from granchain.impacts import ImpactResult
+
+
+@styled
+def impact_loops(results: Sequence[ImpactResult]) -> tuple[Figure, Axes]:
+    """Force against overlap of impacts, on top of each other: approach full, recovery dashed, the residual overlap marked.
+
+    Parameters
+    ----------
+    results : sequence of ImpactResult
+        One to ten.
+
+    Returns
+    -------
+    Figure, Axes
+    """
+    if not 0 < len(results) <= MOST_LINES:
+        raise GranchainError(f"impact_loops: got {len(results)} impacts, allowed: 1 to {MOST_LINES}, which is as many as there are colours")
+    laws, speeds = list(dict.fromkeys(one.law for one in results)), sorted({one.speed for one in results})
+    factor, unit = scaled(max(float(one.overlap.max()) for one in results), "m")
+    figure = new_figure(6.4 if len(results) <= 3 else 8.0, 4.4)
+    axes = figure.subplots()
+    # The later the thinner: a law may load as another does, and none shall hide another.
+    widths = np.linspace(2.2 if len(results) > 1 else 1.3, 1.0, len(results))
+    for one, colour, width in zip(results, palette(), widths, strict=False):
+        words = [one.law] if len(laws) > 1 else []
+        words += [f"{one.speed:g} m/s"] if len(speeds) > 1 or not words else []
+        approach, recovery = branches(one.overlap, one.force)
+        axes.plot(factor * one.overlap, approach, color=colour, linewidth=width, label=f"{', '.join(words)}: e = {one.restitution:.3f}")
+        axes.plot(factor * one.overlap, recovery, "--", color=colour, linewidth=1.0, label="_recovery")
+        if one.residual_overlap != 0.0:
+            mark = [factor * one.residual_overlap], [0.0]
+            axes.plot(*mark, "|", color=colour, markersize=11, markeredgewidth=1.6, clip_on=False, label="_residual")
+    handles = framed_loops(axes, unit, "approach", "recovery", any(one.residual_overlap != 0.0 for one in results))
+    # A few names find room between the loops.
+    place: dict[str, Any] = {"loc": "best"} if len(results) <= 3 else {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0)}
+    axes.legend(handles=handles, **place)
+    title = "Impact of two bodies" + (f" at {speeds[0]:g} m/s" if len(speeds) == 1 else "")
+    write_heading(axes, title, ["simulated", _laws_of(laws)])
+    return figure, axes
+
+
+@styled
+def restitution_against_speed(curves: Mapping[str, Sequence[tuple[float, float]]]) -> tuple[Figure, Axes]:
+    """Restitution of two bodies over their approach speed, a line a law.
+
+    Parameters
+    ----------
+    curves : mapping of name to (speed, restitution) pairs
+        Two or more speeds each [m/s].
+
+    Returns
+    -------
+    Figure, Axes
+    """
+    figure, axes = _restitutions(curves)
+    speeds = [speed for curve in curves.values() for speed, _ in curve]
+    if max(speeds) > 5.0 * min(speeds):
+        axes.set_xscale("log")
+        axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    axes.set_xlim(min(speeds), max(speeds))
+    axes.set_xlabel("approach speed (m/s)")
+    axes.set_ylabel("restitution")
+    write_heading(axes, "Restitution of two bodies over their speed", ["simulated", _laws_of(curves)])
+    return figure, axes
+
+
+@styled
+def restitution_delivered(curves: Mapping[str, Sequence[tuple[float, float]]], speed: float) -> tuple[Figure, Axes]:
+    """Delivered restitution of two bodies over the asked one, a line a law, with the diagonal on which the two are equal.
+
+    Parameters
+    ----------
+    curves : mapping of name to (asked, delivered) pairs
+        Two or more each.
+    speed : float
+        Of the impacts [m/s].
+
+    Returns
+    -------
+    Figure, Axes
+    """
+    figure, axes = _restitutions(curves)
+    axes.plot([0.0, 1.0], [0.0, 1.0], color="#b0b0b0", linewidth=0.8, zorder=0, label="as asked")
+    axes.set_xlim(0.0, 1.0)
+    axes.set_aspect("equal", anchor="W")
+    axes.set_xlabel("asked restitution")
+    axes.set_ylabel("delivered restitution")
+    axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0)
+    write_heading(axes, f"Delivered restitution at {speed:g} m/s", ["simulated", _laws_of(curves)])
+    return figure, axes
+
+
+def _restitutions(curves: Mapping[str, Sequence[tuple[float, float]]]) -> tuple[Figure, Axes]:
+    """Lines by name over one axis, from 0 to 1."""
+    if not curves or min(len(curve) for curve in curves.values()) < 2:
+        raise GranchainError("figure: got fewer than two values, allowed two values at least; give more speeds or restitutions")
+    figure = new_figure(6.4, 4.4)
+    axes = figure.subplots()
+    colours = palette()
+    # The later the thinner: several laws deliver the same, and none shall hide another.
+    widths = np.linspace(1.9 if len(curves) > 1 else 1.3, 1.1, len(curves))
+    for i, ((name, curve), width) in enumerate(zip(curves.items(), widths, strict=True)):
+        x, y = np.array(sorted(curve)).T
+        dashes = ("-", "--", ":", "-.")[i // len(colours) % 4]
+        axes.plot(x, y, dashes, color=colours[i % len(colours)], linewidth=width, label=name)
+    axes.set_ylim(0.0, 1.02)
+    axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0)
+    return figure, axes
+
+
+def _laws_of(names: Iterable[str]) -> str:
+    known = list(names)
+    if len(known) > 4:
+        return f"{len(known)} contact laws"
+    return ("contact law " if len(known) == 1 else "contact laws ") + ", ".join(known)

@@ -1,0 +1,122 @@
+"""Measured against computed."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from granchain.figures.frame import MOST_ROWS, body_name, choose, new_figure, palette, styled, time_unit, write_heading
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from granchain.comparison import Comparison
+
+
+# Dots of a measured trace in one panel.
+MOST_DOTS = 60
+# Colour of what was measured, which no computed line has.
+_MEASURED = "#222222"
+
+
+@styled
+def comparison(found: Comparison) -> tuple[Figure, np.ndarray]:
+    """A measured trace with the computed ones over it, a panel a sensor, and under each panel what is left: computed minus measured.
+
+    Time counts from the measured peak of each sensor, and the computed time has its one common shift: a computed peak that stands beside
+    the measured one came at another time. What was measured has markers, what was computed lines; the grey band is twice the noise of the
+    filtered trace on each side.
+
+    Parameters
+    ----------
+    found : Comparison
+
+    Returns
+    -------
+    Figure, array of Axes (n_panels, 2)
+        Forces and what is left, in the order of the sensors.
+    """
+    from matplotlib.lines import Line2D
+
+    sensors = found.results[0].sensors
+    places, note = choose(None, np.array([sensor.bead for sensor in sensors]), MOST_ROWS, "sensors")
+    columns = min(4, len(places))
+    rows = math.ceil(len(places) / columns)
+    factor, unit = time_unit(max(float(sensor.time[-1]) if len(sensor.time) else 0.0 for sensor in sensors) / 10.0)
+    figure = new_figure(max(5.4, 2.3 * columns), 1.3 + 2.8 * rows)
+    # An empty row at the top holds the heading and the legend over the whole width.
+    grid = figure.add_gridspec(2 * rows + 1, columns, height_ratios=[0.25, *[3.0, 1.3] * rows])
+    top = figure.add_subplot(grid[0, :])
+    top.set_axis_off()
+    panels = np.empty((len(places), 2), dtype=object)
+    for i, k in enumerate(places):
+        row, column = 1 + 2 * (i // columns), i % columns
+        rest = figure.add_subplot(grid[row + 1, column])
+        force = figure.add_subplot(grid[row, column], sharex=rest)
+        panels[i] = force, rest
+        _forces_over_each_other(force, rest, found, k, factor)
+        if column == 0:
+            force.set_ylabel("force (N)")
+            rest.set_ylabel("difference (N)")
+    figure.align_ylabels()
+    figure.supxlabel(f"time from the measured peak ({unit})", fontsize=9)
+    handles = [Line2D([], [], color=_MEASURED, marker="o", ms=3.0, mfc="none", mew=0.6, ls="", label=_measured_words(found))]
+    handles += [Line2D([], [], color=colour, label=one.label) for one, colour in zip(found.results, palette(), strict=False)]
+    top.legend(handles=handles, loc="lower left", bbox_to_anchor=(0.0, 0.0), ncols=min(5, len(handles)), borderaxespad=0.0)
+    about = found.trace.about
+    parts = ["SYNTHETIC TRACE, no experiment" if found.trace.synthetic else found.trace.words]
+    parts += [part for part in (about.who, about.figure, about.doi) if part]
+    if found.sensor.cutoff is not None:
+        parts.append(f"both sides filtered, {1e-3 * found.sensor.cutoff:.4g} kHz halved")
+    parts += [f"time of {one.label} {factor * one.shift:+.4g} {unit}" for one in found.results]
+    write_heading(top, about.title, parts + ([note] if note else []), failed=found.trace.synthetic)
+    return figure, panels
+
+
+def _measured_words(found: Comparison) -> str:
+    return found.trace.words + (" (band: twice the noise)" if any(sensor.noise > 0.0 for sensor in found.results[0].sensors) else "")
+
+
+def _forces_over_each_other(force: Axes, rest: Axes, found: Comparison, k: int, factor: float) -> None:
+    """One sensor: the measured force and the computed ones, and what is left of each."""
+    sensor = found.results[0].sensors[k]
+    force.axhline(0.0, color="#b0b0b0", linewidth=0.5, zorder=0)
+    rest.axhline(0.0, color="#b0b0b0", linewidth=0.5, zorder=0)
+    if sensor.noise > 0.0:
+        rest.axhspan(-2.0 * sensor.noise, 2.0 * sensor.noise, color="#d8d8d8", linewidth=0.0, zorder=0)
+    # Where no pulse was measured, time counts from the first computed one.
+    arrivals = [sensor.arrival.measured, *(one.sensors[k].arrival.computed for one in found.results), 0.0]
+    origin = next(at for at in arrivals if math.isfinite(at))
+    longest = max((one.sensors[k] for one in found.results), key=lambda one: len(one.time))
+    # Below the lines, and few enough to see them.
+    every = max(1, math.ceil(len(longest.time) / MOST_DOTS))
+    dots: dict[str, Any] = {"markersize": 2.4, "markerfacecolor": "none", "markeredgewidth": 0.6, "markevery": every, "zorder": 2}
+    force.plot(factor * (longest.time - origin), longest.measured, "o", color=_MEASURED, label="measured", **dots)
+    nearest = found.nearest.get(sensor.bead, ())
+    for one, colour in zip(found.results, palette(), strict=False):
+        ours = one.sensors[k]
+        # Nearest on top.
+        look: dict[str, Any] = {"color": colour, "label": one.label, "zorder": 4 if one.label in nearest else 3}
+        since = factor * (ours.time - origin)
+        force.plot(since, ours.computed, linewidth=1.5 if one.label in nearest else 1.0, **look)
+        rest.plot(since, ours.computed - ours.measured, linewidth=0.9, **look)
+    smallest = min((one.sensors[k].residual.computed for one in found.results), default=math.nan)
+    if nearest:
+        words = f"residual {100.0 * smallest:.2g} %"
+        words = f"{' or '.join(nearest)}: {words}" if len(found.results) > 1 else words
+    else:
+        words = "not recorded whole" if math.isfinite(sensor.arrival.measured) else "no pulse measured"
+    # Two lines: beside each other they would not fit.
+    merged = any(one.sensors[k].merged for one in found.results)
+    force.set_title(body_name(sensor.bead) + (", merged" if merged else ""), fontsize=9, pad=12.0)
+    below: dict[str, Any] = {"xycoords": "axes fraction", "textcoords": "offset points"}
+    force.annotate(textwrap.shorten(words, 44), (0.0, 1.0), (0.0, 3.0), fontsize=7, color="#555555", **below)
+    force.tick_params(axis="x", labelbottom=False)
+    for axes in (force, rest):
+        axes.locator_params(axis="y", nbins=4)
+        axes.margins(x=0.02)
+    rest.locator_params(axis="x", nbins=5)

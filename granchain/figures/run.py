@@ -1,0 +1,431 @@
+"""Figures of a run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from granchain.analysis import HELD, body_positions, energy_put_in, first_pulse, peak, residual_share, sensor_peak, wave_speed
+from granchain.errors import CaseError, GranchainError
+from granchain.figures.frame import (
+    MOST_LINES,
+    MOST_ROWS,
+    body_name,
+    branches,
+    choose,
+    framed_loops,
+    head,
+    labels_of,
+    need,
+    new_figure,
+    palette,
+    scaled,
+    styled,
+    time_unit,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from granchain.output import Result
+    from granchain.output.variables import Unread
+
+
+# Beads or contacts of a file that is drawn: a picture of more shows none of them.
+MOST_PLACES = 2**20
+
+
+@styled
+def force_traces(*results: Result, sensors: Sequence[int] | None = None) -> tuple[Figure, np.ndarray]:
+    """Force against time at every sensor, one row each, on one force and one time axis.
+
+    Parameters
+    ----------
+    *results : Result
+        One or more; the rows are the sensors of the first, and a result without one of them leaves that row to the others.
+    sensors : sequence of int, optional
+        Labels of the beads, from the first row down; default: those of the first result, evenly spaced ones of more than 12.
+
+    Returns
+    -------
+    Figure, array of Axes (n_rows,)
+    """
+    if not results:
+        raise GranchainError("force_traces: got no result, allowed: one or more")
+    for result in results:
+        need(result, "sensor_force", "sensor_bead", "time")
+    places, note = choose(sensors, results[0].sensor_bead, MOST_ROWS, "sensors")
+    beads = [int(results[0].sensor_bead[place]) for place in places]
+    factor, unit = time_unit(max(float(result.time[-1]) for result in results))
+    figure = new_figure(7.0, 1.5 + 0.62 * len(beads))
+    figure.get_layout_engine().set(hspace=0.0, h_pad=0.02)  # type: ignore[union-attr,call-arg]
+    rows = figure.subplots(len(beads), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
+    colours, labels = palette(), labels_of(results)
+    for axes, bead in zip(rows, beads, strict=True):
+        text = body_name(bead)
+        for result, colour, label in zip(results, colours * len(results), labels, strict=False):
+            column = np.flatnonzero(result.sensor_bead == bead)
+            if not len(column):
+                continue
+            force = result.sensor_force[:, column[0]]
+            axes.plot(factor * result.time, force, color=colour, label=label)
+            if len(results) == 1:
+                axes.fill_between(factor * result.time, force, color=colour, alpha=0.18, linewidth=0.0)
+                top = sensor_peak(result, int(column[0]))
+                text += f"\n{top.force:.3g} N" if top.complete else "\nno pulse" if top.force == 0.0 else "\nstill rising"
+                text += "\nmerged" if top.merged else ""
+        axes.text(1.012, 0.5, text, transform=axes.transAxes, va="center", fontsize=8, linespacing=1.3)
+        axes.spines["bottom"].set_visible(axes is rows[-1])
+        axes.tick_params(axis="x", length=3.0 if axes is rows[-1] else 0.0)
+        axes.axhline(0.0, color="#b0b0b0", linewidth=0.5, zorder=0)
+        axes.locator_params(axis="y", nbins=3)
+    _leave_room(rows[0])
+    rows[-1].set_xlabel(f"time ({unit})")
+    figure.supylabel("sensor force (N)", fontsize=9)
+    if len(results) > 1:
+        figure.legend(*rows[0].get_legend_handles_labels(), loc="outside lower center", ncols=min(4, len(results)))
+    head(rows[0], results, note)
+    return figure, rows
+
+
+def _leave_room(axes: Axes) -> None:
+    """Force axis from just below 0, so that rows on top of each other do not touch."""
+    low, high = axes.dataLim.y0, axes.dataLim.y1
+    size = max(high, 0.0) - min(low, 0.0)
+    axes.set_ylim(min(low, 0.0) - 0.06 * size, max(high, 0.0) + 0.12 * size if size > 0.0 else 1.0)
+
+
+@styled
+def bead_velocities(result: Result, beads: Sequence[int] | None = None) -> tuple[Figure, Axes]:
+    """Velocity of chosen beads against time.
+
+    Parameters
+    ----------
+    result : Result
+        With snapshots.
+    beads : sequence of int, optional
+        Labels; default: the striker and the sensors, or without sensors all; evenly spaced ones of more than 10.
+
+    Returns
+    -------
+    Figure, Axes
+    """
+    need(result, "velocity", "snapshot_time", "bead")
+    note = ""
+    if beads is None:
+        bodies = result.bead
+        if "sensor_bead" in result.variables and len(result.sensor_bead):
+            bodies = np.array([label for label in result.bead if label == 0 or label in result.sensor_bead])
+        places, note = choose(None, bodies, MOST_LINES, "beads")
+        beads = [int(bodies[place]) for place in places]
+    places, _ = choose(beads, result.bead, MOST_LINES, "beads")
+    factor, unit = time_unit(float(result.snapshot_time[-1]))
+    figure = new_figure(7.0, 4.0)
+    axes = figure.subplots()
+    colours = palette()
+    for i, place in enumerate(places):
+        # Ten colours; after them the same with another line.
+        dashes = ("-", "--", ":", "-.")[i // len(colours) % 4]
+        label = body_name(int(result.bead[place]))
+        axes.plot(factor * result.snapshot_time, result.velocity[:, place], dashes, color=colours[i % len(colours)], label=label)
+    axes.axhline(0.0, color="#b0b0b0", linewidth=0.5, zorder=0)
+    axes.set_xlabel(f"time ({unit})")
+    axes.set_ylabel("velocity (m/s)")
+    axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0)
+    head(axes, [result], _interval(result.snapshot_time), note)
+    return figure, axes
+
+
+def _interval(time: np.ndarray) -> str:
+    """How often there is a value: a pulse may be narrow beside it."""
+    if len(time) < 2:
+        return ""
+    factor, unit = scaled(float(np.median(np.diff(time))), "s")
+    return f"a value every {factor * float(np.median(np.diff(time))):.3g} {unit}"
+
+
+@styled
+def space_time(result: Result, quantity: str = "velocity") -> tuple[Figure, Axes]:
+    """Bead velocity, or force of the recorded contacts, over time and place in the chain, with the line of the wave front.
+
+    The front is the arrival of the first pulse at each bead or contact where that pulse has ended, its speed that of the least-squares
+    line through all of them. For contacts to make a picture, most of them must be recorded.
+
+    Parameters
+    ----------
+    result : Result
+        With snapshots, or with contacts.
+    quantity : {"velocity", "force"}
+
+    Returns
+    -------
+    Figure, Axes
+    """
+    from matplotlib.colors import Normalize, PowerNorm
+
+    if quantity == "velocity":
+        need(result, "velocity", "snapshot_time", "bead")
+        time, places, values = result.snapshot_time, result.bead, result.velocity
+        name, place_name = "bead velocity (m/s)", "bead (0 is the striker)" if result.bead[0] == 0 else "bead"
+    elif quantity == "force":
+        need(result, "contact_force", "sensor_contact", "time")
+        order = np.argsort(result.sensor_contact)
+        time, places, values = result.time, result.sensor_contact[order], result.contact_force[:, order]
+        name, place_name = "contact force (N)", "contact (k joins body k and k + 1)"
+    else:
+        raise GranchainError(f'space_time: quantity: got {quantity!r}, allowed: "velocity", "force"')
+    if len(time) < 2 or len(places) < 2:
+        raise GranchainError(
+            "space_time: got fewer than two instants or places, allowed two of each at least; raise the end time, or record more"
+        )
+    factor, unit = time_unit(float(time[-1]))
+    figure = new_figure(7.0, 4.6)
+    axes = figure.subplots()
+    largest = float(np.nanmax(np.abs(values), initial=0.0)) or 1.0
+    norm: Normalize
+    if np.nanmin(values) < -0.1 * largest:
+        # Both signs matter: white is rest.
+        norm, colour_map, extend = Normalize(-largest, largest), "RdBu_r", "neither"
+    else:
+        # A wave that decays stays visible on the scale of a square root.
+        norm, colour_map = PowerNorm(0.5, 0.0, largest, clip=False), "magma_r"
+        extend, name = ("min" if np.nanmin(values) < 0.0 else "neither"), name + ", square-root scale"
+    mesh = axes.pcolormesh(factor * time, places, values.T, shading="nearest", rasterized=True, norm=norm, cmap=colour_map)
+    figure.colorbar(mesh, ax=axes, label=name, pad=0.02, aspect=30, extend=extend)
+    arrivals = np.array([_arrival(time, column) for column in values.T])
+    speed = _front_speed(result, quantity, places, arrivals)
+    passed = places[np.isfinite(arrivals)]
+    if len(passed) > 1:
+        label = f"wave front, peaks of {quantity} of {place_name.split()[0]} {passed[0]} to {passed[-1]}"
+        label += f": {speed:.3g} m/s" if math.isfinite(speed) else ""
+        axes.plot(factor * arrivals, places, "--", color=palette()[0], linewidth=1.0, label=label)
+        axes.legend(loc="upper left" if not speed < 0.0 else "upper right", frameon=True, framealpha=0.8, edgecolor="none")
+    axes.set_xlim(factor * time[0], factor * time[-1])
+    axes.set_xlabel(f"time ({unit})")
+    axes.set_ylabel(place_name)
+    axes.locator_params(axis="y", integer=True)
+    head(axes, [result], _interval(time))
+    return figure, axes
+
+
+def _arrival(time: np.ndarray, values: np.ndarray) -> float:
+    """Arrival of a first pulse that has begun and ended [s].
+
+    nan for the striker, fast at once, for a bead that flies off, and where another pulse has merged with the first.
+    """
+    top = peak(time, values)
+    return top.time if top.complete and not top.merged and first_pulse(values).stop < len(values) else math.nan
+
+
+def _front_speed(result: Result, quantity: str, places: np.ndarray, arrivals: np.ndarray) -> float:
+    """Speed of the front [m/s]; nan where the place of a contact or the case is not known."""
+    centres = dict(zip(result.bead.tolist(), body_positions(result).tolist(), strict=True))
+    if quantity == "force":
+        # A contact is half way between the centres of its bodies, near enough for beads of like size.
+        centres = {k: 0.5 * (x + centres[k + 1]) for k, x in centres.items() if k + 1 in centres}
+    return wave_speed([centres.get(place, math.nan) for place in places.tolist()], arrivals)
+
+
+@styled
+def hysteresis(*results: Result, contacts: Sequence[int] | None = None) -> tuple[Figure, Axes]:
+    """Force against overlap of chosen contacts: loading full, unloading dashed, the residual overlap marked.
+
+    Parameters
+    ----------
+    *results : Result
+        One or more, with contacts.
+    contacts : sequence of int, optional
+        Labels; default: those of each result, evenly spaced ones of more than 10.
+
+    Returns
+    -------
+    Figure, Axes
+    """
+    if not results:
+        raise GranchainError("hysteresis: got no result, allowed: one or more")
+    for result in results:
+        need(result, "contact_force", "contact_overlap", "sensor_contact")
+    largest = max(float(np.nanmax(result.contact_overlap, initial=0.0)) for result in results)
+    factor, unit = scaled(largest, "m")
+    figure = new_figure(6.4, 4.4)
+    axes = figure.subplots()
+    several, marked, notes = len(results) > 1, False, []
+    loops = []
+    for result, word in zip(results, labels_of(results), strict=True):
+        places, note = choose(contacts, result.sensor_contact, MOST_LINES, "contacts")
+        notes.append(note)
+        loops += [(result, place, f"contact {result.sensor_contact[place]}" + (f", {word}" if several else "")) for place in places]
+    # The later the thinner: contacts of one law load along one curve, and none shall hide another.
+    widths = np.linspace(2.4 if len(loops) > 1 else 1.3, 1.0, len(loops))
+    for i, ((result, place, label), width) in enumerate(zip(loops, widths, strict=True)):
+        colour = palette()[i % len(palette())]
+        overlap, force = result.contact_overlap[:, place], result.contact_force[:, place]
+        loading, unloading = branches(overlap, force)
+        axes.plot(factor * overlap, loading, color=colour, linewidth=width, label=label)
+        axes.plot(factor * overlap, unloading, "--", color=colour, linewidth=1.0, label="_unloading")
+        left = _residual(result, int(result.sensor_contact[place]))
+        if left > 0.0:
+            marked = True
+            axes.plot([factor * left], [0.0], "|", color=colour, markersize=11, markeredgewidth=1.6, clip_on=False, label="_residual")
+    handles = framed_loops(axes, unit, "loading", "unloading", marked)
+    axes.legend(handles=handles, loc="upper left")
+    head(axes, results, *dict.fromkeys(notes))
+    return figure, axes
+
+
+def _residual(result: Result, contact: int) -> float:
+    """Residual overlap of a contact [m]; 0 for a law that leaves no dent."""
+    if "residual_overlap" not in result.variables:
+        return 0.0
+    place = np.flatnonzero(result.contact == contact)
+    return float(result.variables["residual_overlap"].data[place[0]]) if len(place) else 0.0
+
+
+@styled
+def energy(result: Result) -> tuple[Figure, np.ndarray]:
+    """Energy ledger over time: its parts on top of each other, and below, on a logarithmic axis, what it does not account for.
+
+    Parameters
+    ----------
+    result : Result
+        With the ledger.
+
+    Returns
+    -------
+    Figure, array of Axes (2,)
+        Ledger, residual.
+    """
+    need(result, "energy_time")
+    parts = {name: getattr(result, f"energy_{name}") for name in HELD}
+    put_in = energy_put_in(parts["kinetic"], result.energy_external)
+    total = parts["kinetic"][0] + parts["recoverable"][0] + result.energy_external
+    factor, unit = time_unit(float(result.energy_time[-1]))
+    scale, joule = scaled(float(np.abs(total).max()), "J")
+    time = factor * result.energy_time
+    figure = new_figure(7.0, 5.0)
+    ledger, rest = axes = figure.subplots(2, 1, sharex=True, height_ratios=[3, 1.3])
+    # One colour a part, whatever parts a run has.
+    shown = [(name, colour) for name, colour in zip(HELD, palette(), strict=False) if np.any(parts[name] != 0.0)]
+    labels = {"plastic": "plastic (dents)", "viscous": "viscous (damping)", "clamp": "clamp (damping that did not act)"}
+    ledger.stackplot(
+        time,
+        *[scale * parts[name] for name, _ in shown],
+        labels=[labels.get(name, name) for name, _ in shown],
+        colors=[colour for _, colour in shown],
+        alpha=0.85,
+        linewidth=0.0,
+    )
+    ledger.plot(time, scale * total, "--", color="black", linewidth=0.9, label="put in")
+    ledger.set_ylabel(f"energy ({joule})")
+    ledger.set_ylim(0.0 if all(parts[name].min() >= 0.0 for name in HELD) else None, None)
+    ledger.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0, reverse=True)
+    size = residual_share(result.energy_residual, put_in)
+    rest.set_yscale("log")
+    rest.plot(time, np.where(size > 0.0, size, math.nan), color="#555555", linewidth=1.0, label="residual")
+    bound = _bound(result)
+    if bound is not None and put_in > 0.0:
+        rest.axhline(bound, color=palette()[2], linewidth=0.9, linestyle=":", label="bound of the run")
+    if not np.any(size > 0.0):
+        rest.text(0.5, 0.5, "exactly 0 throughout", transform=rest.transAxes, ha="center", va="center", fontsize=8)
+        rest.set_ylim(1e-18, 1.0)
+    rest.set_ylabel("residual\n/ put in" if put_in > 0.0 else "residual (J)")
+    rest.set_xlabel(f"time ({unit})")
+    rest.grid(axis="y")
+    rest.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0)
+    figure.align_ylabels()
+    head(ledger, [result])
+    return figure, axes
+
+
+@styled
+def losses(result: Result) -> tuple[Figure, Axes]:
+    """Where the energy went: what each contact has lost to its dent and to damping, and what the clamp spared, on top of each other.
+
+    Parameters
+    ----------
+    result : Result
+        With the ledger.
+
+    Returns
+    -------
+    Figure, Axes
+    """
+    parts = ("plastic", "viscous", "clamp")
+    from matplotlib.ticker import MaxNLocator
+
+    need(result, *(f"contact_{name}" for name in parts), "contact")
+    lost = {name: getattr(result, f"contact_{name}") for name in parts}
+    scale, joule = scaled(float(np.abs(sum(lost.values())).max(initial=0.0)), "J")
+    figure = new_figure(7.0, 4.0)
+    axes = figure.subplots()
+    edges = np.append(result.contact, result.contact[-1] + 1) - 0.5
+    below = np.zeros(len(result.contact))
+    labels = {"plastic": "plastic (dents)", "viscous": "viscous (damping)", "clamp": "clamp (damping that did not act)"}
+    # The colours of the ledger over time.
+    for name in parts:
+        if np.any(lost[name] != 0.0):
+            above, colour = below + scale * lost[name], palette()[HELD.index(name)]
+            axes.stairs(above, edges, baseline=below, fill=True, color=colour, alpha=0.85, linewidth=0.0, label=labels[name])
+            below = above
+    if np.any(below != 0.0):
+        axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0)
+    else:
+        axes.text(0.5, 0.5, "no contact lost anything", transform=axes.transAxes, ha="center", va="center", fontsize=8)
+        axes.set_ylim(0.0, 1.0)
+    axes.set_xlim(edges[0], edges[-1])
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.set_xlabel("contact (k joins body k and k + 1)")
+    axes.set_ylabel(f"energy lost ({joule})")
+    head(axes, [result])
+    return figure, axes
+
+
+def _bound(result: Result) -> float | None:
+    """Bound that the case sets on the ledger; None where this version cannot read the case."""
+    try:
+        return float(result.case.energy.bound)
+    except (CaseError, AttributeError):
+        return None
+
+
+_NEEDS: dict[str, tuple[Callable[..., tuple[Any, Any]], tuple[str, ...]]] = {
+    "force_traces": (force_traces, ("sensor_force", "sensor_bead", "time")),
+    "bead_velocities": (bead_velocities, ("velocity", "snapshot_time")),
+    "space_time": (space_time, ("velocity", "snapshot_time")),
+    "hysteresis": (hysteresis, ("contact_force", "contact_overlap", "sensor_contact")),
+    "energy": (energy, ("energy_time",)),
+    "losses": (losses, ("contact_plastic", "contact_viscous", "contact_clamp")),
+}
+
+
+def all_figures(result: Result) -> dict[str, Callable[[], tuple[Figure, Any]]]:
+    """The figures that a result has the variables for: name -> function without arguments that draws it.
+
+    `lacking` says what the others miss.
+    """
+    absent = lacking(result)
+    return {name: partial(function, result) for name, (function, _) in _NEEDS.items() if name not in absent}
+
+
+def drawn(headers: Mapping[str, Unread]) -> list[str]:
+    """The variables of a file that its figures show, or take a place or a mark from."""
+    needed = {name for _, names in _NEEDS.values() for name in names} | {"bead", "radius", "contact", "residual_overlap"}
+    needed |= {name for name in headers if name.startswith("energy_")}
+    wide = {name for name, header in headers.items() if header.dims == (name,) and header.shape[0] > MOST_PLACES and "time" not in name}
+    return [name for name, header in headers.items() if name in needed and not wide & {*header.dims}]
+
+
+def lacking(result: Result) -> dict[str, str]:
+    """The figures that a result cannot make: name -> what to ask for in the case."""
+    absent = {}
+    for name, (_, needed) in _NEEDS.items():
+        try:
+            need(result, *needed)
+        except GranchainError as error:
+            absent[name] = str(error)
+    return absent

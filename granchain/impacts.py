@@ -1,0 +1,310 @@
+"""Two bodies: the same loop with two beads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from granchain.analysis import Jumps, summit
+from granchain.chain import Chain
+from granchain.contact import laws
+from granchain.contact.guard import Elastoplastic
+from granchain.contact.law import OPEN, ContactLaw
+from granchain.contact.model import Functions, Model
+from granchain.contact.pair import Pair
+from granchain.engine.scans import settled
+from granchain.engine.setup import Contacts, contacts_of, time_step_of
+from granchain.engine.state import Recording, State
+from granchain.engine.timestep import TimeStep
+from granchain.errors import CaseError, RunError
+from granchain.material import Material
+from granchain.status import Status
+
+# First length of a run, in automatic steps; it is doubled until the contact has ended. An elastic contact takes some 240 of them (measured:
+# Hertz). A heavily damped one has the step of its damping: a hysteresis dashpot takes 2.1e6 of them for a restitution of .001 and 7e7 for
+# .0001 (measured). Steps of the longest run.
+FIRST_STEPS, LONGEST = 1000, 2**27
+# Steps between two looks at a signal: some tenth of a second.
+BLOCK = 2**20
+# Steps from the start on of which each is recorded; the long recoveries of heavily damped contacts are recorded at every 2^n-th, so that a
+# record holds between once and twice as many more.
+CLOSELY = 2**17
+# Part of the impact's energy below which two bodies that still touch are said to stick: whatever came after, the restitution is below 1e-6.
+STUCK = 1e-12
+# Of a body whose elasticity the pair already holds.
+UNSAID = Material(youngs_modulus=1.0, poissons_ratio=0.0, source="not used: the pair is given")
+
+
+class NeverOpens(RunError):  # noqa: N818
+    """Two bodies that do not come apart: the law dissipates everything, or sticks."""
+
+
+class NotEnded(RunError):  # noqa: N818
+    """A contact that takes more steps than are done for it."""
+
+
+@dataclass(frozen=True)
+class ImpactResult:
+    """What an impact of two bodies delivers.
+
+    Parameters
+    ----------
+    restitution : float
+        Separation speed over approach speed [1].
+    max_overlap, max_force : float
+        [m], [N].
+    duration, approach_time, recovery_time : float
+        Until the force is zero for good, of which up to the largest overlap, and from there on [s]. A clamped force is zero before the
+        overlap is; one that may pull acts until the contact opens.
+    overlap_duration : float
+        Until the overlap is zero [s]: after the force where a dent stays or the force is clamped, before it where the contact opens at a
+        negative overlap.
+    residual_overlap : float
+        Overlap at which the contact opens for good [m]: the dent; negative where a law as printed pulls on beyond zero.
+    dissipated, dissipated_approach, dissipated_recovery : float
+        Energy lost, in all, up to the largest overlap, and from there on [J].
+    time, overlap, rate, force : (n,) array
+        The contact step by step [s], [m], [m/s], [N]; from step CLOSELY on at every 2^n-th step only.
+    """
+
+    law: str
+    speed: float
+    restitution: float
+    max_overlap: float
+    max_force: float
+    duration: float
+    approach_time: float
+    recovery_time: float
+    overlap_duration: float
+    residual_overlap: float
+    dissipated: float
+    dissipated_approach: float
+    dissipated_recovery: float
+    time_step: float
+    time: np.ndarray = field(repr=False)
+    overlap: np.ndarray = field(repr=False)
+    rate: np.ndarray = field(repr=False)
+    force: np.ndarray = field(repr=False)
+
+    def numbers(self) -> dict[str, Any]:
+        """The scalars, by name."""
+        return {name: value for name, value in vars(self).items() if not isinstance(value, np.ndarray)}
+
+
+def impact(*, law: str | type[ContactLaw], pair: Pair, speed: float, refine: float = 1.0, **inputs: Any) -> ImpactResult:
+    """Let two bodies collide under a contact law.
+
+    Parameters
+    ----------
+    law : str or type of ContactLaw
+        Name of a law, or the class.
+    pair : Pair
+        The two bodies; effective mass, and what the law reads.
+    speed : float
+        Approach speed [m/s], above 0.
+    refine : float
+        The automatic time step is divided by this.
+    **inputs
+        The law's inputs, e.g. restitution=0.8; a restitution may be a table {"law": "ma-liu", "psi": ..., "xi": ...}: what that
+        elastoplastic law gives at this speed.
+
+    Returns
+    -------
+    ImpactResult
+
+    Raises
+    ------
+    CaseError
+        For an unknown law or input, a value out of range, a speed that is not above 0.
+    LawError
+        Where the pair misses a quantity.
+    RunError
+        Where the contact does not open (NeverOpens), takes too many steps (NotEnded), or leaves the law's range.
+
+    Notes
+    -----
+    The two bodies have twice the effective mass each and fly at each other with half the speed.
+    """
+    known = laws()
+    if isinstance(law, str) and law not in known:
+        raise CaseError(f'impact: law: got "{law}", allowed: {", ".join(known)}')
+    law = known[law] if isinstance(law, str) else law
+    if not (np.isfinite(speed) and speed > 0.0):
+        raise CaseError(f"impact: speed: got {speed!r}, allowed: a finite number above 0 [m/s]")
+    chain = two_bodies(pair, speed)
+    return collide(contacts_of(law, chain, law_inputs(law, inputs, speed), pair), chain, speed, refine)
+
+
+def two_bodies(pair: Pair, speed: float) -> Chain:
+    """Two equal bodies of the pair's effective mass and radius that touch and fly at each other."""
+    return Chain(
+        radius=np.full(2, 2.0 * float(pair.effective_radius)),
+        mass=np.full(2, 2.0 * float(pair.effective_mass)),
+        velocity=np.array([0.5 * speed, -0.5 * speed]),
+        material=(UNSAID,),
+        material_index=np.zeros(2, dtype=int),
+        gap=np.zeros(1),
+    )
+
+
+def law_inputs(law: type[ContactLaw], given: Mapping[str, Any], speed: float) -> SimpleNamespace:
+    """A value for each input of a law, checked; an impact knows its own speed."""
+    names = {quantity.name: quantity for quantity in law.inputs}
+    problems = [
+        f"impact: {name}: got an unknown input of {law.name}, allowed: {', '.join(names)}; take it out"
+        for name in given
+        if name not in names
+    ]
+    values = {}
+    for name, quantity in names.items():
+        value = given.get(name, None if quantity.required else quantity.default)
+        if name == "restitution" and isinstance(value, Mapping):
+            source = laws().get(str(value.get("law")))
+            if source is None or not issubclass(source, Elastoplastic):
+                problems.append(f"impact: restitution.law: got {value.get('law')!r}, allowed: the name of an elastoplastic law")
+            else:
+                value = {"law": source.name, **vars(law_inputs(source, {key: v for key, v in value.items() if key != "law"}, speed))}
+        elif name in given and value is not None:
+            problem = quantity.problem(value)
+            if problem:
+                problems.append(f"impact: {name}: {problem}")
+        elif quantity.required:
+            problems.append(f"impact: {name}: got nothing, allowed: {quantity.range}; give it, {law.name} needs it")
+        values[name] = speed if name == "impact_speed" and value in ("striker", "onset") else value
+    if problems:
+        raise CaseError(problems)
+    return SimpleNamespace(**values)
+
+
+def collide(contacts: Contacts, chain: Chain, speed: float, refine: float) -> ImpactResult:
+    """Run two bodies from touching to separation."""
+    model = contacts.model
+    mass = float(chain.mass[0]) / 2.0
+    auto = time_step_of(contacts, chain, "auto", 1.0)
+    dt = auto.value / refine
+    n_steps, stride = int(FIRST_STEPS * refine), 1
+    longest, record = max(LONGEST, n_steps), Record()
+    while n_steps <= longest:
+        step = TimeStep(dt, n_steps, auto.limit, auto.reason)
+        recording = Recording((1,), (1,), stride * dt, energy_interval=n_steps * dt, ledger=True)
+        state = State(contacts, chain, step, recording)
+        status = Status.RUNNING
+        while status in (Status.RUNNING, Status.UNSTABLE) and state.step <= n_steps:
+            status = state.advance(BLOCK)
+        if status.failed and status is not Status.UNSTABLE:
+            raise RunError(f"impact with {model.name} at {speed:g} m/s: {status.sentence}")
+        record = record.replaced_by(Record.of(state, stride))
+        outgoing = float(state.bodies.v[2] - state.bodies.v[1])
+        if outgoing > 0.0 and record.force[-1] == 0.0 and (record.overlap[-1] <= OPEN or not model.uses_rate):
+            return measured(model, speed, mass, dt, record, outgoing, state)
+        stored = state.functions.energy(float(record.overlap[-1]), tuple(state.c[:, 1]), tuple(state.h[:, 1]))
+        left = 0.5 * mass * outgoing * outgoing + stored
+        if left < STUCK * 0.5 * mass * speed * speed:
+            raise NeverOpens(
+                f"impact with {model.name} at {speed:g} m/s: the bodies have not separated after {n_steps * dt:.3g} s; the law "
+                "dissipates everything, or sticks"
+            )
+        n_steps *= 2
+        stride *= 2 if n_steps > max(CLOSELY, FIRST_STEPS * refine) else 1
+    raise NotEnded(
+        f"impact with {model.name} at {speed:g} m/s: the contact has not ended after {step.n_steps:.4g} steps of {dt:.3g} s, allowed: "
+        f"{longest:.4g} steps ({auto.reason}); take less damping, a larger restitution, or a smaller refine"
+    )
+
+
+@dataclass(frozen=True)
+class Record:
+    """Of a contact at steps of a run, at each from the start on, then at every stride-th: overlap [m], force [N], and where a law's force
+    jumps, those jumps at the sensor of a body since the step before [N], [s]."""
+
+    steps: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=int))
+    overlap: np.ndarray = field(default_factory=lambda: np.empty(0))
+    force: np.ndarray = field(default_factory=lambda: np.empty(0))
+    jump_force: np.ndarray = field(default_factory=lambda: np.empty(0))
+    jump_time: np.ndarray = field(default_factory=lambda: np.empty(0))
+    close: int = 0
+
+    @classmethod
+    def of(cls, state: State, stride: int) -> Record:
+        """What a run recorded of two bodies."""
+        overlap, force = state.records.contact_overlap[:, 0], state.records.contact_force[:, 0]
+        steps = stride * np.arange(overlap.size)
+        return cls(steps, overlap, force, state.records.jump_force[:, 0], state.records.jump_time[:, 0], overlap.size if stride == 1 else 0)
+
+    def replaced_by(self, longer: Record) -> Record:
+        """The record of a longer run; where that has a stride, the steps that this one holds each of stay: the motion is the same."""
+        if longer.close:
+            return longer
+        new = longer.steps >= self.close
+
+        def joined(mine: np.ndarray, its: np.ndarray) -> np.ndarray:
+            return np.concatenate([mine[: self.close], its[new] if its.size else its])
+
+        return Record(
+            joined(self.steps, longer.steps),
+            joined(self.overlap, longer.overlap),
+            joined(self.force, longer.force),
+            joined(self.jump_force, longer.jump_force),
+            joined(self.jump_time, longer.jump_time),
+            self.close,
+        )
+
+    def rate(self, dt: float) -> np.ndarray:
+        """Rate at each sample [m/s]: the central difference, the mean of the two half-step rates, which Verlet's kicks make exact."""
+        parts = [np.gradient(self.overlap[: self.close], dt)]
+        if self.steps.size > self.close:
+            # from the last close sample on, so that each has neighbours
+            parts.append(np.gradient(self.overlap[self.close - 1 :], dt * self.steps[self.close - 1 :])[1:])
+        return np.concatenate(parts)
+
+
+def measured(model: Model, speed: float, mass: float, dt: float, record: Record, outgoing: float, state: State) -> ImpactResult:
+    """Restitution, extremes, times and losses of a recorded contact."""
+    time, overlap, force, rate = record.steps * dt, record.overlap, record.force, record.rate(dt)
+    rate[0] = speed
+    c = tuple(state.c[:, 1])
+    # of the contact while it was closed
+    h = settled(model)(float(overlap.max()), c) if model.forgets else tuple(state.h[:, 1])
+    last = int(np.flatnonzero(force != 0.0)[-1])
+    # nothing acts from there on: the bodies fly apart with their last speed
+    part = force_ends(state.functions, c, h, overlap[last : last + 2], np.array([rate[last], -outgoing]))
+    ended = float(time[last] + part * (time[last + 1] - time[last]))
+    inside = int(np.flatnonzero(overlap > 0.0)[-1])
+    if inside + 1 < overlap.size:
+        crossed = overlap[inside] / (overlap[inside] - overlap[inside + 1])
+        apart = float(time[inside] + crossed * (time[inside + 1] - time[inside]))
+    else:
+        apart = float(time[inside] + overlap[inside] / outgoing)
+    kept = slice(0, last + 2)
+    time, overlap, force, rate = time[kept], overlap[kept], force[kept], rate[kept]
+    max_overlap, at, _ = summit(time, overlap)
+    # a body between the contact and nothing: its sensor reads half the contact's force
+    jumps = Jumps(2.0 * record.jump_force[kept], record.jump_time[kept]) if model.law.has_jumps() else None
+    max_force = summit(time, force, jumps).height
+    residual = float(h[dent]) if (dent := model.remembered("residual_overlap")) >= 0 else 0.0
+    total = 0.5 * mass * (speed * speed - outgoing * outgoing)
+    k = int(np.argmax(overlap))
+    approach_work = float(np.sum(0.5 * (force[1 : k + 1] + force[:k]) * np.diff(overlap[: k + 1])))
+    lost = float(approach_work - state.functions.energy(float(overlap[k]), c, h))
+    return ImpactResult(
+        law=model.name, speed=speed, restitution=outgoing / speed, max_overlap=max_overlap, max_force=max_force, duration=ended,
+        approach_time=at, recovery_time=ended - at, overlap_duration=apart, residual_overlap=residual, dissipated=total,
+        dissipated_approach=lost, dissipated_recovery=total - lost, time_step=dt, time=time, overlap=overlap, rate=rate, force=force,
+    )  # fmt: skip
+
+
+def force_ends(law: Functions, c: tuple, h: tuple, overlaps: np.ndarray, rates: np.ndarray) -> float:
+    """Part of a step, at whose end the force is zero, after which it is: on the line between the overlaps and between the rates."""
+    low, high = 0.0, 1.0
+    while (middle := 0.5 * (low + high)) not in (low, high) and high - low > 1e-12:
+        overlap = overlaps[0] + middle * (overlaps[1] - overlaps[0])
+        rate = rates[0] + middle * (rates[1] - rates[0])
+        if law.force(float(overlap), float(rate), c, h) != 0.0:
+            low = middle
+        else:
+            high = middle
+    return 0.5 * (low + high)

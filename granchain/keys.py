@@ -1,0 +1,265 @@
+"""The keys of a TOML table: their units and limits, and the sentences that say what is wrong with a value, all problems together.
+
+A key's meaning, unit and limits are declared once; sentences, checks and tables of the documentation are made from that.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+from functools import lru_cache
+from typing import Any, get_args
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
+
+from granchain.contact.law import Quantity
+from granchain.errors import nearest
+from granchain.material import Material
+
+# Sentences told at once: more than anyone mends in one go.
+PROBLEMS = 100
+
+
+def shown(value: Any, length: int = 60) -> str:
+    """A value as a sentence shows it: short, on one line, without control characters."""
+    if isinstance(value, (Mapping, BaseModel, Material)):
+        return "a table"
+    if isinstance(value, (list, tuple)):
+        return "a list"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    text = str(value)
+    clean = "".join(sign if sign.isprintable() else f"\\x{ord(sign):02x}" for sign in text[:length])
+    clean += "..." if len(text) > length else ""
+    return f'"{clean}"' if isinstance(value, str) else clean
+
+
+def in_unit(unit: str) -> str:
+    """A unit as a sentence ends with it; nothing for a pure number or a word."""
+    return "" if unit in ("", "1") else f" [{unit}]"
+
+
+def suggestion(word: Any, words: Iterable[str], otherwise: str) -> str:
+    """What to do about a word that is not among the allowed ones."""
+    close = nearest(word, words) if isinstance(word, str) else None
+    return otherwise if close is None else f'did you mean "{close}"?'
+
+
+class Problems:
+    """The mistakes of one case, a sentence each."""
+
+    def __init__(self) -> None:
+        self._sentences: dict[str, None] = {}
+        self._places: set[str] = set()
+        self._more = 0
+
+    def add(self, where: str, got: str, allowed: str, advice: str) -> None:
+        """Tell one mistake."""
+        self._places.add(where)
+        if self.full:
+            self._more += 1
+        else:
+            place = ".".join(shown(part)[1:-1] for part in where.split("."))
+            self._sentences[f"{place}: got {got}, allowed {allowed}; {advice}"] = None
+
+    def repeat(self, sentences: Iterable[str]) -> None:
+        """Tell what was told elsewhere."""
+        self._sentences |= dict.fromkeys(sentences)
+
+    def add_unknown(self, where: str, allowed: Iterable[str], otherwise: str) -> None:
+        """Tell a key that is not among the allowed ones."""
+        allowed = list(allowed)
+        advice = otherwise if self.full else suggestion(where.rpartition(".")[2], allowed, otherwise)
+        self.add(where, "an unknown key", ", ".join(allowed), advice)
+
+    @property
+    def full(self) -> bool:
+        """Whether as many are told as anyone reads."""
+        return len(self._sentences) >= PROBLEMS
+
+    @property
+    def sentences(self) -> list[str]:
+        """All that was told, in order."""
+        return [*self._sentences] + ([f"case: got {self._more} more mistakes, allowed none; mend these first"] if self._more else [])
+
+    def clear(self, *places: str) -> bool:
+        """Whether nothing is wrong at these keys, above or below them: what a check across keys may rest on."""
+        return not any(
+            told == place or told.startswith(place + ".") or place.startswith(told + ".") for told in self._places for place in places
+        )
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Numbers with a unit
+
+_NUMBER = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?"
+_FACTOR = r"[A-Za-zµμ]+(?:\^-?[0-9](?:\.[0-9]{1,2})?)?"
+_WITH_UNIT = re.compile(rf"({_NUMBER}) ?({_FACTOR}(?:[*/]{_FACTOR}){{0,4}})")
+# Megametres and gigaseconds: a prefix meant small.
+_GIANT = re.compile(r"(?<![A-Za-zµμ])([MGTPEZY])([msg])(?![A-Za-zµμ])")
+
+
+def in_si(text: str, unit: str) -> float:
+    """Read "2.38 mm" as a number in `unit`.
+
+    Only one number, at most one space and up to five unit factors reach pint: by itself it reads "2,38 mm" as 238 mm and computes 9**9**9.
+
+    Raises
+    ------
+    ValueError
+        With what to do about it.
+    """
+    if unit in ("", "1"):
+        raise ValueError("write a number without quotes and without a unit")
+    match = _WITH_UNIT.fullmatch(text) if len(text) <= 60 else None
+    if match is None:
+        raise ValueError(f'write a number [{unit}], or one number and its unit such as "2.38 mm", "200 GPa", "7.8 g/cm^3"')
+    giant = _GIANT.search(match[2])
+    if giant:
+        raise ValueError(f'"{giant[0]}" is a million {giant[2]} or more; did you mean "m{giant[2]}"?')
+    # In decimal, so that "2.38 mm" is the same number as 2.38e-3.
+    value = float(Decimal(match[1]) * _factor(match[2], unit))
+    if not math.isfinite(value):
+        raise ValueError(f"write a finite number [{unit}]")
+    return value
+
+
+@lru_cache(maxsize=256)
+def _factor(text: str, unit: str) -> Decimal:
+    try:
+        import pint
+    except ImportError:
+        raise ValueError(f'write a number [{unit}], or install pint, which reads units: pip install "granchain[units]"') from None
+    try:
+        registry = _registry()
+        factor = registry.Quantity(1.0, registry.parse_units(text)).to(registry.parse_units(unit)).magnitude
+    except (pint.errors.PintError, TypeError, ValueError, ArithmeticError, AttributeError, LookupError):
+        raise ValueError(f'"{text}" is no unit of this quantity; write a number [{unit}]') from None
+    return Decimal(f"{factor:.15g}")
+
+
+@lru_cache(maxsize=1)
+def _registry() -> Any:
+    import pint
+
+    return pint.UnitRegistry()
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Kinds of keys
+
+
+def key(meaning: str, allowed: str, default: Any = ..., choices: Iterable[str] = (), unit: str | None = None, **more: Any) -> Any:
+    """A key: what it means and what is allowed, in words, for sentences and tables."""
+    told: Any = {"allowed": allowed, "choices": list(choices), "unit": unit}
+    return Field(default, description=meaning, json_schema_extra=told, **more)
+
+
+def number(unit: str, meaning: str, default: Any = ..., **limits: float) -> Any:
+    """A key that holds a number, with the limits that a `Quantity` has: above, low, high."""
+    bounds = {_BOUNDS[name]: limit for name, limit in limits.items()}
+    return key(meaning + in_unit(unit), Quantity("", unit, **limits).range, default, unit=unit, **bounds)  # type: ignore[arg-type]
+
+
+_BOUNDS = {"above": "gt", "low": "ge", "high": "le"}
+
+
+def whole(meaning: str, default: Any = ...) -> Any:
+    """A key that holds a whole number from 1."""
+    return key(meaning, "a whole number from 1", default, ge=1)
+
+
+# Ours: a title or a source of more signs is no line.
+TITLE_LENGTH = 1000
+
+
+def text(meaning: str) -> Any:
+    """A key that holds one line of printable text: no control character reaches a terminal."""
+    allowed = f"one line of printable text, at most {TITLE_LENGTH} signs"
+    return key(meaning, allowed, "", pattern=r"^\P{C}*$", max_length=TITLE_LENGTH)
+
+
+def choice(meaning: str, words: tuple[str, ...], default: Any = ..., otherwise: str = "") -> Any:
+    """A key that holds one of a few words, or something else."""
+    *most, last = [f'"{word}"' for word in words] + ([otherwise] if otherwise else [])
+    return key(meaning, f"{', '.join(most)} or {last}", default, words)
+
+
+class Table(BaseModel):
+    """A table of a case: no unknown keys, no conversion but of units, no inf or nan."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _convert(cls, value: Any, info: ValidationInfo) -> Any:
+        told = told_of(cls, str(info.field_name))
+        if isinstance(value, str) and told["unit"] is not None and value not in told["choices"]:
+            return in_si(value, told["unit"])
+        return value
+
+
+def told_of(model: type[BaseModel], name: str) -> dict[str, Any]:
+    """What `key` was told of a key, with its meaning."""
+    field: Any = model.model_fields[name]
+    return {**field.json_schema_extra, "meaning": field.description}
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Key by key
+
+
+def read_table(model: type[Table], where: str, value: Any, problems: Problems) -> Any:
+    """A table, or what is left of it without its faulty keys; None where that is not a table."""
+    try:
+        return model.model_validate(value)
+    except ValidationError as error:
+        faults = error.errors(include_url=False)
+    for fault in faults:
+        _tell(model, where, fault, problems)
+    if not isinstance(value, Mapping):
+        return None
+    faulty = {fault["loc"][0] for fault in faults if fault["loc"]}
+    try:
+        return model.model_validate({name: part for name, part in value.items() if name not in faulty})
+    except ValidationError:
+        return None
+
+
+def tell_missing(model: type[BaseModel], name: str, where: str, problems: Problems) -> None:
+    """Tell that a key is missing."""
+    told = told_of(model, name)
+    problems.add(where, "nothing", told["allowed"], f"give {told['meaning']}")
+
+
+def _tell(model: type[BaseModel], where: str, fault: Any, problems: Problems) -> None:
+    """Tell one fault that pydantic found: walk down to its key, which knows what is allowed."""
+    place = [where] if where else []
+    told: dict[str, Any] = {"allowed": f"a table [{where}]", "choices": [], "meaning": f"its keys under [{where}]"}
+    inner: type[BaseModel] | None = model
+    for part in fault["loc"]:
+        if isinstance(part, int):
+            place.append(str(part))
+        elif inner is not None and part in inner.model_fields:
+            place.append(part)
+            told, model, inner = told_of(inner, part), inner, _table_in(inner.model_fields[part].annotation)
+    got, advice = shown(fault["input"]), f"give {told['meaning']}"
+    if fault["type"] == "extra_forbidden":
+        return problems.add_unknown(".".join([*place, str(fault["loc"][-1])]), (inner or model).model_fields, "take it out")
+    if fault["type"] == "missing":
+        got = "nothing"
+    elif fault["type"] == "value_error":
+        advice = str(fault["ctx"]["error"])
+    if not problems.full:
+        advice = suggestion(fault["input"], told["choices"], advice)
+    return problems.add(".".join(place), got, told["allowed"], advice)
+
+
+def _table_in(annotation: Any) -> type[BaseModel] | None:
+    """The table that a key's annotation speaks of, if any."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    found = (_table_in(part) for part in get_args(annotation))
+    return next((table for table in found if table is not None), None)

@@ -1,0 +1,68 @@
+"""Where a result comes from: versions, source, platform, hash of its data."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import platform
+import sys
+from collections.abc import Mapping
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+
+import numpy as np
+
+from granchain.output.variables import Hashable
+
+# /provenance: what is written there as text, as a number; `messages` is a JSON list, `versions` a JSON table.
+TEXTS = (
+    "case_toml",
+    "case_resolved_json",
+    "case_sha256",
+    "data_sha256",
+    "versions",
+    "source_hash",
+    "platform",
+    "started",
+)
+NUMBERS = {"wall_time": ("s", "time that the run took")}
+
+
+def data_sha256(variables: Mapping[str, Hashable]) -> str:
+    """Hash over all variables in the order of their names: name, dims, dtype, shape, bytes."""
+    total = hashlib.sha256()
+    for name in sorted(variables):
+        variable = variables[name]
+        total.update(f"{name} {','.join(variable.dims)} {variable.kind} {','.join(map(str, variable.shape))}\n".encode())
+        for piece in variable.pieces():
+            total.update(piece)
+    return total.hexdigest()
+
+
+def granchain_version() -> str:
+    """Version of the package that is loaded."""
+    loaded = getattr(sys.modules.get("granchain"), "__version__", None)
+    return str(loaded) if loaded else metadata.version("granchain")
+
+
+@cache
+def versions() -> str:
+    """Versions of what computes and writes, as JSON."""
+    import h5py
+
+    found = {"numpy": np.__version__, "h5py": h5py.__version__, "hdf5": h5py.version.hdf5_version, "python": platform.python_version()}
+    with contextlib.suppress(metadata.PackageNotFoundError):
+        found["numba"] = metadata.version("numba")
+    return json.dumps(found, sort_keys=True)
+
+
+@cache
+def source_hash() -> str:
+    """Hash over the package's own source files: names and contents."""
+    root = Path(__file__).parents[1]
+    total = hashlib.sha256()
+    for name, file in sorted((file.relative_to(root).as_posix(), file) for file in root.rglob("*.py")):
+        total.update(f"{name}\n".encode() + hashlib.sha256(file.read_bytes()).digest())
+    return total.hexdigest()

@@ -1,0 +1,435 @@
+"""The reader of output files: a guard that takes nothing but what the writer writes.
+
+No links, no data of other files, no sizes that the file cannot hold.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import math
+import os
+import resource
+import signal
+import subprocess
+import sys
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from granchain.contact.law import Quantity
+from granchain.errors import FileError, GranchainWarning
+from granchain.output.provenance import NUMBERS, TEXTS, data_sha256
+from granchain.output.result import Result
+from granchain.output.variables import FORMAT, LABELS, TABLE, Unread, check_axes
+from granchain.output.whole import DAMAGED, LARGEST_FILE, UNSEALED, StoredFile, check_seal, quoted
+from granchain.output.writer import CHUNK
+from granchain.status import Status
+
+# Deflate packs at most 258 bytes into 2 bits (RFC 1951: longest match; one bit each for length and distance): 1032 times. A file has
+# more in it than packed zeros, so its data never reach 1000 times its size.
+LARGEST_RATIO = 1000
+
+# Chunks of more bytes are not ours: reading one takes its whole size at once.
+LARGEST_CHUNK = 1024**2
+
+# Bytes of a variable that are held at once where it is read piece by piece.
+AT_ONCE = 16 * 1024**2
+
+# Stretches of time whose smallest and largest values make a picture: twice the dots that a page has.
+MANY = 2000
+
+# Names in the root of a file: the variables below, and room for a law with a long history.
+MOST_NAMES = 200
+
+# A process of its own reads a file that may do harm for at most this time: a start, and 10 MB/s, a thirtieth of the usual speed.
+_START, _SPEED = 20, 10_000_000
+
+
+# Variables that are read of a file, named from what it says of all of them.
+Choice = Callable[[Mapping[str, Unread]], Iterable[str]]
+
+
+def open_result(path: str | os.PathLike[str], variables: Choice | None = None, most: float = math.inf) -> Result:
+    """Read an output file; the contact law need not be installed.
+
+    A file whose seal, the hash of all its bytes in its last line, does not fit is refused unread. Without that line, as after an edit by
+    another program, a process of its own reads the file first, a GranchainWarning says so, and `sealed` of the result is False. A stranger
+    can make a file that fits its hash: `verify` it first.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+    variables : function, optional
+        Gets what the file says of each variable by name (dims, shape, unit, long_name) and returns the names of those to read; without
+        it, all are read and compared with their hash. `unread` of the result holds the others.
+    most : float
+        For a picture: of the variables over one axis of time that together take more [bytes], no more instants are read than show
+        their course, with the smallest and largest values. `thinned` of the result says of how many.
+
+    Returns
+    -------
+    Result
+        Equal to the one that was saved, where all of it was read.
+
+    Raises
+    ------
+    FileError
+        Where the file is missing, damaged, from a newer granchain or not one of its files.
+    """
+    content = _content(path)
+    sealed = check_seal(path, content)
+    if sealed:
+        return _parsed(path, content, variables, most)
+    attempt_apart(path, len(content))
+    result = _parsed(path, content, variables, most)
+    result.sealed = False
+    warnings.warn(f"{os.fspath(path)}: {UNSEALED}", GranchainWarning, stacklevel=2)
+    return result
+
+
+def verify(path: str | os.PathLike[str]) -> str:
+    """Read every value of a file in a process of its own, where it can do no harm, and compare the data with their hash.
+
+    Returns
+    -------
+    str
+        SHA-256 of the data: equal for equal results, whatever the day, the computer or the compression.
+
+    Raises
+    ------
+    FileError
+        As `open_result`; also where the seal is missing, reading does not end, or ends the process.
+    """
+    content = _content(path)
+    sealed = check_seal(path, content)
+    attempt_apart(path, len(content))
+    result = _parsed(path, content, nothing, hashed=True)
+    if not sealed:
+        raise FileError(f"{os.fspath(path)}: {UNSEALED}")
+    return str(result.provenance["data_sha256"])
+
+
+class _RefusedError(Exception):
+    """Why a file is not read, in words."""
+
+
+def _content(path: str | os.PathLike[str]) -> StoredFile:
+    """A file that may be an output file."""
+    content = StoredFile(path, "an output file")
+    # The signature of HDF5: HDF5 File Format Specification 3.0, II.A.
+    if content.part(0, 8) != b"\x89HDF\r\n\x1a\n":
+        raise FileError(f"{os.fspath(path)}: got a file that is not HDF5, allowed an output file of granchain; name another")
+    return content
+
+
+def attempt_apart(path: str | os.PathLike[str], size: int, reader: str = __name__) -> None:
+    """Let a process of its own read the file with the `attempt` of a module: what hangs or crashes is that process."""
+    seconds = _START + size // _SPEED
+    code = (
+        "import importlib, sys; sys.path.insert(0, sys.argv[1]); "
+        "importlib.import_module(sys.argv[4]).attempt(sys.argv[2], int(sys.argv[3]))"
+    )
+    command = [sys.executable, "-c", code, str(Path(__file__).parents[2]), os.fspath(path), str(seconds), reader]
+    try:
+        ended = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=2 * seconds, check=False)
+    except subprocess.TimeoutExpired as error:
+        raise FileError(f"{os.fspath(path)}: reading it does not end; {DAMAGED}") from error
+    if ended.returncode == -signal.SIGXCPU:
+        raise FileError(f"{os.fspath(path)}: reading it does not end; {DAMAGED}")
+    if ended.returncode:
+        raise FileError(f"{os.fspath(path)}: reading it ends the program that reads (exit code {ended.returncode}); {DAMAGED}")
+
+
+def attempt(path: str, seconds: int) -> None:
+    """Read the file within a limit of processor time, and say nothing."""
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    with contextlib.suppress(FileError):
+        _parsed(path, _content(path), nothing, hashed=True)
+
+
+def nothing(headers: Mapping[str, Unread]) -> Iterable[str]:
+    """No variable: for who wants to know what a file says of itself."""
+    return ()
+
+
+def _parsed(
+    path: str | os.PathLike[str], content: StoredFile, variables: Choice | None = None, most: float = math.inf, hashed: bool = False
+) -> Result:
+    """The result in a file, or what was chosen of it; `hashed`: all of its data are compared with their hash, piece by piece."""
+    import h5py
+
+    try:
+        with content.stream() as stream, h5py.File(stream, "r") as file:
+            return _read(file, len(content), variables, most, hashed)
+    except _RefusedError as refused:
+        raise FileError(f"{os.fspath(path)}: {refused}") from None
+    except Exception as error:  # On a damaged file h5py raises nearly every built-in exception.
+        reason = quoted(f"{type(error).__name__}: {error}")
+        raise FileError(f"{os.fspath(path)}: {DAMAGED} (HDF5 says {reason})") from error
+
+
+def _read(file: Any, size: int, variables: Choice | None, most: float, hashed: bool) -> Result:
+    """Check everything in the file before any of its data is read, then read what is wanted of it."""
+    _check_format(file)
+    if len(file) > MOST_NAMES:
+        raise _RefusedError(f"holds {len(file)} names, an output file at most {MOST_NAMES}; it is not one of granchain's")
+    datasets = {name: _member(file, name) for name in file if name != "provenance"}
+    for name, dataset in datasets.items():
+        _check_numbers(name, dataset, size)
+    claimed = sum(_bytes(dataset) for dataset in datasets.values())
+    if claimed > min(LARGEST_FILE, LARGEST_RATIO * size):
+        raise _RefusedError(f"claims {claimed} bytes of data, more than its {size} bytes can hold; it is damaged, or made to do harm")
+    dims = {name: TABLE[name].dims if name in TABLE else ("contact",) for name in datasets}
+    try:
+        check_axes(dims, {name: dataset.shape for name, dataset in datasets.items()})
+    except ValueError as error:
+        raise _RefusedError(f"{error}; {DAMAGED}") from None
+
+    attributes: dict[str, Any] = {name: _text_attribute(file, name) for name in ("title", "granchain_version", "law", "status")}
+    attributes["time_step"] = _number(file.attrs.get_id("time_step"), file.attrs["time_step"], "time_step")
+    meanings = {name: (_text_attribute(dataset, "units"), _text_attribute(dataset, "long_name")) for name, dataset in datasets.items()}
+    for name, (unit, _) in meanings.items():
+        if name in TABLE and unit != TABLE[name].unit:
+            raise _RefusedError(f"{name} is in {unit!r}, and must be in {TABLE[name].unit!r}; it is not one of granchain's")
+    provenance = _provenance(file)
+    headers = {name: Unread(dims[name], dataset.shape, *meanings[name]) for name, dataset in datasets.items()}
+    chosen = set(headers) if variables is None else _with_axes(variables(headers), headers)
+    rows = thinned_rows({name: dataset for name, dataset in datasets.items() if name in chosen}, dims, most)
+    data = {name: _rows_of(dataset, rows.get(dims[name][0])) for name, dataset in datasets.items() if name in chosen}
+    whole = variables is None and not rows
+    result = _restored(attributes, data, {name: meanings[name] for name in data}, provenance)
+    result.unread = {name: header for name, header in headers.items() if name not in chosen}
+    result.thinned = {axis: (len(kept), headers[axis].shape[0]) for axis, kept in rows.items()}
+    if hashed or whole:
+        stored = {name: _Stored(dims[name], dataset) for name, dataset in datasets.items()}
+        if provenance.get("data_sha256") != data_sha256(result.variables if whole else stored):
+            raise _RefusedError(f"its data differ from their hash; {DAMAGED}")
+    return result
+
+
+def _with_axes(names: Iterable[str], headers: Mapping[str, Unread]) -> set[str]:
+    """The variables of these names that the file has, with their axes."""
+    chosen = {name for name in names if name in headers}
+    return chosen | {axis for name in chosen for axis in headers[name].dims}
+
+
+class _Stored(NamedTuple):
+    """A variable in its file, to be hashed piece by piece."""
+
+    dims: tuple[str, ...]
+    dataset: Any
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(self.dataset.shape)
+
+    @property
+    def kind(self) -> str:
+        # As a result holds it.
+        return "<i8" if self.dataset.dtype.kind == "i" else str(self.dataset.dtype.str)
+
+    def pieces(self) -> Iterator[Any]:
+        wide = len(self.shape) == 2 and self.shape[1] * self.dataset.dtype.itemsize > AT_ONCE
+        # A row that is too long to be held is taken as if each of its parts were a row.
+        parts = (self.dataset[i, at : at + CHUNK] for i in range(self.shape[0]) for at in range(0, self.shape[1], CHUNK)) if wide else None
+        for part in parts or parts_of(self.dataset):
+            yield part.astype(self.kind, copy=False).tobytes()
+
+
+def parts_of(dataset: Any) -> Iterator[np.ndarray]:
+    """The rows of a dataset, some at a time, in whole pieces as they are stored."""
+    if not dataset.shape or not math.prod(dataset.shape):
+        return
+    row = max(1, _bytes(dataset) // dataset.shape[0])
+    stored = dataset.chunks[0] if dataset.chunks else 1
+    rows = max(1, AT_ONCE // (row * stored)) * stored
+    for at in range(0, dataset.shape[0], rows):
+        yield dataset[at : at + rows]
+
+
+def thinned_rows(datasets: Mapping[str, Any], dims: Mapping[str, tuple[str, ...]], most: float) -> dict[str, np.ndarray]:
+    """The instants that a picture needs, of each axis of time along which more than `most` bytes would be read."""
+    found = {}
+    for axis in ("time", "energy_time", "snapshot_time"):
+        along = {name: dataset for name, dataset in datasets.items() if dims[name][0] == axis}
+        total = sum(_bytes(dataset) for dataset in along.values())
+        if total > most:
+            columns = total // (8 * along[axis].shape[0])
+            found[axis] = _telling(along, axis, columns, most)
+    return found
+
+
+def _telling(datasets: Mapping[str, Any], axis: str, columns: int, most: float) -> np.ndarray:
+    """Evenly spaced instants; of few columns, in even stretches, those of the smallest and largest value, with its two neighbours."""
+    count = datasets[axis].shape[0]
+    # A stretch keeps four instants of each column, and its first.
+    stretches = int(most // (8 * columns * (4 * columns + 1)))
+    if stretches < MANY:
+        return np.unique(np.linspace(0, count - 1, max(2, int(most // (8 * columns)))).astype(np.int64))
+    width = -(-count // stretches)
+    kept = [np.arange(0, count, width), np.array([count - 1])]
+    for name, dataset in datasets.items():
+        start = 0
+        for part in parts_of(dataset) if name != axis else ():
+            values = part.reshape(len(part), -1)
+            full = len(values) // width * width
+            for begin, stretch in ((0, values[:full].reshape(-1, width, values.shape[1])), (full, values[np.newaxis, full:])):
+                if stretch.size:
+                    first = start + begin + width * np.arange(len(stretch))[:, np.newaxis]
+                    smallest, largest = (first + place for place in (stretch.argmin(axis=1), stretch.argmax(axis=1)))
+                    kept += [row.ravel() for row in (smallest, largest - 1, largest, largest + 1)]
+            start += len(part)
+    rows = np.unique(np.concatenate(kept))
+    return rows[(rows >= 0) & (rows < count)]
+
+
+def _rows_of(dataset: Any, rows: np.ndarray | None) -> np.ndarray:
+    """All of a dataset, or some of its rows."""
+    if rows is None:
+        return np.asarray(dataset[()])
+    found, start = [], 0
+    for part in parts_of(dataset):
+        inside = rows[(rows >= start) & (rows < start + len(part))]
+        found.append(part[inside - start])
+        start += len(part)
+    return np.concatenate(found)
+
+
+def _restored(
+    attributes: dict[str, Any], data: dict[str, np.ndarray], meanings: dict[str, tuple[str, str]], provenance: dict[str, Any]
+) -> Result:
+    """The result that was saved, from what was read."""
+    status = next((status for status in Status if status.label == attributes["status"]), None)
+    if status is None:
+        raise _RefusedError(f"says that its run ended as {attributes['status']!r}, which this granchain does not know; update granchain")
+    stored_case = provenance.get("case_resolved_json")
+    digest = None if stored_case is None else hashlib.sha256(stored_case.encode("utf-8", "surrogateescape")).hexdigest()
+    if provenance.get("case_sha256") != digest:
+        raise _RefusedError(f"the case in it differs from its hash; {DAMAGED}")
+    messages = json.loads(provenance.pop("messages", "[]"))
+    if not isinstance(messages, list) or not all(isinstance(message, str) for message in messages):
+        raise _RefusedError(f"its messages are not a list of texts; {DAMAGED}")
+    try:
+        result = Result(
+            data,
+            case=None,
+            law=attributes["law"],
+            status=status,
+            time_step=attributes["time_step"],
+            history=[Quantity(name, unit, meaning, output=True) for name, (unit, meaning) in meanings.items() if name not in TABLE],
+            messages=messages,
+        )
+    except ValueError as error:
+        raise _RefusedError(f"{error}; {DAMAGED}") from None
+    result.title = attributes["title"]
+    result.provenance = provenance | {"granchain_version": attributes["granchain_version"]}
+    return result
+
+
+def _check_format(file: Any) -> None:
+    if "granchain_format" not in file.attrs:
+        raise _RefusedError("is an HDF5 file, but not one that granchain wrote")
+    written = _text_attribute(file, "granchain_format")
+    numbers = written.split(".")
+    # Ten digits: more are no version, and int() of very many is an error.
+    if len(numbers) != 2 or not all(number.isdecimal() and len(number) <= 10 for number in numbers):
+        raise _RefusedError(f"says that its format is {written[:50]!r}, allowed: {FORMAT!r} or older; {DAMAGED}")
+    if tuple(map(int, numbers)) > tuple(map(int, FORMAT.split("."))):
+        raise _RefusedError(f"has the format {written}, newer than {FORMAT} of this granchain; update granchain to read it")
+
+
+def _member(parent: Any, name: str, group: bool = False) -> Any:
+    """A dataset or group that is in this very file: the link is looked at before it is followed."""
+    import h5py
+
+    if not parent.id.links.exists(name.encode("utf-8", "surrogateescape")):
+        raise _RefusedError(f"has no {name}; {DAMAGED}")
+    if parent.id.links.get_info(name.encode("utf-8", "surrogateescape")).type != h5py.h5l.TYPE_HARD:
+        raise _RefusedError(f"{name!r} is a link to another place; an output file has none, and such a link can read your other files")
+    member = parent[name]
+    if not isinstance(member, h5py.Group if group else h5py.Dataset):
+        raise _RefusedError(f"{name!r} is not what an output file has under this name; it is not one of granchain's")
+    return member
+
+
+def _check_numbers(name: str, dataset: Any, size: int) -> None:
+    """Refuse a variable that `save` does not write: by its kind, its axes, its place, its filters, its size."""
+    import h5py
+
+    kinds = ("<i8", "<i4") if name in LABELS else ("<f8",)
+    if dataset.dtype.str not in kinds:
+        raise _RefusedError(
+            f"{name!r} holds values of type {dataset.dtype!s:.50}, allowed: {', '.join(kinds)}; it is not one of granchain's"
+        )
+    if dataset.shape is None or (name not in TABLE and len(dataset.shape) != 1):
+        raise _RefusedError(f"{name!r} is neither a variable of an output file nor one value per contact; it is not one of granchain's")
+    made = dataset.id.get_create_plist()
+    if dataset.is_virtual or made.get_external_count():
+        raise _RefusedError(
+            f"{name!r} keeps its data in another file; an output file never does, and such a name can read your other files"
+        )
+    filters = [made.get_filter(i)[0] for i in range(made.get_nfilters())]
+    known = {h5py.h5z.FILTER_SHUFFLE, h5py.h5z.FILTER_DEFLATE, h5py.h5z.FILTER_FLETCHER32}
+    if len(set(filters)) < len(filters) or not set(filters) <= known:
+        raise _RefusedError(f"{name!r} is packed in a way that granchain does not use; it is not one of its files")
+    if _bytes(dataset) > min(LARGEST_FILE, LARGEST_RATIO * size):
+        raise _RefusedError(f"{name!r} claims {_bytes(dataset)} bytes, more than {size} bytes can hold; it is damaged, or made to do harm")
+    if dataset.chunks:
+        chunk = math.prod(dataset.chunks) * dataset.dtype.itemsize
+        stored: list[int] = []
+        if chunk <= LARGEST_CHUNK:
+            dataset.id.chunk_iter(lambda info: stored.append(info.size))
+        # Data that cannot be packed grow by a thousandth and 12 bytes (H5Z_DEFLATE_SIZE_ADJUST in HDF5's H5Zdeflate.c) and the checksum
+        # of 4; a chunk of many more could be unpacked to anything.
+        if chunk > LARGEST_CHUNK or max(stored, default=0) > 1.001 * chunk + 12 + 4:
+            raise _RefusedError(f"{name!r} is stored in pieces larger than granchain writes; it is damaged, or made to do harm")
+
+
+def _bytes(dataset: Any) -> int:
+    return math.prod(dataset.shape) * int(dataset.dtype.itemsize)
+
+
+def _provenance(file: Any) -> dict[str, Any]:
+    group = _member(file, "provenance", group=True)
+    found: dict[str, Any] = {}
+    for name in group:
+        if name not in (*TEXTS, *NUMBERS, "messages"):
+            raise _RefusedError(f"{name[:50]!r} has no place in the provenance of an output file; it is not one of granchain's")
+        dataset = _member(group, name)
+        made = dataset.id.get_create_plist()
+        if dataset.shape != () or dataset.is_virtual or made.get_external_count():
+            raise _RefusedError(f"{name!r} in its provenance is not a single value of its own; it is not one of granchain's")
+        if name in NUMBERS:
+            found[name] = _number(dataset, dataset[()], name)
+        else:
+            _check_text(dataset, name)
+            found[name] = dataset.asstr()[()]
+    return found
+
+
+def _text_attribute(item: Any, name: str) -> str:
+    if name not in item.attrs:
+        raise _RefusedError(f"the attribute {name} is missing; {DAMAGED}")
+    _check_text(item.attrs.get_id(name), name)
+    return str(item.attrs[name])
+
+
+def _check_text(holder: Any, name: str) -> None:
+    import h5py
+
+    kind = h5py.check_string_dtype(holder.dtype)
+    if holder.shape != () or kind is None or kind.length is not None:
+        raise _RefusedError(f"{name} is not one text; it is not one of granchain's")
+
+
+def _number(holder: Any, value: Any, name: str) -> float:
+    if holder.shape != () or holder.dtype.str != "<f8" or not math.isfinite(value):
+        raise _RefusedError(f"{name} is not one finite number; {DAMAGED}")
+    return float(value)

@@ -1,0 +1,181 @@
+"""Chains of elastic balls, touching: struck by one more equal ball, and of unlike balls."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from granchain.theory.waves import solitary_force, solitary_speed, solitary_wave
+
+# In units of the striker's speed v0; peak force of the first contact in k^(2/5) (m v0^2)^(3/5). Computed with `struck_chain` (scipy
+# DOP853, rtol 1e-13), to the digits shown: 48 balls for the peaks, each by a parabola through samples 5e-4 apart. The peak velocities
+# of the beads fall by ever smaller steps, ratio 0.56 from one bead to the next; the limit is the wave's.
+STRUCK_PEAK_VELOCITY = 0.6816315
+STRUCK_FIRST_FORCE = 0.7584203
+# The striker first, then beads 1 to 3, when the wave has gone for good; 60 and 90 balls agree.
+STRUCK_REBOUND = (-0.07108502, -0.03027379, -0.01583340, -0.00888570)
+
+# Final velocities of N equal touching Hertz balls, the first of them the striker, in its speed: computed with `ball_velocities` (scipy
+# DOP853, rtol 1e-13), to the digits shown. Two balls exchange their velocities exactly.
+BALL_VELOCITIES: dict[int, tuple[float, ...]] = {
+    2: (0.0, 1.0),
+    3: (-0.07095235, 0.07640304, 0.99454931),
+    5: (-0.07108502, -0.03027376, -0.01446363, 0.12704499, 0.98877742),
+}
+
+
+@dataclass(frozen=True)
+class StruckChain:
+    """Long Hertz chain struck by an equal bead, once the wave has formed.
+
+    Attributes
+    ----------
+    peak_velocity : float
+        Of a bead in the wave [m/s].
+    first_force : float
+        Peak force between striker and first bead [N].
+    peak_force : float
+        Of a contact in the wave [N].
+    sensor_force : float
+        Peak of the mean of a bead's two contact forces in the wave [N].
+    wave_speed : float
+        [beads/s].
+    wave_energy : float
+        Part of the striker's energy that the wave carries [1].
+    rebound : tuple of float
+        Final velocities of the striker and beads 1 to 3 [m/s].
+    """
+
+    peak_velocity: float
+    first_force: float
+    peak_force: float
+    sensor_force: float
+    wave_speed: float
+    wave_energy: float
+    rebound: tuple[float, ...]
+
+
+def equal_striker(stiffness: float, mass: float, speed: float) -> StruckChain:
+    """Wave that one equal striker makes in a long chain of touching beads under Hertz's law.
+
+    Everything scales: velocities with v0, forces with k^(2/5) (m v0^2)^(3/5). The pure numbers are `STRUCK_PEAK_VELOCITY`,
+    `STRUCK_FIRST_FORCE` and `STRUCK_REBOUND`, computed here by integrating the chain, and those of `solitary_wave`. The problem is
+    reviewed by Sen et al. 2008, doi:10.1016/j.physrep.2007.10.007.
+
+    Parameters
+    ----------
+    stiffness : float
+        k of a contact [N/m^1.5].
+    mass : float
+        m of a bead and of the striker [kg].
+    speed : float
+        v0 of the striker [m/s].
+    """
+    wave = solitary_wave()
+    peak_velocity = STRUCK_PEAK_VELOCITY * speed
+    peak_force = solitary_force(stiffness, mass, peak_velocity)
+    return StruckChain(
+        peak_velocity=peak_velocity,
+        first_force=STRUCK_FIRST_FORCE * stiffness**0.4 * (mass * speed * speed) ** 0.6,
+        peak_force=peak_force,
+        sensor_force=wave.bead_force * peak_force,
+        wave_speed=solitary_speed(stiffness, mass, peak_velocity=peak_velocity),
+        # energy of the wave in m v_m^2, over the striker's m v0^2/2
+        wave_energy=2.0 * wave.energy * STRUCK_PEAK_VELOCITY * STRUCK_PEAK_VELOCITY,
+        rebound=tuple(share * speed for share in STRUCK_REBOUND),
+    )
+
+
+def struck_chain(count: int, times: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Motion of equal touching Hertz balls, the first of which comes in with speed 1; k = m = 1.
+
+    An integration independent of the engine: scipy's DOP853 (Hairer, Norsett & Wanner 1993, doi:10.1007/978-3-540-78862-1), rtol 1e-13.
+    Unit of length (m v0^2/k)^(2/5), of time that over v0.
+
+    Parameters
+    ----------
+    count : int
+        Number of balls, the striker counted; at least 2.
+    times : array
+        Increasing times [1], the first at least 0.
+
+    Returns
+    -------
+    displacement, velocity : array (n_times, count)
+        [1].
+    """
+    from scipy.integrate import solve_ivp
+
+    if count < 2:
+        raise ValueError(f"count: got {count!r}, allowed: at least 2 balls, the striker counted")
+    times = np.asarray(times, dtype=float)
+
+    def rates(_: float, state: np.ndarray) -> np.ndarray:
+        overlap = np.maximum(state[: count - 1] - state[1:count], 0.0)
+        force = overlap * np.sqrt(overlap)
+        acceleration = np.zeros(count)
+        acceleration[:-1] -= force
+        acceleration[1:] += force
+        return np.concatenate([state[count:], acceleration])
+
+    start = np.zeros(2 * count)
+    start[count] = 1.0
+    # Lengths and speeds are of order one: an absolute tolerance a hundredth of the relative one leaves the latter in charge.
+    solution = solve_ivp(rates, (0.0, float(times[-1])), start, method="DOP853", t_eval=times, rtol=1e-13, atol=1e-15)
+    return solution.y[:count].T, solution.y[count:].T
+
+
+def ball_velocities(count: int) -> np.ndarray:
+    """Final velocities of N equal touching Hertz balls after the first has struck, in the striker's speed.
+
+    Integrates (`struck_chain`) until every contact is open and no ball catches up with the next. Momentum 1 and energy 1/2 are kept.
+    The problem is reviewed by Sen et al. 2008, doi:10.1016/j.physrep.2007.10.007.
+
+    Parameters
+    ----------
+    count : int
+        Number of balls, the striker counted; at least 2.
+
+    Returns
+    -------
+    array (count,)
+        [1].
+    """
+    # A wave passes a ball in about one unit of time; doubled until the balls have parted.
+    end = 4.0 * count
+    while True:
+        displacement, velocity = (history[-1] for history in struck_chain(count, [0.0, end]))
+        if np.all(np.diff(displacement) > 0.0) and np.all(np.diff(velocity) > 0.0):
+            return np.asarray(velocity)
+        end *= 2.0
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Unlike elastic balls
+
+
+def pairwise_velocity(mass: Any) -> float:
+    """Velocity of the last of a row of elastic balls that meet one pair at a time, as across gaps, in that of the first.
+
+    The product of 2 m_i/(m_i + m_(i+1)), by momentum and energy of each pair, whatever the elastic force law. For beads tapered by q,
+    m_(i+1) = (1 - q)^3 m_i: Doney & Sen 2006, doi:10.1103/PhysRevLett.97.155502.
+
+    Parameters
+    ----------
+    mass : array (n_bodies,)
+        In the order in which they are struck [kg].
+
+    Returns
+    -------
+    float
+        [1].
+    """
+    m = np.asarray(mass, dtype=float)
+    return float(np.prod(2.0 * m[:-1] / (m[:-1] + m[1:])))
+
+
+# Light over heavy mass of a touching dimer of equal contacts at which a solitary wave exists, the largest ratio below 1: Jayaprakash,
+# Starosvetsky & Vakakis 2011, doi:10.1103/PhysRevE.83.036606, to the four digits printed.
+DIMER_RATIO = 0.3428

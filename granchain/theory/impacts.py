@@ -1,0 +1,73 @@
+"""Elastic impact of two bodies."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+
+def hertz_stiffness(effective_modulus: float, effective_radius: float) -> float:
+    """Stiffness K of the Hertz force F = K d^1.5 between two spheres.
+
+    K = (4/3) E sqrt(R): Johnson 1985, Contact Mechanics, eq. (4.22), doi:10.1017/CBO9781139171731.
+
+    Parameters
+    ----------
+    effective_modulus : float
+        E = 1/((1 - nu1^2)/E1 + (1 - nu2^2)/E2) [Pa].
+    effective_radius : float
+        R = R1 R2/(R1 + R2) [m].
+
+    Returns
+    -------
+    float
+        K [N/m^1.5].
+    """
+    return (4.0 / 3.0) * effective_modulus * math.sqrt(effective_radius)
+
+
+def impact_duration_factor(exponent: float = 1.5) -> float:
+    """Duration of an elastic impact times its speed over its largest overlap [1].
+
+    With x = d/d_max, (dx/dt)^2 = (v/d_max)^2 (1 - x^(n+1)), so the factor is 2 times the integral of (1 - x^(n+1))^(-1/2) over
+    0..1: 2/(n+1) B(1/(n+1), 1/2), B the Beta function. For n = 1 it is pi, for Hertz 2.9432752 (Johnson 1985, Contact Mechanics,
+    sec. 11.4, prints 2.94; doi:10.1017/CBO9781139171731).
+
+    Parameters
+    ----------
+    exponent : float
+        n of the force K d^n [1].
+    """
+    p = 1.0 / (exponent + 1.0)
+    # B(p, 1/2) = Gamma(p) Gamma(1/2)/Gamma(p + 1/2)
+    return 2.0 * p * math.gamma(p) * math.gamma(0.5) / math.gamma(p + 0.5)
+
+
+@dataclass(frozen=True)
+class ElasticImpact:
+    """Elastic impact of two bodies: `max_overlap` [m], `max_force` [N], `duration` [s]."""
+
+    max_overlap: float
+    max_force: float
+    duration: float
+
+
+def elastic_impact(stiffness: float, effective_mass: float, speed: float, exponent: float = 1.5) -> ElasticImpact:
+    """Largest overlap, largest force and duration of an elastic impact with the force K d^n.
+
+    K d_max^(n+1)/(n+1) = m v^2/2; for Hertz d_max = (5 m v^2/(4 K))^(2/5) = (15 m v^2/(16 E sqrt(R)))^(2/5).
+    Hertz 1882, doi:10.1515/crll.1882.92.156; Johnson 1985, Contact Mechanics, sec. 11.4, doi:10.1017/CBO9781139171731.
+
+    Parameters
+    ----------
+    stiffness : float
+        K [N/m^n].
+    effective_mass : float
+        m = m1 m2/(m1 + m2) [kg].
+    speed : float
+        Relative speed of approach v [m/s].
+    exponent : float
+        n [1].
+    """
+    overlap = ((exponent + 1.0) * effective_mass * speed * speed / (2.0 * stiffness)) ** (1.0 / (exponent + 1.0))
+    return ElasticImpact(overlap, stiffness * overlap**exponent, impact_duration_factor(exponent) * overlap / speed)

@@ -1,0 +1,332 @@
+"""Waves in a chain of equal beads: the solitary wave of touching beads, and small waves in a precompressed chain.
+
+The solitary wave, without precompression, F = k d^1.5:
+
+A wave of V beads per second has overlaps d(x), x = bead number - V t, with m V^2 d''(x) = F(x + 1) - 2 F(x) + F(x - 1). In Fourier
+space that is m V^2 d = sinc^2(q/2) F, sinc(z) = sin(z)/z: the wave is a fixed point of "force, then smooth", and iterating it with
+the peak set to 1 converges (English & Pego 2005, Proc. Am. Math. Soc. 133, 1763, prove the decay, faster than any exponential, that
+makes a window of a few beads enough). The velocity of a bead at x from the crest follows from m V v'(x) = F(x + 1/2) - F(x - 1/2).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from granchain.theory.roots import root
+
+# Window of the wave in beads: at 8 beads from the crest the overlap is below 1e-300 of its peak.
+_WINDOW = 16
+# Samples in one bead's length, even: the modes of the wave are below 1e-16 of the first at 32 already.
+_SAMPLES = 64
+
+
+@dataclass(frozen=True)
+class SolitaryWave:
+    """The exact solitary wave of a Hertz chain, as pure numbers.
+
+    k is the stiffness of a contact in N/m^1.5, m the mass of a bead, v_m the peak velocity of a bead, F_m the peak force of a contact.
+
+    Attributes
+    ----------
+    speed_from_velocity : float
+        V/[(k/m)^(2/5) v_m^(1/5)], V in beads per second.
+    speed_from_force : float
+        V/[k^(1/3) m^(-1/2) F_m^(1/6)].
+    force_from_velocity : float
+        F_m/[k^(2/5) (m v_m^2)^(3/5)].
+    bead_force : float
+        Peak of the mean of a bead's two contact forces, in F_m: what a sensor inside a bead reads.
+    kinetic_share : float
+        Kinetic part of the energy in the mean over one lattice period; 5/9 by the virial theorem, 2 T = 2.5 U.
+    kinetic_share_range : tuple of float
+        Smallest and largest kinetic share at an instant.
+    energy : float
+        Energy of the wave in m v_m^2.
+    momentum : float
+        Momentum of the wave in m v_m.
+    """
+
+    speed_from_velocity: float
+    speed_from_force: float
+    force_from_velocity: float
+    bead_force: float
+    kinetic_share: float
+    kinetic_share_range: tuple[float, float]
+    energy: float
+    momentum: float
+    _velocity_modes: tuple[float, ...]
+    _overlap_modes: tuple[float, ...]
+
+    def bead_velocity(self, position: Any) -> np.ndarray:
+        """Velocity of a bead in v_m, at a position [beads] from the crest."""
+        return _cosine_series(self._velocity_modes, position)
+
+    def overlap(self, position: Any) -> np.ndarray:
+        """Overlap of a contact in its largest one, at a position [beads] from the crest."""
+        return _cosine_series(self._overlap_modes, position)
+
+    def width(self, level: float = 0.5) -> float:
+        """Full width [beads, that is diameters] of the velocity pulse at a fraction of its peak, 1e-6 to 1."""
+        if not 1e-6 <= level < 1.0:
+            raise ValueError(f"level: got {level!r}, allowed: at least 1e-6 and below 1")
+        return 2.0 * root(lambda x: float(self.bead_velocity(x)) - level, 0.0, _WINDOW / 3.0)
+
+
+def _cosine_series(modes: tuple[float, ...], position: Any) -> np.ndarray:
+    x = np.asarray(position, dtype=float)
+    q = 2.0 * np.pi / _WINDOW * np.arange(len(modes))
+    inside = np.abs(x) <= _WINDOW / 2.0
+    return np.where(inside, np.cos(np.multiply.outer(x, q)) @ np.array(modes), 0.0)
+
+
+@lru_cache(maxsize=1)
+def solitary_wave() -> SolitaryWave:
+    """The exact solitary wave of a Hertz chain: shape and coefficients, computed, not typed.
+
+    Solves the travelling-wave equation of the discrete chain by fixed-point iteration in Fourier space (derivation above). The
+    continuum limit of the same equation is Nesterenko's, see `solitary_speed`; the discrete wave is reviewed by Sen et al. 2008,
+    doi:10.1016/j.physrep.2007.10.007.
+    """
+    n = _WINDOW * _SAMPLES
+    crest = n // 2
+    x = np.arange(n) / _SAMPLES - _WINDOW / 2.0
+    q = 2.0 * np.pi * np.fft.rfftfreq(n, 1.0 / _SAMPLES)
+    # np.sinc(z) is sin(pi z)/(pi z)
+    sinc = np.sinc(q / (2.0 * np.pi))
+    overlap = np.exp(-x * x)
+    change = math.inf
+    while True:
+        force = np.maximum(overlap, 0.0) ** 1.5
+        smooth = np.fft.irfft(sinc * sinc * np.fft.rfft(force), n)
+        # With k = m = 1 and the largest overlap 1, what the smoothing leaves at the crest is V^2.
+        speed_squared = float(smooth[crest])
+        last, change = change, float(np.abs(smooth / speed_squared - overlap).max())
+        overlap = smooth / speed_squared
+        # The change shrinks at every iteration until rounding stops it.
+        if change >= last and change < 1e-12:
+            break
+    force = np.maximum(overlap, 0.0) ** 1.5
+    speed = math.sqrt(speed_squared)
+    velocity = np.fft.irfft(sinc * np.fft.rfft(force), n) / speed
+    peak_velocity = float(velocity[crest])
+    half = _SAMPLES // 2
+    mean_force = 0.5 * (np.roll(force, half) + np.roll(force, -half))
+    kinetic = 0.5 * velocity * velocity
+    # Energy of a contact: the integral of d^1.5.
+    elastic = 0.4 * np.maximum(overlap, 0.0) ** 2.5
+    # At an instant the beads sit at x0, x0 + 1, ... and the contacts half a bead further.
+    kinetic_now = kinetic.reshape(_WINDOW, _SAMPLES).sum(axis=0)
+    elastic_now = np.roll(elastic, half).reshape(_WINDOW, _SAMPLES).sum(axis=0)
+    share_now = kinetic_now / (kinetic_now + elastic_now)
+    energy = float((kinetic + elastic).sum()) / _SAMPLES
+
+    def modes(values: np.ndarray) -> tuple[float, ...]:
+        # The wave is even about its crest: a series of cosines in x.
+        spectrum = np.fft.rfft(np.roll(values, -crest)).real / n
+        spectrum[1:-1] *= 2.0
+        return tuple(spectrum.tolist())
+
+    return SolitaryWave(
+        speed_from_velocity=speed / peak_velocity**0.2,
+        speed_from_force=speed,
+        force_from_velocity=peak_velocity**-1.2,
+        bead_force=float(mean_force.max()),
+        kinetic_share=float(kinetic.sum() / (kinetic + elastic).sum()),
+        kinetic_share_range=(float(share_now.min()), float(share_now.max())),
+        energy=energy / (peak_velocity * peak_velocity),
+        momentum=float(velocity.sum()) / _SAMPLES / peak_velocity,
+        _velocity_modes=modes(velocity / peak_velocity),
+        _overlap_modes=modes(overlap),
+    )
+
+
+# Nesterenko 1983, doi:10.1007/BF00905892: the soliton of his long-wave equation has V = (2/sqrt(5)) k^(1/3) m^(-1/2) F_m^(1/6) beads
+# per second; with F_m = k (v_m/V)^1.5, the overlap of a long wave, that is V = (16/25)^(1/5) (k/m)^(2/5) v_m^(1/5).
+LONG_WAVE_SPEED_FROM_FORCE = 2.0 / math.sqrt(5.0)
+LONG_WAVE_SPEED_FROM_VELOCITY = (16.0 / 25.0) ** 0.2
+
+
+def solitary_speed(
+    stiffness: float,
+    mass: float,
+    *,
+    peak_velocity: float | None = None,
+    peak_force: float | None = None,
+    long_wave: bool = False,
+) -> float:
+    """Speed of the solitary wave in a chain of equal touching beads.
+
+    V = c_v (k/m)^(2/5) v_m^(1/5) = c_F k^(1/3) m^(-1/2) F_m^(1/6). The exact coefficients are those of the discrete chain
+    (`solitary_wave`: 0.907470 and 0.905516); Nesterenko's long-wave ones, (16/25)^(1/5) and 2/sqrt(5), are good to 1.3 % and no more
+    (Nesterenko 1983, doi:10.1007/BF00905892).
+
+    Parameters
+    ----------
+    stiffness : float
+        k of a contact [N/m^1.5].
+    mass : float
+        m of a bead [kg].
+    peak_velocity, peak_force : float
+        Peak velocity of a bead [m/s], or peak force of a contact [N]: one of the two.
+    long_wave : bool
+        Nesterenko's coefficients instead of the exact ones.
+
+    Returns
+    -------
+    float
+        V [beads/s]; times the diameter it is m/s.
+    """
+    if (peak_velocity is None) == (peak_force is None):
+        raise ValueError("solitary_speed: give peak_velocity or peak_force, one of the two")
+    if peak_velocity is not None:
+        factor = LONG_WAVE_SPEED_FROM_VELOCITY if long_wave else solitary_wave().speed_from_velocity
+        return float(factor * (stiffness / mass) ** 0.4 * peak_velocity**0.2)
+    assert peak_force is not None
+    factor = LONG_WAVE_SPEED_FROM_FORCE if long_wave else solitary_wave().speed_from_force
+    return float(factor * stiffness ** (1.0 / 3.0) / math.sqrt(mass) * peak_force ** (1.0 / 6.0))
+
+
+def solitary_force(stiffness: float, mass: float, peak_velocity: float) -> float:
+    """Peak contact force of the solitary wave whose beads reach a velocity.
+
+    F_m = 1.013019 k^(2/5) (m v_m^2)^(3/5), the coefficient from `solitary_wave`; reviewed by Sen et al. 2008,
+    doi:10.1016/j.physrep.2007.10.007.
+
+    Parameters
+    ----------
+    stiffness : float
+        k of a contact [N/m^1.5].
+    mass : float
+        m of a bead [kg].
+    peak_velocity : float
+        v_m [m/s].
+
+    Returns
+    -------
+    float
+        F_m [N].
+    """
+    return float(solitary_wave().force_from_velocity * stiffness**0.4 * (mass * peak_velocity * peak_velocity) ** 0.6)
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Small waves in a precompressed chain
+
+
+def precompressed_stiffness(stiffness: float, precompression: float) -> float:
+    """Slope of the Hertz force at a static force: dF/dd = (3/2) k^(2/3) F0^(1/3) [N/m].
+
+    Derivative of F = k d^1.5 at d0 = (F0/k)^(2/3).
+
+    Parameters
+    ----------
+    stiffness : float
+        k of a contact [N/m^1.5].
+    precompression : float
+        F0 [N].
+    """
+    return float(1.5 * stiffness ** (2.0 / 3.0) * precompression ** (1.0 / 3.0))
+
+
+def dispersion(wave_number: Any, stiffness: float, mass: float, precompression: float) -> np.ndarray:
+    """Angular frequency of a small wave in a precompressed chain of equal beads.
+
+    omega = 2 sqrt(s/m) abs(sin(q/2)), s = (3/2) k^(2/3) F0^(1/3): the lattice of masses and linear springs (Brillouin 1946, Wave
+    Propagation in Periodic Structures, ch. 2) with the slope of the Hertz force. The largest frequency is at q = pi. Reviewed for
+    beads by Sen et al. 2008, doi:10.1016/j.physrep.2007.10.007.
+
+    Parameters
+    ----------
+    wave_number : array
+        q [rad per bead].
+    stiffness : float
+        k of a contact [N/m^1.5].
+    mass : float
+        m of a bead [kg].
+    precompression : float
+        F0 [N].
+
+    Returns
+    -------
+    array
+        omega [rad/s].
+    """
+    highest = 2.0 * math.sqrt(precompressed_stiffness(stiffness, precompression) / mass)
+    return np.asarray(highest * np.abs(np.sin(0.5 * np.asarray(wave_number, dtype=float))))
+
+
+def small_wave_speed(stiffness: float, mass: float, precompression: float) -> float:
+    """Speed of long small waves in a precompressed chain of equal beads: sqrt(s/m), s = (3/2) k^(2/3) F0^(1/3).
+
+    The limit of omega/q for q to 0, see `dispersion`; Nesterenko 1983, doi:10.1007/BF00905892, for the chain of beads.
+
+    Parameters
+    ----------
+    stiffness : float
+        k of a contact [N/m^1.5].
+    mass : float
+        m of a bead [kg].
+    precompression : float
+        F0 [N].
+
+    Returns
+    -------
+    float
+        [beads/s]; times the diameter it is m/s.
+    """
+    return math.sqrt(precompressed_stiffness(stiffness, precompression) / mass)
+
+
+@dataclass(frozen=True)
+class DepthExponents:
+    """Exponents of depth h: bead velocity ~ h^`velocity` and wave speed ~ h^`speed` [1]."""
+
+    velocity: float
+    speed: float
+
+
+def depth_exponents(exponent: float = 1.5) -> DepthExponents:
+    """How a small wave changes with depth in a vertical chain under gravity.
+
+    Velocity of the beads ~ h^(-(1/4)(1/3 + 1/p)), speed of the wave ~ h^((1/2)(1 - 1/p)), for the force K d^p; -1/4 and 1/6 for Hertz.
+    Reached at depths far below the first bead. Hong, Ji & Kim 1999, doi:10.1103/PhysRevLett.82.3058.
+
+    Parameters
+    ----------
+    exponent : float
+        p of the force K d^p [1].
+    """
+    return DepthExponents(velocity=-0.25 * (1.0 / 3.0 + 1.0 / exponent), speed=0.5 * (1.0 - 1.0 / exponent))
+
+
+def evanescent_decay(frequency: float, stiffness: float, mass: float, precompression: float) -> float:
+    """Decay of a small oscillation above the highest frequency of a precompressed chain, in nepers per bead.
+
+    The dispersion with q = pi + i kappa: omega = omega_max cosh(kappa/2) (Brillouin 1946, Wave Propagation in Periodic Structures,
+    ch. 2).
+
+    Parameters
+    ----------
+    frequency : float
+        Angular frequency, above `dispersion(pi, ...)` [rad/s].
+    stiffness : float
+        k of a contact [N/m^1.5].
+    mass : float
+        m of a bead [kg].
+    precompression : float
+        F0 [N].
+
+    Returns
+    -------
+    float
+        kappa [1]: the amplitude falls by exp(-kappa) from bead to bead, each against the one before.
+    """
+    highest = float(dispersion(math.pi, stiffness, mass, precompression))
+    if not frequency >= highest:
+        raise ValueError(f"frequency: got {frequency!r}, allowed: at least the highest of the chain, {highest:.6g} rad/s")
+    return 2.0 * math.acosh(frequency / highest)

@@ -1,0 +1,57 @@
+"""Which laws stand for which: laws made of the same functions share one compiled loop, and one of them tests it; and what changes of their
+inputs lead through their other branches."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from granchain.certificates import example_inputs
+from granchain.contact import laws
+from granchain.contact.law import ContactLaw
+
+FUNCTIONS = ("history_of", "force", "needs_update", "update", "energy", "plastic", "largest_overlap", "jumps", "jump")
+
+
+def functions(name: str, changes: dict[str, Any]) -> tuple[int, ...]:
+    """Identity of what the loop is compiled from, for a law with these changes of its example inputs."""
+    law = laws()[name]
+    return tuple(id(function) for function in law.model(example_inputs(law, **changes)).functions)
+
+
+def distinct_laws() -> list[str]:
+    """One law for each set of functions, by name."""
+    seen: dict[tuple[int, ...], str] = {}
+    for name in laws():
+        seen.setdefault(functions(name, {}), name)
+    return sorted(seen.values())
+
+
+def one_per_module() -> list[str]:
+    """One law for each file of laws: what a whole family has in common."""
+    seen: dict[str, str] = {}
+    for name in distinct_laws():
+        seen.setdefault(laws()[name].__module__, name)
+    return sorted(seen.values())
+
+
+def every_law(near: list[str] | None = None) -> list[Any]:
+    """All laws as parameters of a test: these, by default one of each kind, at once, the others in the long run."""
+    near = distinct_laws() if near is None else near
+    return [pytest.param(name, marks=() if name in near else pytest.mark.long) for name in laws()]
+
+
+def alternatives(law: type[ContactLaw]) -> list[dict[str, Any]]:
+    """Changes of the example inputs, one word or switch at a time, that lead through a law's other branches; the first changes nothing."""
+    found: list[dict[str, Any]] = [{}]
+    names = {quantity.name for quantity in law.inputs}
+    for quantity in law.inputs:
+        if quantity.kind == "switch":
+            found.append({quantity.name: not quantity.default})
+        elif quantity.kind == "word":
+            found.extend({quantity.name: word} for word in quantity.choices if word != quantity.default)
+        elif "onset" in quantity.choices and "impact_speed_floor" in names:
+            # a tenth of the striker's speed: some contacts close faster and some slower, and the damping of those allows a usual time step
+            found.append({quantity.name: "onset", "impact_speed_floor": 0.18})
+    return found

@@ -1,0 +1,95 @@
+"""Rows of beads for the tests, built on the engine: no case file, no output file in between."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from granchain.certificates import example_inputs
+from granchain.certificates.examples import EXAMPLES
+from granchain.chain import Chain, End
+from granchain.contact import laws
+from granchain.engine.setup import contacts_of, time_step_of
+from granchain.engine.state import Recording, State
+from granchain.engine.timestep import TimeStep
+from granchain.material import MATERIALS
+from granchain.status import Status
+
+STEEL = MATERIALS["steel-316"]
+# Hardness 2.8 times the yield stress: Kogut & Etsion 2002, doi:10.1115/1.1490373.
+HARD_STEEL = replace(STEEL, hardness=2.8 * STEEL.yield_stress)
+# Wang, Liu & Liu 2022, table 8 and sec. 5.2, doi:10.1016/j.ijmecsci.2022.107214: radius, mass, striker's speed, sensors.
+RADIUS, MASS, SPEED = 2.38e-3, 0.45e-3, 1.77
+SENSORS = (9, 16, 24, 31, 40, 50, 56, 63)
+
+
+def steel_row(n_bodies: int, speed: float = SPEED, **more: Any) -> Chain:
+    """A striker at the given speed and n_bodies - 1 equal beads at rest, touching; `more` replaces fields of the chain."""
+    velocity = np.zeros(n_bodies)
+    velocity[0] = speed
+    chain = Chain(
+        radius=np.full(n_bodies, RADIUS),
+        mass=np.full(n_bodies, MASS),
+        velocity=velocity,
+        material=(STEEL,),
+        material_index=np.zeros(n_bodies, dtype=int),
+        gap=np.zeros(n_bodies - 1),
+        has_striker=True,
+    )
+    return replace(chain, **more)
+
+
+def standing_row(n_bodies: int, left: End | None = None, right: End | None = None, **more: Any) -> Chain:
+    """Equal beads at rest, without a striker."""
+    return steel_row(n_bodies, 0.0, has_striker=False, left=left or End(), right=right or End(), **more)
+
+
+def example_chain(n_bodies: int, **more: Any) -> Chain:
+    """A struck row of the beads that the laws' examples are for: the material has a hardness, so that every law finds what it needs."""
+    return steel_row(n_bodies, EXAMPLES["impact_speed"], **({"material": (HARD_STEEL,)} | more))
+
+
+def inputs_for(law_name: str, **given: Any) -> SimpleNamespace:
+    """A value for each input of a law: the given ones, the published example's, or the law's defaults."""
+    taken = {name: value for name, value in given.items() if isinstance(value, Mapping)}  # a restitution from another law
+    numbers = {name: value for name, value in given.items() if name not in taken}
+    return SimpleNamespace(**{**vars(example_inputs(laws()[law_name], **numbers)), **taken})
+
+
+def run_row(
+    chain: Chain,
+    law_name: str,
+    end: float,
+    step: str | float = "auto",
+    refine: float = 1.0,
+    recording: Recording | None = None,
+    force_step: bool = False,
+    **given: Any,
+) -> State:
+    """Run a row to its end and return the state; `refine` divides the step."""
+    contacts = contacts_of(laws()[law_name], chain, inputs_for(law_name, **given))
+    chosen = time_step_of(contacts, chain, step, end, force_step)
+    n_steps = max(1, round(chosen.n_steps * refine))
+    chosen = TimeStep(end / n_steps if refine != 1.0 else chosen.value, n_steps, chosen.limit, chosen.reason)
+    state = State(contacts, chain, chosen, recording or Recording())
+    status = state.advance(n_steps + 1)
+    assert status is Status.COMPLETE, status
+    return state
+
+
+def velocities(state: State) -> np.ndarray:
+    """Velocities of the bodies at the end [m/s]."""
+    return state.bodies.v[1 : state.chain.n_bodies + 1]
+
+
+def ledger_residual(state: State) -> float:
+    """Largest residual of the energy ledger, relative to the kinetic energy at the start and the work from outside."""
+    energies = state.energies
+    held = energies.kinetic + energies.recoverable + energies.plastic + energies.viscous + energies.clamp
+    residual = held - energies.external - held[0]
+    scale = energies.kinetic[0] + np.abs(energies.external).max()
+    return float(np.abs(residual).max() / scale)

@@ -1,0 +1,128 @@
+"""A contact's step as plain functions of numbers, against its derivation (docs/explanation/contact-step.md), without a loop."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from support.rows import inputs_for, steel_row
+
+from granchain.contact import laws
+from granchain.contact.model import Functions
+from granchain.engine.contact_step import ContactStep, contact_step, features_of, moved, overlap_of, past_rate, predicted
+from granchain.engine.setup import contacts_of
+
+pytestmark = pytest.mark.plain
+
+DT = 1e-7
+
+
+def step_of(law: str, ledger: bool = True, **inputs: object) -> tuple[ContactStep, tuple, Functions]:
+    """The step of the steel chain's contact under a law, its coefficients, and the law's functions."""
+    contacts = contacts_of(laws()[law], steel_row(2), inputs_for(law, **inputs))
+    functions = contacts.model.functions
+    return contact_step(functions, features_of(contacts.model, ledger, False, False)), tuple(contacts.c[:, 1].tolist()), functions
+
+
+def test_rate_and_overlap_of_a_free_contact_under_constant_acceleration():
+    # d = d0 + w0 t + A t^2/2 and w = w0 + A t, at the step t; the half-step rate is the rate half a step earlier
+    w0, bend, t = 2.0, -3e6, 4e-7
+    half, rate = w0 + bend * (t - 0.5 * DT), w0 + bend * t
+    assert predicted(half, bend, 0.5 * DT) == pytest.approx(rate, rel=1e-15)
+    assert past_rate(half, bend, 0.5 * DT) == pytest.approx(w0 + bend * (t - DT), rel=1e-15)
+    assert overlap_of(3e-6, 1e-6, -5e-7) == pytest.approx(1.5e-6, rel=1e-15)
+
+
+@pytest.mark.parametrize("theta", [0.1, 0.5, 0.9])
+def test_at_an_onset_the_damping_has_the_weight_one_half_and_theta(theta):
+    step, c, functions = step_of("kelvin-voigt", restitution=0.5, stiffness=1e7)
+    half, fresh = 1.5, functions.history_of(c)
+    d, rate = theta * DT * half, 1.4
+    history, kick, record, lost, work = step.event(d, half, rate, half, DT, 0.0, 0.0, c, fresh)
+    # F = K d + (1/2 + theta) c w; a sensor reads it with the weight 1
+    elastic = functions.force(d, 0.0, c, fresh)
+    damping = record - elastic
+    assert damping > 0.0 and (lost, work) == (0.0, 0.0)
+    assert kick == pytest.approx(elastic + (0.5 + theta) * damping, rel=1e-12)
+    assert step.read(d, rate, c, history) == record
+    # the jump itself: nothing before, c w after, at the speed of the onset, w at the step less what it has changed since
+    found, behind, before, after, moves, _ = step.onset(d, half, rate, DT, c, fresh, history)
+    onset_rate = rate - 2.0 * theta * (rate - half)
+    assert (found, before, moves) == (True, 0.0, 0.0) and behind == pytest.approx(theta, rel=1e-12)
+    assert after == pytest.approx(damping * onset_rate / rate, rel=1e-9)
+
+
+@pytest.mark.parametrize("theta", [0.2, 0.7])
+def test_a_contact_that_pulls_ends_with_one_half_less_theta_of_its_last_force(theta):
+    step, c, functions = step_of("kelvin-voigt", restitution=0.5, stiffness=1e7, separation="tensile")
+    closed = functions.update((1e-8, 1.0, 1.0, 1.0), c, functions.history_of(c))
+    closed = functions.update((2e-8, 1.0, 1.0, 1.0), c, closed)
+    half, last = -1.2, -7.0
+    d = theta * DT * half
+    history, kick, record, _, _ = step.event(d, half, half, half, DT, last, 0.0, c, closed)
+    assert kick == pytest.approx((0.5 - theta) * last, rel=1e-12) and record == 0.0
+    assert step.end(d, half, DT, last, c)[:4] == (True, pytest.approx(theta, rel=1e-12), last, 0.0)
+    assert functions.force(d, half, c, history) == 0.0
+
+
+def test_a_clamped_contact_gives_the_same_share_of_the_dashpots_work_to_the_clamp():
+    step, c, functions = step_of("kelvin-voigt", restitution=0.5, stiffness=1e7)
+    closed = functions.update((2e-8, 1.0, 1.0, 1.0), c, functions.update((1e-8, 1.0, 1.0, 1.0), c, functions.history_of(c)))
+    theta, half, past, viscous = 0.3, -1.2, -1.1, -9.0
+    _, kick, record, _, work = step.event(theta * DT * half, half, half, past, DT, 0.0, viscous, c, closed)
+    assert (kick, record) == (0.0, 0.0)
+    assert work == pytest.approx((0.5 - theta) * DT * past * viscous, rel=1e-12)
+
+
+def test_a_force_has_an_elastic_part_and_what_a_clamp_adds():
+    step, c, functions = step_of("kelvin-voigt", restitution=0.5, stiffness=1e7)
+    closed = functions.update((2e-8, 1.0, 1.0, 1.0), c, functions.update((1e-8, 1.0, 1.0, 1.0), c, functions.history_of(c)))
+    full, elastic, clamp = step.parts(1e-6, 0.5, c, closed)
+    assert full > elastic == pytest.approx(1e7 * 1e-6) and clamp == 0.0
+    full, elastic, clamp = step.parts(1e-8, -0.5, c, closed)
+    # the force without the clamp mirrors that of the approach
+    damping = step.parts(1e-8, 0.5, c, closed)[0] - elastic
+    assert full == 0.0 and clamp == pytest.approx(damping - elastic, rel=1e-12)
+
+
+def test_a_jump_inside_a_contact_is_found_where_the_parabola_of_the_step_crosses_it():
+    step, c, functions = step_of("wang-liu-hysteretic", restitution=0.7, psi=2.84, xi=13.0)
+    place = c[0]
+    theta, rate, bend = 0.4, 1.0, -2e5
+    d = place + theta * DT * rate - 0.5 * (theta * DT) ** 2 * bend
+    before = d - DT * rate + 0.5 * DT * DT * bend
+    last = functions.force(before, rate - DT * bend, c, ())
+    there, again, _, _ = step.inside(place, d, before, rate, bend, DT, last, 0.0, c, ())
+    found, behind, first, second, moves, _ = there
+    assert found and moves == 1.0 and not again[0]
+    assert behind == pytest.approx(theta, rel=1e-9)
+    assert second - first == pytest.approx(functions.jump(place, rate - theta * DT * bend, c, ()), rel=1e-6)
+    # on the same side there is none
+    assert not step.inside(place, 0.5 * place, 0.4 * place, rate, bend, DT, last, 0.0, c, ())[0][0]
+
+
+@pytest.mark.parametrize("theta", [0.0, 0.25, 0.8])
+def test_bodies_moved_by_a_jump_go_on_as_if_its_force_had_been_integrated(theta):
+    # a body of mass 1 at rest; from t = -theta dt on a force that begins at `force` and grows by `growth` a second
+    force, growth, steps = 3.0, 4e5, 50
+    u, v = moved(theta, DT, force, growth)
+    for n in range(steps):
+        v += DT * (force + growth * (theta + n) * DT)
+        u += DT * v
+    t = (theta + steps) * DT
+    # v is the velocity half a step ago. Of the sum of the kicks only the end's term of Euler and Maclaurin is left, -dt^2/24 of the slope.
+    earlier = t - 0.5 * DT
+    assert v == pytest.approx(force * earlier + growth * (0.5 * earlier**2 - DT**2 / 24.0), rel=1e-12)
+    # and of its own sum, by the rule of the middle, -dt^3/24 a step: dt^3/12 a step together, of order two
+    assert u == pytest.approx(0.5 * force * t**2 + growth * ((t**3 - (theta * DT) ** 3) / 6.0 - steps * DT**3 / 12.0), rel=1e-12)
+
+
+def test_slopes_of_hertz_are_its_derivative():
+    step, c, _ = step_of("hertz", ledger=False)
+    d = 1e-6
+    stiffness, damping = step.slopes(d, 0.3, c, ())
+    # dF/dd = (3/2) K sqrt(d), to the rounding of a quotient of differences over 2^-26 d: 2^-26
+    assert stiffness == pytest.approx(1.5 * c[0] * math.sqrt(d), rel=1e-7) and damping == 0.0
+    assert step.slopes(-d, 0.3, c, ()) == (0.0, 0.0)
+    assert np.isfinite(stiffness)
