@@ -23,13 +23,12 @@ WORDS = {
 }
 
 
-# Percent. What stands in the way of none: thornton and gharib-hurmuzlu-plastic make pulses of several tops, one of which is at half the
-# height of another within a hundredth; jankowski and kogut-etsion have a kink at the top, which noise hides. With faults, 4,011 sensors of
-# all laws gave .37, .77, .5 and 1.35: the long set does not keep these bounds.
-NOISE_BEYOND = {"peak": 0.05, "arrival": 1.0}
-BEYOND = {"peak": 0.05, "arrival": 1.0, "width": 0.5, "impulse": 1.0}
-# Few samples and much noise hide a flat top.
-CLIPPED_UNSEEN = 8.0
+# Percent. What stands in the way of none: kogut-etsion makes two tops .04 of the width apart, with a dip of .003 of the height between, and
+# jankowski a kink before the top, which noise hides; gharib-hurmuzlu-plastic and thornton make dips that fall between two of few samples.
+NOISE_BEYOND = {"peak": 0.02, "arrival": 0.5}
+BEYOND = {"peak": 0.05, "arrival": 0.3, "width": 0.1, "impulse": 0.2}
+# Few samples and much noise hide a flat top; then the uncertainty goes up to where the flanks would meet.
+CLIPPED_UNSEEN, CLIPPED_BEYOND = 5.5, 1.0
 # Crosstalk below the noise, or of the other sign, needs no words; a pulse of 8 samples a width or more neither; a trace may end after.
 LEAST_SAID = {"few samples": 0.8, "offset": 0.7, "crosstalk": 0.3, "later pulse": 0.9, "cut": 0.7}
 
@@ -97,7 +96,7 @@ def test_noise_on_a_flank_is_not_taken_for_the_pulse(count, among, figure):
 def test_uncertainties_cover_with_every_fault_but_clipping(count, among, figure):
     found = Coverage(count // 2 if among else count, [fault for fault in FAULTS if fault != "clipping"], among)
     for name in NAMES:
-        figure(f"{name}: within two standard errors", found.within(name, 2.0), at_least=0.93)
+        figure(f"{name}: within two standard errors", found.within(name, 2.0), at_least=0.95)
         figure(f"{name}: off by more than 5 standard errors [%]", 100.0 * found.beyond(name) / found.sensors, at_most=BEYOND[name])
         figure(f"{name}: median uncertainty over median error", found.ratio(name), at_least=1.0, at_most=4.0)
 
@@ -106,7 +105,8 @@ def test_uncertainties_cover_with_every_fault_but_clipping(count, among, figure)
 def test_a_clipped_peak_is_recognised(count, among, figure):
     found = Coverage(count, ["clipping"], among)
     given = len(found.errors["peak"])
-    figure("clipped sensors without a word [%]", 100.0 * given / found.sensors, at_most=CLIPPED_UNSEEN)
+    figure("clipped peaks off by more than 5 standard errors [%]", 100.0 * found.beyond("peak") / found.sensors, at_most=CLIPPED_BEYOND)
+    figure("clipped sensors with a peak [%]", 100.0 * given / found.sensors, at_most=CLIPPED_UNSEEN)
     assert found.said >= found.sensors - given - 0.02 * found.sensors
 
 

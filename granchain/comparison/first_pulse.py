@@ -24,8 +24,11 @@ RIPPLES = 0.1
 # A trace is smoothed until its largest force is this many standard deviations, or with a Gaussian of an eighth of the pulse's width: that
 # takes 4 % off a Gaussian pulse, 1/sqrt(1 + 8 ln 2/64).
 CLEAR, SMOOTHEST = 300.0, 0.125
-# It may fill a dip between two tops by this part of the height.
-SMOOTHED = 0.03
+# A dip between two tops of a pulse can be a tenth of its width wide, 0.04 as the standard deviation of a Gaussian (measured: Gharib and
+# Hurmuzlu's law): with a Gaussian of this part of the width it keeps nine tenths of its depth, 1/sqrt(1 + (1/2)^2).
+SHARP = 0.02
+# With fewer samples in the width, a dip may be lower between two samples than at either by more than noise.
+FEW = 60.0
 # A foot: where the force changes by less than this part of the peak over half the time from the half height to the peak.
 FLAT = PULSE_BEGINS
 # Below this part of the height, a part of the rise is no top of its own.
@@ -53,11 +56,18 @@ class Found(NamedTuple):
         The smoothed trace [N].
     doubt : float
         By which a sample of it may be off [N].
+    sharp : array (n,)
+        The trace smoothed so little that no dip between two tops is filled; with few samples, the least that the force may be about a
+        sample [N].
+    sharp_doubt : float
+        By which a sample of that may be off [N].
     """
 
     pulses: tuple[Pulse, ...]
     smooth: np.ndarray
     doubt: float
+    sharp: np.ndarray
+    sharp_doubt: float
 
 
 def smoothed(force: np.ndarray, scale: float) -> np.ndarray:
@@ -87,7 +97,34 @@ def pulses_in(force: np.ndarray, noise: Noise, filtered: bool = False) -> Found:
         scale, smooth = coarser, smoothed(force, coarser)
     doubt = DOUBT * noise.smoothed(scale)
     level = max((RIPPLES if filtered else PULSE_BEGINS) * float(smooth.max(initial=0.0)), ABOVE_NOISE / DOUBT * doubt)
-    return Found(tuple(_pulses(smooth, level, doubt)) if level > 0.0 else (), smooth, doubt)
+    left, right = half_height(smooth, int(np.argmax(smooth)))
+    width = right - left if right - left > 0.0 else 0.0
+    sharper = min(scale, SHARP * width)
+    sharp = smoothed(force, sharper)
+    if sharper == 0.0 or width < FEW:
+        sharp = lowest_about(sharp)
+    pulses = tuple(_pulses(smooth, level, doubt)) if level > 0.0 else ()
+    return Found(pulses, smooth, doubt, sharp, DOUBT * noise.smoothed(sharper))
+
+
+def lowest_about(force: np.ndarray) -> np.ndarray:
+    """The least that a force may be up to a sample away from each, in a dip that no line from outside it cuts off.
+
+    A dip is convex: it lies above the lines through the two samples before and the two after.
+    """
+    low = force.copy()
+    if len(force) < 4:
+        return low
+    # Between samples i and i + 1, the line from before falls by `down` a sample, that from behind rises by `up`: they meet at t.
+    down, up = np.diff(force)[:-2], np.diff(force)[2:]
+    here, there = force[1:-2], force[2:-1]
+    dips = (down < 0.0) & (up > 0.0)
+    t = np.divide(there - up - here, down - up, out=np.zeros(len(here)), where=dips)
+    inside = dips & (t > 0.0) & (t < 1.0)
+    least = np.where(inside, here + down * t, math.inf)
+    low[1:-2] = np.minimum(low[1:-2], least)
+    low[2:-1] = np.minimum(low[2:-1], least)
+    return low
 
 
 def _pulses(force: np.ndarray, level: float, doubt: float) -> list[Pulse]:
@@ -115,6 +152,8 @@ def _pulses(force: np.ndarray, level: float, doubt: float) -> list[Pulse]:
 def half_height(force: np.ndarray, top: int, height: float | None = None) -> tuple[float, float]:
     """Places where the force is half of that at the top, before and after it [samples]; nan where the trace ends before."""
     half = PULSE_ENDS * (float(force[top]) if height is None else height)
+    if force[top] < half:
+        return float(top), float(top)
     before, after = np.flatnonzero(force[:top] < half), np.flatnonzero(force[top:] < half)
     left = right = math.nan
     if len(before):
@@ -141,7 +180,6 @@ def foot_of(found: Found, pulse: Pulse, left: float) -> int:
 
 def fell_before(found: Found, pulse: Pulse) -> bool:
     """Whether, within the doubt, an earlier pulse had ended already on the way up to the top."""
-    rise = found.smooth[pulse.start : pulse.top + 1]
+    rise, doubt = found.sharp[pulse.start : pulse.top + 1], found.sharp_doubt
     highest = np.maximum.accumulate(rise)
-    half = PULSE_ENDS * highest + found.doubt + SMOOTHED * pulse.height
-    return bool(((rise < half) & (highest - rise > 1.5 * found.doubt) & (highest > SMALLEST * pulse.height)).any())
+    return bool(((rise < PULSE_ENDS * highest + doubt) & (highest - rise > 1.5 * doubt) & (highest > SMALLEST * pulse.height)).any())

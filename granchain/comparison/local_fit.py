@@ -30,17 +30,22 @@ from granchain.analysis import vertex
 STRETCHES = tuple(2.0 ** (0.5 - 0.5 * i) for i in range(11))
 # Degree of the polynomial in the exponent, and of that through a flank: the lowest with an odd term beyond the first, and with a curvature.
 TOP_DEGREE, FLANK_DEGREE = 3, 2
-# Order of the error of the shape: 2 for a smooth pulse; one with a kink at its top, as dissipative laws make, has its top misplaced by a
-# part of the length.
-SMOOTH, KINKED = 2.0, 1.0
+# Order of the error of the shape, of a smooth pulse.
+SMOOTH = 2.0
 # Stretches are compared where the longer one is from 1.25 to 3 times as long.
 LONGER = (1.25, 3.0)
 # One difference of two estimates may be small by chance: what all estimates differ by that are up to so many times less sure is covered.
-COMPARABLE = 4.0
+COMPARABLE = 1.75
 # No kink between two samples is seen: its place is known to this part of an interval at best.
-LEAST_PLACE = 0.03
-# Part of the stretch in which a kink may be the top that counts as a standard deviation: five of them reach half way to its ends.
-HIDDEN = 0.1
+LEAST_PLACE = 0.02
+# Part of the stretch in which a kink may be the top that counts as a standard deviation: six of them reach its ends. Kogut and Etsion's law
+# makes two tops 0.04 of the width apart, with a dip of 0.003 of the height between.
+HIDDEN = 0.17
+# A sample, or the mean of two, that is so many standard deviations above the curve belongs to another top: of Gaussian noise, one of two
+# thousand is. No curve is better than the last number, in parts of the peak.
+STRANGE, EXACT = 3.3, 1e-4
+# A curve that misses the samples by so many times the noise has not the shape of the pulse.
+MISSED = 2.0
 # What no sample shows: a Gaussian pulse has the fourth difference 3 s^2/F at its peak F, s the second, and a parabola through three
 # samples is off by 1/128 of the fourth difference half way between two (Newton's remainder t^2 (t^2 - 1)/24 at t = 1/2): 0.023 s^2/F.
 # Skew pulses are off by more: four times as much covers.
@@ -93,19 +98,21 @@ class Noise:
 
 
 class _Fit(NamedTuple):
-    """One estimate: half length of its stretch [samples], numbers and what noise makes of each."""
+    """One estimate: half length of its stretch [samples], numbers, what noise makes of each; the stretch and the curve of a curved one."""
 
     length: float
     values: tuple[float, ...]
     noise: tuple[float, ...]
+    near: slice = slice(0)
+    curve: np.ndarray = np.empty(0)
 
 
-def _chosen(fits: Sequence[_Fit], which: int, order: float) -> Number:
+def _chosen(fits: Sequence[_Fit], which: int) -> Number:
     """Of estimates over ever shorter stretches, the one with the smallest uncertainty, which covers the others of nearly the same."""
     found = []
     for k, fit in enumerate(fits):
         shape = [
-            abs(longer.values[which] - fit.values[which]) / ((longer.length / fit.length) ** order - 1.0)
+            abs(longer.values[which] - fit.values[which]) / ((longer.length / fit.length) ** SMOOTH - 1.0)
             for longer in fits[:k]
             if LONGER[0] <= longer.length / fit.length <= LONGER[1]
         ]
@@ -154,14 +161,32 @@ def top_of(force: np.ndarray, top: float, reach: float, noise: Noise) -> tuple[N
     if 0 < i < len(force) - 1:
         fits.append(_parabola(force, i, noise))
         second = abs(float(force[i - 1] - 2.0 * force[i] + force[i + 1]))
-    peak, place = _chosen(fits, 0, SMOOTH), _chosen(fits, 1, KINKED)
+    peak, place = _chosen(fits, 0), _chosen(fits, 1)
     peak = Number(
         peak.value, math.hypot(peak.uncertainty, BETWEEN * second**2 / max(float(force[i]), second)) if second else peak.uncertainty
     )
-    # Where the force is below its peak by no more than the uncertainty of that, a small kink may be the top; from the half height to the
-    # peak the force rises as a parabola does, about.
-    hidden = reach * math.sqrt(2.0 * peak.uncertainty / max(peak.value, peak.uncertainty)) if peak.uncertainty > 0.0 else 0.0
-    return peak, Number(place.value, max(math.hypot(place.uncertainty, LEAST_PLACE), HIDDEN * hidden))
+    # Where the force is below its peak by no more than the uncertainty of that, or than what the curve misses the samples by, a small kink
+    # may be the top; from the half height to the peak the force rises as a parabola does, about.
+    away, height = 0.0, peak.uncertainty
+    for fit in fits:
+        if fit.values[1] == place.value and len(fit.curve):
+            away = _another_top(force, fit, peak, place, noise)
+            missed = float(np.linalg.norm(force[fit.near] - fit.curve)) / math.sqrt(len(fit.curve) - TOP_DEGREE - 1)
+            height = max(height, missed if missed > MISSED * noise.sample else 0.0)
+    hidden = reach * math.sqrt(2.0 * height / max(peak.value, height)) if height > 0.0 else 0.0
+    return peak, Number(place.value, max(math.hypot(place.uncertainty, LEAST_PLACE), HIDDEN * hidden, away / 3.0))
+
+
+def _another_top(force: np.ndarray, fit: _Fit, peak: Number, place: Number, noise: Noise) -> float:
+    """How far from the place are samples as high as the peak, which the curve does not explain [samples]."""
+    if not len(fit.curve):
+        return 0.0
+    size = max(noise.sample, EXACT * peak.value)
+    off = force[fit.near] - fit.curve
+    pairs = np.convolve(off, [math.sqrt(0.5)] * 2)
+    strange = np.maximum.reduce([off, pairs[:-1], pairs[1:]]) > STRANGE * size
+    high = strange & (force[fit.near] > peak.value - 2.0 * math.hypot(size, peak.uncertainty))
+    return float(np.abs(fit.near.start + np.flatnonzero(high) - place.value).max(initial=0.0))
 
 
 def crossing_of(force: np.ndarray, level: float, place: float, reach: float, noise: Noise) -> tuple[Number, float]:
@@ -189,7 +214,7 @@ def crossing_of(force: np.ndarray, level: float, place: float, reach: float, noi
     i = math.floor(place)
     if 0 <= i < len(force) - 1 and force[i] != force[i + 1]:
         fits.append(_straight(force, level, i, noise))
-    found = _chosen(fits, 0, SMOOTH)
+    found = _chosen(fits, 0)
     slopes = [fit.values[1] for fit in fits if fit.values[0] == found.value]
     return Number(found.value, math.hypot(found.uncertainty, LEAST_PLACE)), slopes[-1] if slopes else math.nan
 
@@ -232,7 +257,7 @@ def _exponential(force: np.ndarray, near: slice, centre: float, noise: Noise) ->
     # d(height) = height sum at^k dp_k; d(place) = -(sum k at^(k-1) dp_k)/(second derivative of the exponent)
     of_height = height * at**k @ by_sample
     of_place = -scale * (k[1:] * at ** k[:-1]) @ by_sample[1:] / polynomial.polyval(at, second)
-    return _Fit(scale, (height, centre + at * scale), _errors((of_height, of_place), y - curve, n - degree - 1, noise))
+    return _Fit(scale, (height, centre + at * scale), _errors((of_height, of_place), y - curve, n - degree - 1, noise), near, curve)
 
 
 def _by_sample(columns: np.ndarray) -> np.ndarray:

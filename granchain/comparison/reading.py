@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from granchain.analysis import PULSE_BEGINS, PULSE_ENDS
-from granchain.comparison.first_pulse import DOUBT, SMOOTHED, Found, Pulse, fell_before, foot_of, half_height, pulses_in
+from granchain.comparison.first_pulse import DOUBT, Found, Pulse, fell_before, foot_of, half_height, pulses_in
 from granchain.comparison.local_fit import WITHHELD, Noise, Number, crossing_of, top_of
 from granchain.traces.noise import LEAST_QUIET, Baseline, baseline_of, step_of
 
@@ -28,11 +28,16 @@ SMALL = 0.25
 # A disturbance is no wave where it is this much shorter, or longer, than the pulse.
 SHORT = 1.0 / 3.0
 # Crossings of a level, at both ends of its doubt, that are this many times as far apart as the slope says are those of two flanks.
-JUMPS = 4.0
+JUMPS = 2.5
 # Fewer samples in the width than that are stated.
 FEW_SAMPLES = 8.0
 # With fewer, one sample may hold all of the top, and the width of what is left says nothing.
 LEAST_SAMPLES = 3.0
+# With fewer, one or two samples at a limit of the instrument look like a top: a Gaussian pulse falls by a tenth over .2 of its width.
+ONE_AT_LIMIT = 5.0
+# Standard deviations from a top at a limit up to where the flanks would meet, and those by which a flat top is told from a round one.
+TO_FLANKS = 3.5
+SURELY, PERHAPS = 2.0, 1.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +92,8 @@ def reading_of(time: np.ndarray, recorded: np.ndarray, noise: Noise, filtered: b
     """
     messages: list[str] = []
     interval = float(time[-1] - time[0]) / (len(time) - 1)
-    recorded = _without_lone_samples(time, recorded, noise, messages)
+    original, recorded = recorded, _without_lone_samples(time, recorded, noise, messages)
+    lone = np.flatnonzero(recorded != original)
     baseline = Baseline(float(np.median(recorded[: max(len(recorded) // 100, LEAST_QUIET)])), 0.0, 0.0, 0.0, 0.0, LEAST_QUIET)
     small: tuple[Pulse, float] | None = None
     # The baseline is found before the pulse, and the pulse above the baseline.
@@ -104,8 +110,10 @@ def reading_of(time: np.ndarray, recorded: np.ndarray, noise: Noise, filtered: b
             # Between two tops of one pulse.
             foot = min(foot, first.start)
         largest = max(pulses, key=lambda pulse: pulse.height)
-        if turn == 0 and first.height < SMALL * largest.height:
+        # Above the second baseline another may be first.
+        if first.height < SMALL * largest.height:
             small = first, interval * (right - left)
+        if turn == 0 and small is not None:
             ratio = (right - left) / float(np.diff(half_height(found.smooth, largest.top))[0])
             if not SHORT < ratio < 1.0 / SHORT:
                 length = "shorter" if ratio < 1.0 else "longer"
@@ -129,6 +137,9 @@ def reading_of(time: np.ndarray, recorded: np.ndarray, noise: Noise, filtered: b
             f"a pulse {largest.height / first.height:.2g} times as large follows {1e6 * (time[largest.top] - time[first.top]):.3g} us "
             "after the first; the first is taken"
         )
+    if not right - left >= 2.0 * FEW_SAMPLES and ((lone > foot) & (lone < first.stop + first.top - foot)).any():
+        messages.append("one of these is in the pulse, whose few samples do not tell it from a dip or a top: no number is given")
+        return Reading(baseline=baseline, messages=tuple(messages))
     reading = _numbers(time, force, noise, found, first, foot, baseline, messages)
     reading = replace(reading, messages=tuple(messages))
     if small is None:
@@ -154,7 +165,7 @@ def _numbers(
         return Reading(baseline=baseline)
     peak, place = top_of(force, top, max(min(sides), 1.0), noise)
     place = _other_tops(found, pulse, place)
-    flat = _flat_top(force, found, noise, top, right - left)
+    flat = _flat_top(force, found, noise, top, right - left, SURELY)
     whole = baseline.samples > 0
     if not whole:
         messages.append("the trace begins on the rise of the pulse, which leaves no baseline: peak, width and impulse are withheld")
@@ -176,7 +187,15 @@ def _numbers(
     arrival = Number(float(time[0]) + interval * place.value, interval * math.hypot(place.uncertainty, tilt))
     if not whole or flat is not None or not math.isfinite(peak.value):
         return Reading(arrival=arrival, baseline=baseline)
-    peak = Number(peak.value, math.hypot(peak.uncertainty, baseline.uncertainty(top)))
+    perhaps = _flat_top(force, found, noise, top, right - left, PERHAPS)
+    if perhaps is None and right - left < FEW_SAMPLES:
+        perhaps = _few_at_top(force, noise, top, right - left)
+    lost = 0.0
+    if perhaps is not None:
+        lost = max(_by_flanks(force, perhaps, left, right) - peak.value, 0.0) / TO_FLANKS
+        if right - left >= ONE_AT_LIMIT:
+            messages.append("its top may be flat, which noise hides: the uncertainty of the peak goes up to where the flanks would meet")
+    peak = Number(peak.value, math.hypot(max(peak.uncertainty, lost), baseline.uncertainty(top)))
     width = _width(force, noise, found, top, peak, interval)
     if math.isnan(width.value):
         messages.append("the measured trace is too noisy, or too short, for a width at half height")
@@ -186,7 +205,10 @@ def _numbers(
     elif width.value < FEW_SAMPLES * interval:
         messages.append(f"only {width.value / interval:.2g} samples in the width of the pulse")
     begin = max(0, foot - round(0.5 * (top - foot)))
-    area, end = _impulse(force, noise, found, pulse, begin, baseline)
+    area, end = _impulse(force, noise, found, pulse, begin, baseline, right - left < FEW_SAMPLES)
+    if perhaps is not None:
+        # The triangle above the top.
+        area = Number(area.value, math.hypot(area.uncertainty, 0.5 * lost * (perhaps.stop - perhaps.start)))
     if math.isnan(area.value):
         messages.append("the trace ends before the pulse does: its impulse is withheld")
     return Reading(
@@ -251,11 +273,11 @@ def _other_tops(found: Found, pulse: Pulse, place: Number) -> Number:
     return Number(place.value, math.hypot(place.uncertainty, away / 3.0))
 
 
-def _flat_top(force: np.ndarray, found: Found, noise: Noise, top: int, width: float) -> slice | None:
+def _flat_top(force: np.ndarray, found: Found, noise: Noise, top: int, width: float, deviations: float) -> slice | None:
     """The samples of a top that is flatter than that of any pulse; None where it is none.
 
     Over a stretch of length l a top sags by (l/FLAT_TOP width)^2 of its height at least: that is compared with what a parabola through the
-    samples sags by, and with twice the uncertainty of that.
+    samples sags by, and with so many standard deviations of that.
     """
     step = step_of(force)
     first = max(top - 2, 0)
@@ -276,9 +298,37 @@ def _flat_top(force: np.ndarray, found: Found, noise: Noise, top: int, width: fl
             continue
         by_sample = np.linalg.pinv(np.vander(np.linspace(-1.0, 1.0, n), 3, increasing=True))[2]
         least = float(found.smooth[top]) * ((n - 1) / (FLAT_TOP * width)) ** 2
-        if max(-float(by_sample @ force[near]), 0.0) + 2.0 * noise.of_sum(by_sample) + step < least:
+        if max(-float(by_sample @ force[near]), 0.0) + deviations * noise.of_sum(by_sample) + step < least:
             return near
     return None
+
+
+def _few_at_top(force: np.ndarray, noise: Noise, top: int, width: float) -> slice | None:
+    """The samples about a top that may all be at a limit: two that noise does not tell apart, or any of fewest samples."""
+    first = max(top - 2, 0)
+    highest = first + int(np.argmax(force[first : top + 3]))
+    near = _run(force, highest, SURELY * math.sqrt(2.0) * noise.sample)
+    return near if near.stop - near.start >= 2 or width < ONE_AT_LIMIT else None
+
+
+def _by_flanks(force: np.ndarray, top: slice, left: float, right: float) -> float:
+    """Where lines along both flanks would meet [N]: a top is concave, and lies below those from its ends.
+
+    Where two samples or more look like a limit, the lines through the half heights count too: noise makes the ends uncertain.
+    """
+    count = max(2, (top.stop - top.start) // 3)
+    pairs = [(slice(max(top.start - count, 0), top.start), slice(top.stop, top.stop + count))]
+    if top.stop - top.start >= 2:
+        wide = max(1, round(0.1 * (right - left)))
+        middles = (math.floor(left) + 1, math.floor(right) + 1)
+        pairs.append((slice(max(middles[0] - wide, 0), middles[0] + wide), slice(middles[1] - wide, middles[1] + wide)))
+    highest = float(force[top].max())
+    for before, after in pairs:
+        if min(len(force[before]), len(force[after])) >= 2:
+            (up, here), (down, there) = (np.polyfit(np.arange(len(force))[near], force[near], 1) for near in (before, after))
+            if up > 0.0 > down:
+                highest = max(highest, float(here + up * (there - here) / (up - down)))
+    return highest
 
 
 def _run(trace: np.ndarray, i: int, within: float) -> slice:
@@ -301,11 +351,12 @@ def _width(force: np.ndarray, noise: Noise, found: Found, top: int, peak: Number
             return WITHHELD
         # Where the flank is nearly flat, its crossing is anywhere the doubt allows.
         high, low = (half_height(found.smooth, top, peak.value + 2.0 * sign * found.doubt)[side] for sign in (1.0, -1.0))
-        # These are eight standard deviations apart; a little above, more than the slope explains, and the crossing is one of two places.
+        # These are eight standard deviations apart; more than the slope explains, and the crossing is one of two places.
         between = abs(high - low) if math.isfinite(high - low) else math.inf
-        slack = found.doubt + SMOOTHED * peak.value
-        wide = abs(half_height(found.smooth, top, peak.value + 2.0 * slack)[side] - low)
-        jumps = wide * abs(slope) > JUMPS * (found.doubt + slack)
+        slack = found.sharp_doubt + DOUBT * 0.5 * peak.uncertainty
+        above, below = (half_height(found.sharp, top, peak.value + 2.0 * sign * slack)[side] for sign in (1.0, -1.0))
+        wide = max(abs(above - below), between, abs(above - at.value), abs(below - at.value))
+        jumps = wide > 1.0 + 2.0 * JUMPS * slack / abs(slope)
         crossings.append(at.value)
         uncertainty.append(max(at.uncertainty, 0.5 * wide if jumps else between / (2.0 * DOUBT)))
         by_height += 0.5 * peak.uncertainty / abs(slope)
@@ -313,13 +364,18 @@ def _width(force: np.ndarray, noise: Noise, found: Found, top: int, peak: Number
     return Number(interval * (crossings[1] - crossings[0]), interval * sure) if math.isfinite(sure) else WITHHELD
 
 
-def _impulse(force: np.ndarray, noise: Noise, found: Found, pulse: Pulse, begin: int, baseline: Baseline) -> tuple[Number, float]:
+def _impulse(
+    force: np.ndarray, noise: Noise, found: Found, pulse: Pulse, begin: int, baseline: Baseline, few: bool
+) -> tuple[Number, float]:
     """Sum over a pulse [N samples], and where it ends [samples].
 
     In noise the pulse ends somewhere from the earliest to the latest place; the mean of both sums is taken.
     """
     after, by = found.smooth[pulse.top :], max(found.doubt, 1e-9 * pulse.height)
     early, late = pulse_end(after, pulse.height, by), pulse_end(after, pulse.height, -by)
+    # A short dip is seen without smoothing alone.
+    sharp = pulse_end(found.sharp[pulse.top :], pulse.height, max(found.sharp_doubt, by), seen=1.0)
+    early = sharp if early is None else early if sharp is None else min(early, sharp)
     if early is None:
         return WITHHELD, math.nan
     if late is None:
@@ -331,16 +387,20 @@ def _impulse(force: np.ndarray, noise: Noise, found: Found, pulse: Pulse, begin:
     stretch = force[begin : pulse.top + late + 1]
     # Every other sample makes four times the error of the rule; the two halves of the samples differ by twice that.
     sampling = abs(float(stretch[::2].sum() - stretch[1::2].sum())) / 3.0
-    count = len(stretch)
+    # A jump lies anywhere between two samples, and makes a fourth difference of three times its size; so does the top of few samples.
+    by_jump = 0.0 if few else float(np.abs(np.diff(stretch, 4)).max(initial=0.0)) / 3.0 / math.sqrt(12.0)
+    # Both sums weigh the same.
+    end = pulse.top + 0.5 * (early + late)
+    count = round(end) - begin + 1
     by_noise = noise.of_sum(np.ones(count))
-    by_baseline = baseline.uncertainty(0.5 * (begin + pulse.top + late)) * count
+    by_baseline = baseline.uncertainty(0.5 * (begin + end)) * count
     # The end lies anywhere from the earliest to the latest place, and in its interval: uniform distributions.
     by_end = max(abs(float(force[pulse.top + early])), PULSE_BEGINS * pulse.height) / math.sqrt(12.0)
-    sure = math.hypot((sums[1] - sums[0]) / math.sqrt(12.0), by_noise, by_baseline, sampling, by_end)
-    return Number(0.5 * (sums[0] + sums[1]), sure), pulse.top + 0.5 * (early + late)
+    sure = math.hypot((sums[1] - sums[0]) / math.sqrt(12.0), by_noise, by_baseline, sampling, by_jump, by_end)
+    return Number(0.5 * (sums[0] + sums[1]), sure), end
 
 
-def pulse_end(after: np.ndarray, height: float, doubt: float = 0.0) -> int | None:
+def pulse_end(after: np.ndarray, height: float, doubt: float = 0.0, seen: float = 0.5) -> int | None:
     """Samples from the peak to where the force is down to 1 % of it, or lowest before it rises again by 1 % of it.
 
     Parameters
@@ -351,6 +411,8 @@ def pulse_end(after: np.ndarray, height: float, doubt: float = 0.0) -> int | Non
         [N].
     doubt : float
         By which this may have happened without being seen: the earliest place it can be, or the latest where it is negative [N].
+    seen : float
+        Part of the doubt that a rise must be where the doubt is more than 1 %; the less the trace is smoothed, the more noise rises.
 
     Returns
     -------
@@ -361,16 +423,28 @@ def pulse_end(after: np.ndarray, height: float, doubt: float = 0.0) -> int | Non
     down = after <= enough + 0.5 * doubt
     # A rise of nearly 1 % may be one of more, or less, between the samples.
     rise = enough * (0.5 if doubt > 0.0 else 2.0 if doubt < 0.0 else 1.0) - doubt
-    if rise > 0.0:
-        risen = after - np.minimum.accumulate(after) > rise
-    else:
-        # A rise could hide in the doubt wherever the force does not fall by more than that over the time of a fall to half.
-        half = max(1, int(np.argmax(after < PULSE_ENDS * height)))
-        later = np.concatenate([after[half:], np.full(min(half, len(after)), -math.inf)])
-        rises = after - np.minimum.accumulate(after) > 0.5 * doubt
-        risen = ((after - later < doubt) | rises) & (after < height - 2.0 * doubt)
+    lowest = np.minimum.accumulate(after)
+    risen = after - lowest > (rise if rise > 0.0 else seen * doubt)
+    if doubt > 0.0:
+        risen |= _shoulder(after, height, doubt)
     ended = down | risen
     if not ended.any():
         return None
     end = int(np.argmax(ended))
     return end if down[end] else int(np.argmin(after[: end + 1]))
+
+
+def _shoulder(after: np.ndarray, height: float, doubt: float) -> np.ndarray:
+    """Where a force may rise between samples, or within its doubt: it hardly falls over a quarter of the time to its half.
+
+    Hardly: by less than half of the doubt, or by less than half of what it falls by before and after, as no pulse with a single top does.
+    """
+    reach = max(1, int(np.argmax(after < PULSE_ENDS * height)) // 4)
+    falls = np.append(after[:-reach] - after[reach:], np.full(reach, math.inf))
+    known = np.where(np.isfinite(falls), falls, -math.inf)
+    before, later = np.full(len(after), -math.inf), np.full(len(after), -math.inf)
+    for away in (reach, 2 * reach):
+        before[away:] = np.maximum(before[away:], known[:-away])
+        later[:-away] = np.maximum(later[:-away], known[away:])
+    steps = (falls < 0.5 * np.minimum(before, later)) & (np.minimum(before, later) > doubt)
+    return np.asarray(((falls < 0.5 * doubt) & (after < height - 2.0 * doubt)) | steps)

@@ -266,8 +266,8 @@ def row_of(tables):  # type: ignore[no-untyped-def]
 def fill(table: np.ndarray, fields: tuple[Field, ...]) -> None:
     """Put the start value into each row, zeros too.
 
-    Memory that nothing was written to is one page of zeros that all rows share, and a store with an empty mask, which is what a peak that does
-    not rise comes to, goes the processor's slow way there: 4,000 beads at rest took 41 ns a bead and step instead of 0.43.
+    Memory that nothing was written to is one page of zeros that all rows share, and a store with an empty mask, which is what a peak that
+    does not rise comes to, goes the processor's slow way there: 4,000 beads at rest took 41 ns a bead and step instead of 0.43.
     """
     for values, field in zip(table, fields, strict=True):
         values[:] = field.start

@@ -92,7 +92,8 @@ def baseline_of(force: np.ndarray, noise: float) -> Baseline:
     value_error, slope_error = wander / math.sqrt(m), wander / spread
     if abs(slope) > DRIFTS * slope_error:
         return Baseline(float(value), float(slope), middle, value_error, slope_error, n)
-    return Baseline(float(force[kept].mean()), 0.0, middle, value_error, slope_error, n)
+    # A slope that is not taken off is as uncertain as it looks, and no less than half of what noise makes of it.
+    return Baseline(float(force[kept].mean()), 0.0, middle, value_error, max(0.5 * slope_error, abs(float(slope))), n)
 
 
 def rapid(force: np.ndarray) -> float:

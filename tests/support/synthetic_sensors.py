@@ -66,7 +66,10 @@ def pulses_of(law: str) -> Pulses:
 
 
 def true_numbers(time: np.ndarray, force: np.ndarray) -> tuple[float, float, float, float]:
-    """Peak, its time, width and impulse of the first pulse: from 1 % of the largest force until below half the running maximum."""
+    """Peak, its time, width and impulse of the first pulse: from 1 % of the largest force until below half the running maximum.
+
+    Samples say where each is, the cubic spline through them where between two samples.
+    """
     begin = int(np.argmax(force >= 0.01 * force.max()))
     highest = begin
     for i in range(begin, len(force)):
@@ -74,21 +77,28 @@ def true_numbers(time: np.ndarray, force: np.ndarray) -> tuple[float, float, flo
             highest = i
         if force[i] < 0.5 * force[highest]:
             break
-    peak = force[highest]
-    left, right = highest, highest
-    while force[left] >= 0.5 * peak:
-        left -= 1
-    while right < len(force) - 1 and force[right] >= 0.5 * peak:
-        right += 1
+    curve = CubicSpline(time, force)
+    slope, last = curve.derivative(), len(time) - 1
+    turns = slope.roots(extrapolate=False)
+    near = turns[(turns > time[max(highest - 1, 0)]) & (turns < time[min(highest + 1, last)])]
+    arrival = float(max((*near, time[highest]), key=curve))
+    peak = float(curve(arrival))
+    at_half = curve.solve(0.5 * peak, extrapolate=False)
+    before, after = at_half[at_half < arrival], at_half[at_half > arrival]
+    width = float(after.min() - before.max()) if len(before) and len(after) else math.nan
     lowest = highest
     for i in range(highest, len(force)):
         lowest = i if force[i] < force[lowest] else lowest
         if force[i] <= 0.01 * peak or force[i] > force[lowest] + 0.01 * peak:
             break
     else:
-        lowest = -1
-    area = float(np.trapezoid(force[: lowest + 1], time[: lowest + 1])) if lowest >= 0 else math.nan
-    return float(peak), float(time[highest]), float(time[right] - time[left]), area
+        return peak, arrival, width, math.nan
+    near = turns[(turns > time[lowest - 1]) & (turns < time[min(lowest + 1, last)])]
+    falls = curve.solve(0.01 * peak, extrapolate=False)
+    # down to 1 % between the sample and the one before, or lowest next to it
+    ends = falls[(falls > time[lowest - 1]) & (falls <= time[lowest])] if force[lowest] <= 0.01 * peak else near
+    end = float(ends[0]) if len(ends) else float(time[lowest])
+    return peak, arrival, width, float(curve.integrate(time[0], end))
 
 
 class Rig(NamedTuple):

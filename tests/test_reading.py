@@ -1,0 +1,121 @@
+"""What a reading leaves open is in its uncertainty: dips that smoothing fills, kinks at the top, jumps between samples, tops at a limit."""
+
+import math
+
+import numpy as np
+import pytest
+from synthetic_sensors import true_numbers
+
+from granchain.comparison.first_pulse import lowest_about
+from granchain.comparison.local_fit import Noise
+from granchain.comparison.reading import reading_of
+
+pytestmark = [pytest.mark.filterwarnings("error"), pytest.mark.promise("N12")]
+
+NAMES = ("peak", "arrival", "width", "impulse")
+
+
+def bell(x):
+    """A Gaussian pulse of width 1."""
+    return 2.0 ** (-4.0 * x**2)
+
+
+def notched(depth):
+    """A narrow dip on the falling flank, 0.04 of the width as a standard deviation, as Gharib and Hurmuzlu's law makes."""
+    return lambda x: bell(x) * (1.0 - depth * np.exp(-0.5 * ((x - 0.35) / 0.04) ** 2))
+
+
+def shoulder(x):
+    """A second top on the falling flank, 0.03 of the height above the dip before it."""
+    return bell(x / 0.75) + 0.4 * bell((x - 0.52) / 0.25)
+
+
+def two_tops(x):
+    """Two tops 0.038 of the width apart, as Kogut and Etsion's law makes: the later is higher, by 0.0005 of the height."""
+    return bell(x + 0.038) + (1.0005 - bell(0.038)) * np.exp(-0.5 * (x / 0.01) ** 2)
+
+
+def cut_feet(x):
+    """Jumps at both feet, as Wang and Liu's law makes."""
+    return np.where(np.abs(x) < 0.8, bell(x), 0.0)
+
+
+def off(shape, samples, noise, seed, limit=math.inf):
+    """Error and uncertainty of each number, for so many samples a width and noise in parts of the peak, at a random phase."""
+    draw = np.random.default_rng(seed)
+    time = -3.0 + (np.arange(round(6.0 * samples)) + draw.random()) / samples
+    size = Noise(noise, np.empty(0))
+    found = reading_of(time, np.minimum(shape(time), limit) + noise * draw.standard_normal(len(time)), size)
+    # Twelve thousand samples over six widths.
+    fine = np.linspace(-3.0, 3.0, 12_001)
+    truth = true_numbers(fine, shape(fine))
+    numbers = [getattr(found, name) for name in NAMES]
+    return {name: (abs(one.value - true), one.uncertainty) for name, one, true in zip(NAMES, numbers, truth, strict=True)}, found
+
+
+def test_the_truth_is_between_the_samples():
+    # Area of the Gaussian, sqrt(pi/(4 ln 2)), and what its tail beyond 1 % leaves out, erfc(sqrt(ln 100))/2 of it.
+    time = np.linspace(-3.0, 3.0, 304)
+    peak, arrival, width, area = true_numbers(time, bell(time))
+    whole = math.sqrt(math.pi / (4.0 * math.log(2.0)))
+    assert (peak, arrival, width) == (pytest.approx(1.0, abs=1e-6), pytest.approx(0.0, abs=1e-6), pytest.approx(1.0, abs=1e-5))
+    assert area == pytest.approx(whole * (1.0 - 0.5 * math.erfc(math.sqrt(math.log(100.0)))), abs=1e-5)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_dip_that_may_reach_half_the_height_leaves_two_widths_open(seed):
+    numbers, _ = off(notched(0.32), 60.0, 0.01, seed)
+    error, sure = numbers["width"]
+    # The dip crosses the half height at .32 of the width, the flank behind it at .5.
+    assert error < 3.0 * sure and (error < 0.05 or sure > 0.05)
+
+
+@pytest.mark.parametrize(("shape", "samples", "noise"), [(notched(0.22), 60.0, 0.01), (notched(0.22), 20.0, 0.01), (shoulder, 8.0, 0.0007)])
+def test_a_rise_that_noise_or_few_samples_hide_may_end_the_impulse(shape, samples, noise):
+    for seed in range(20):
+        error, sure = off(shape, samples, noise, seed)[0]["impulse"]
+        assert error < 5.0 * sure
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_small_top_beside_the_round_one_may_be_the_peak(seed):
+    error, sure = off(two_tops, 100.0, 0.0005, seed)[0]["arrival"]
+    assert error < 5.0 * sure
+
+
+@pytest.mark.parametrize("samples", [9.0, 12.0])
+def test_a_jump_between_two_samples_leaves_the_impulse_open(samples):
+    found = [off(cut_feet, samples, 0.0001, seed)[0]["impulse"] for seed in range(40)]
+    assert all(error < 5.0 * sure for error, sure in found)
+
+
+@pytest.mark.parametrize(("samples", "noise", "limit"), [(4.3, 0.01, 0.8), (4.3, 0.0005, 0.8), (10.0, 0.02, 0.4)])
+def test_a_top_at_a_limit_is_withheld_or_covered(samples, noise, limit):
+    for seed in range(20):
+        numbers, reading = off(bell, samples, noise, seed, limit)
+        error, sure = numbers["peak"]
+        assert math.isnan(error) or error < 5.0 * sure
+        assert reading.messages
+
+
+def test_a_dip_between_two_samples_is_no_lower_than_the_lines_from_outside_it():
+    force = np.abs(np.arange(8) - 3.4)
+    assert lowest_about(force)[[3, 4]] == pytest.approx(0.0, abs=1e-12)
+    rise = np.exp(0.3 * np.arange(8))
+    assert np.array_equal(lowest_about(rise), rise)
+
+
+def test_what_is_left_of_a_disturbance_above_the_second_baseline_is_no_first_pulse():
+    # The line through the samples before the pulse takes the disturbance along, and what lies above it looks like a small pulse.
+    time = np.arange(-6.15, 4.0, 1.0 / 54.0)
+    for seed in range(10):
+        noise = 0.0004 * np.random.default_rng(seed).standard_normal(len(time))
+        found = reading_of(time, bell(time) - 0.09 * bell((time + 6.05) / 2.0) + noise, Noise(0.0004, np.empty(0)))
+        # Such a one is marked as small, which withholds its numbers.
+        assert math.isfinite(found.small) or not found.peak.value < 0.5
+
+
+def test_a_lone_sample_in_a_pulse_of_few_samples_may_be_a_dip_of_it():
+    force = np.concatenate([np.zeros(20), [0.2, 0.8, 1.0, 0.98, 0.4, 1.03, 0.9, 0.3], np.zeros(20)])
+    found = reading_of(np.arange(float(len(force))), force, Noise(0.001, np.empty(0)))
+    assert math.isnan(found.arrival.value) and "few samples do not tell it from a dip" in " ".join(found.messages)
