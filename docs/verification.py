@@ -210,7 +210,7 @@ def gravity() -> Section:
     exact = theory.depth_exponents()
     velocity_slope = float(np.polyfit(np.log(beads), np.log([top.force for top in tops]), 1)[0])
     checks = (
-        Check("exponent of the bead velocity over depth", velocity_slope, exact.records.velocity, 0.01, "", True),
+        Check("exponent of the bead velocity over depth", velocity_slope, exact.velocity, 0.01, "", True),
         Check(
             "exponent of the wave speed over depth", float(np.polyfit(np.log(middle), np.log(speed), 1)[0]), exact.speed, 0.002, "", True
         ),

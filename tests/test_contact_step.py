@@ -6,11 +6,13 @@ import math
 
 import numpy as np
 import pytest
-from support.rows import inputs_for, steel_row
+from support.rows import inputs_for, run_row, steel_row
 
 from granchain.contact import laws
 from granchain.contact.model import Functions
+from granchain.engine import fields
 from granchain.engine.contact_step import ContactStep, contact_step, features_of, moved, overlap_of, past_rate, predicted
+from granchain.engine.jumps import moving
 from granchain.engine.setup import contacts_of
 
 pytestmark = pytest.mark.plain
@@ -100,6 +102,37 @@ def test_a_jump_inside_a_contact_is_found_where_the_parabola_of_the_step_crosses
     assert second - first == pytest.approx(functions.jump(place, rate - theta * DT * bend, c, ()), rel=1e-6)
     # on the same side there is none
     assert not step.inside(place, 0.5 * place, 0.4 * place, rate, bend, DT, last, 0.0, c, ())[0][0]
+
+
+def test_a_contact_that_the_jump_throws_back_within_the_step_jumps_again():
+    step, c, functions = step_of("wang-liu-hysteretic", restitution=0.7, psi=2.84, xi=13.0)
+    place, rate, theta, push = c[0], 3e-4, 0.5, 1.0 / 2.25e-4
+    d = place + theta * DT * rate
+    before = d - DT * rate
+    there, again, _, _ = step.inside(place, d, before, rate, 0.0, DT, functions.force(before, rate, c, ()), push, c, ())
+    found, behind, first, second, _, growth = there
+    # behind the jump the contact is slowed by second - first over the reduced mass: at rest after rate/bent, and back after twice that
+    bent = push * (second - first)
+    assert found and again[0] and again[1] == pytest.approx(behind - 2.0 * rate / (DT * bent), abs=1e-3)
+    assert again[2] - again[3] == pytest.approx(second - first, rel=1e-2) and again[5] == -growth
+    # a law without an onset weight is read as it is
+    assert step.read(d, rate, c, ()) == functions.force(d, rate, c, ())
+
+
+def test_jumps_that_only_weigh_a_kick_move_nothing():
+    state = run_row(steel_row(2), "wang-liu-hysteretic", 1e-6, restitution=0.7, psi=2.84, xi=13.0)
+    row = fields.row_of(state.tables)
+    before = row.bodies.u.copy(), row.bodies.v.copy()
+    row.jumps.contact[0], row.jumps.behind[0], row.jumps.before[0], row.jumps.after[0], row.jumps.moves[0] = 1, 0.5, 0.0, 9.0, 0.0
+    state.clock.n_jumps = 1
+    move = moving(features_of(state.model, True, False, False))
+    move(row, state.clock)
+    assert np.array_equal(row.bodies.u, before[0]) and np.array_equal(row.bodies.v, before[1])
+    row.jumps.moves[0] = 1.0
+    move(row, state.clock)
+    # (theta dt)^2 J/2 on either side, apart
+    assert row.bodies.u[2] - before[0][2] == pytest.approx(0.5 * (0.5 * state.clock.dt) ** 2 * 9.0 / 0.45e-3, rel=1e-9)
+    assert row.bodies.u[1] - before[0][1] == pytest.approx(before[0][2] - row.bodies.u[2], rel=1e-6)
 
 
 @pytest.mark.parametrize("theta", [0.0, 0.25, 0.8])

@@ -511,8 +511,9 @@ def test_jackson_and_greens_curves_are_the_printed_ones_and_its_work_is_exact_to
 
 @pytest.mark.plain
 def test_vu_quoc_and_zhangs_force_solves_its_equation_and_its_work_is_exact_to_rounding():
-    # with and without each term, and with a curvature that would vanish between zero and F_y
-    for f_y, c_a, k_c in ((1.943, 2e-7, 6.3e-4), (1.943, 2e-7, 0.0), (1.943, 2e-7, 1e-8), (100.0, 2e-6, 0.02)):
+    # with and without each term, with a curvature that would vanish between zero and F_y, and with a force above Hertz's, where the search
+    # for it goes up first
+    for f_y, c_a, k_c in ((1.943, 2e-7, 6.3e-4), (1.943, 2e-7, 0.0), (1.943, 2e-7, 1e-8), (100.0, 2e-6, 0.02), (620.0, 2e-8, 0.001)):
         made = contact("vu-quoc-zhang", yield_force=f_y, C_a=c_a, K_c=k_c)
         elastic = (0.75 * RADIUS / MODULUS) ** (1.0 / 3.0)
 
@@ -520,7 +521,7 @@ def test_vu_quoc_and_zhangs_force_solves_its_equation_and_its_work_is_exact_to_r
             return (elastic * t + c_a * (t**3 - f_y)) ** 2 / ((1.0 + k_c * (t**3 - f_y)) * RADIUS)
 
         nodes, weights = np.polynomial.legendre.leggauss(40)
-        for x in (1.0001, 2.0, 30.0, 400.0):
+        for x in (1.0001, 1.5, 2.0, 30.0, 400.0):
             d = x * made.unit
             force = made.law.loading(d, made.c)
             assert overlap(force ** (1.0 / 3.0)) == near(d, 2e-14)

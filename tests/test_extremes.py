@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from granchain.case import Case, load_case
 from granchain.certificates import example_inputs
 from granchain.contact import laws
+from granchain.engine.scans import finite
 from granchain.engine.state import State
-from granchain.errors import CaseError, GranchainError
-from granchain.simulation import prepare, recording_of
+from granchain.errors import CaseError, GranchainError, LawError, RunError
+from granchain.simulation import prepare, recording_of, run
 from granchain.status import Status
 
 # Laws whose loops other tests compile.
@@ -131,9 +132,17 @@ def test_bodies_that_no_step_can_follow_are_told(mass, sentence):
 @pytest.mark.promise("I2")
 @pytest.mark.plain
 def test_a_law_without_a_number_for_its_values_says_so():
+    law = laws()["kogut-etsion"]
+    words = r"contact\.law kogut-etsion: got values for which it has no finite force \(.*\), allowed"
+    with pytest.raises(LawError, match=words), finite(law):
+        1.0 / 0.0  # noqa: B018
+
+
+def test_a_law_whose_range_is_beyond_any_overlap_stops_the_run():
+    # at a yield stress of 1e-75 Pa its 110 critical overlaps are 1e-172 m
     case = changed(**{"contact": {"law": "kogut-etsion"}, "chain.material.yield_stress": 1e-75})
-    with pytest.raises(GranchainError, match=r"contact\.law kogut-etsion: got values for which it has no finite force \(.*\), allowed"):
-        prepare(case)
+    with pytest.raises(RunError, match="the law"):
+        run(case)
 
 
 def test_an_interval_longer_than_the_run_takes_the_first_sample_only():

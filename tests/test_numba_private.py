@@ -17,6 +17,7 @@ from support import state_hashes
 from support.processes import answer
 from support.rows import run_row, steel_row
 
+from granchain.contact import elementary
 from granchain.engine import numba_private, specialise
 from granchain.engine.fields import LANES
 from granchain.engine.saved_loops import content_of
@@ -172,6 +173,28 @@ def test_rows_are_compiled_in_vectors_gathered_and_written(tmp_path: Path, monke
     compiled(loop)(table, row)
     np.testing.assert_array_equal(row, expected)
     np.testing.assert_array_equal(table, 2.0 * np.arange(16.0).reshape(2, 8))
+
+
+@pytest.mark.plain
+def test_a_law_s_power_is_compiled_with_the_bits_of_plain_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # with all three functions that take a double apart
+    monkeypatch.setattr(numba.config, "DISABLE_JIT", 0)
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+
+    def raise_each(x, y, out):  # type: ignore[no-untyped-def]
+        for k in range(x.size):
+            out[k] = elementary.power(x[k], y[k])
+
+    (frozen_raise,) = specialise.frozen(raise_each)
+    jitable(frozen_raise, rows=True)
+
+    def loop(x, y, out):  # type: ignore[no-untyped-def]
+        frozen_raise(x, y, out)
+
+    x, y = np.geomspace(1e-9, 1e9, 16), np.linspace(-3.0, 3.0, 16)
+    out = np.zeros(16)
+    compiled(loop)(x, y, out)
+    assert out.tolist() == [elementary.power(a, b) for a, b in zip(x.tolist(), y.tolist(), strict=True)]
 
 
 @pytest.mark.plain

@@ -375,6 +375,25 @@ def test_arrays_that_no_run_has_reached_are_refused_and_the_state_is_as_it_was(c
     assert before == {name: array.tobytes() for name, array in state.arrays().items()}
 
 
+def test_a_step_beyond_the_end_is_refused_by_its_name():
+    state = recorded_state("ma-liu")
+    state.advance(43)
+    clock = state.arrays()["clock"].copy()
+    clock.view(fields.CLOCK)["step"] = 10**6
+    with pytest.raises(ValueError, match="step is 1000000, and must be 0 to"):
+        state.take({**state.arrays(), "clock": clock})
+    assert state.step == 43
+    # the instants of its samples are whole strides
+    assert (np.diff(state.sample_step) == state.clock.stride).all() and state.sample_step[0] == 0
+
+
+def test_a_model_says_whether_it_runs_as_printed():
+    law = laws()["ma-liu"]
+    assert law.model(inputs_for("ma-liu", as_printed=True)).as_printed
+    assert not law.model(inputs_for("ma-liu")).as_printed
+    assert not laws()["hertz"].model(inputs_for("hertz")).as_printed
+
+
 @pytest.mark.parametrize(
     ("law", "table", "row"),
     # of a dent the force compares, and hides it; of a dashpot the loss is summed, and nothing else reads it
