@@ -200,20 +200,25 @@ class Chain(Masses):
         return np.concatenate([[0.0], np.cumsum(steps)])
 
 
+def hanging(gravity: float, stands: bool) -> list[tuple[str, str, str, str]]:
+    """Gravity in a row that stands on nothing at its right end: key, what was got, what is allowed, what to do; empty where it stands."""
+    if not gravity or stands:
+        return []
+    got = f"{gravity:g} without a wall at the right end"
+    return [("chain.gravity", got, "gravity towards a wall", 'set [ends] right = "wall" or "rigid"')]
+
+
 def check_loads(chain: Chain) -> None:
     """Refuse static loads that nothing holds.
 
     Raises
     ------
     CaseError
-        Where gravity pulls a chain away from its support, or a bead would hang.
+        Where gravity has no wall to press the row on, or a bead would hang.
     """
-    problems = []
-    if chain.gravity and not chain.right.has_wall:
-        problems.append(
-            "chain.gravity: got a chain without a wall at the right end, allowed: one that stands on it; "
-            'set [ends] right = "wall" or "rigid"'
-        )
+    problems = [
+        f"{place}: got {got}, allowed {allowed}; {advice}" for place, got, allowed, advice in hanging(chain.gravity, chain.right.has_wall)
+    ]
     force = chain.static_forces()
     if (force < 0.0).any():
         first = int(np.flatnonzero(force < 0.0)[0])

@@ -14,7 +14,7 @@ from typing import Any, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 
-from granchain.contact.law import Quantity
+from granchain.contact.law import Quantity, in_unit
 from granchain.errors import nearest
 from granchain.material import Material
 
@@ -34,11 +34,6 @@ def shown(value: Any, length: int = 60) -> str:
     clean = "".join(sign if sign.isprintable() else f"\\x{ord(sign):02x}" for sign in text[:length])
     clean += "..." if len(text) > length else ""
     return f'"{clean}"' if isinstance(value, str) else clean
-
-
-def in_unit(unit: str) -> str:
-    """A unit as a sentence ends with it; nothing for a pure number or a word."""
-    return "" if unit in ("", "1") else f" [{unit}]"
 
 
 def suggestion(word: Any, words: Iterable[str], otherwise: str) -> str:

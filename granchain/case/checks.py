@@ -27,11 +27,11 @@ from granchain.case.tables import (
     TimeTable,
     body,
 )
-from granchain.chain import BEAD_STEPS
+from granchain.chain import BEAD_STEPS, hanging
 from granchain.contact import laws
-from granchain.contact.guard import Elastoplastic
+from granchain.contact.inputs import Slip, chosen, filled
 from granchain.contact.law import ContactLaw
-from granchain.keys import Problems, in_si, in_unit, read_table, shown, suggestion, tell_missing
+from granchain.keys import Problems, in_si, read_table, shown, suggestion, tell_missing
 
 # Memory that one run may take, ours: half of a common workstation's 16 GiB.
 MEMORY = 8 * 2**30
@@ -65,41 +65,22 @@ def read_tables(document: Mapping[str, Any], problems: Problems, known: Mapping[
     return tables
 
 
-def law_table(where: str, given: Mapping[str, Any], problems: Problems, base: type[ContactLaw] = ContactLaw) -> dict[str, Any]:
+def law_table(where: str, given: Mapping[str, Any], problems: Problems) -> dict[str, Any]:
     """A law's inputs, defaults filled, in SI."""
-    known = {name: law for name, law in laws().items() if issubclass(law, base)}
-    name = given.get("law")
-    if not isinstance(name, str) or name not in known:
-        allowed = 'a name that "granchain laws" lists' if base is ContactLaw else "an elastoplastic law: " + ", ".join(known)
-        advice = suggestion(name, known, "check the name; a law in a file of your own is named by --law-module")
-        problems.add(f"{where}.law", "nothing" if name is None else shown(name), allowed, advice)
-        return {"law": ""}
-    inputs = {quantity.name: quantity for quantity in known[name].inputs}
-    for unknown in given:
-        if unknown not in inputs and unknown != "law":
-            problems.add_unknown(f"{where}.{unknown}", ["law", *inputs], f"take it out, {name} does not know it")
-    filled: dict[str, Any] = {"law": name}
-    for quantity in inputs.values():
-        place, value = f"{where}.{quantity.name}", given.get(quantity.name)
-        allowed = quantity.range + (" or a table { law = ..., ... }" if quantity.name == "restitution" else "")
-        advice = f"give {quantity.name}: {quantity.meaning}{in_unit(quantity.unit)}"
-        if value is None and quantity.required:
-            problems.add(place, "nothing", allowed, advice)
-        elif value is None:
-            filled[quantity.name] = quantity.default
-        elif quantity.name == "restitution" and isinstance(value, Mapping):
-            filled[quantity.name] = law_table(place, value, problems, Elastoplastic)
+    law = chosen(given.get("law"))
+    if isinstance(law, Slip):
+        values, slips = {"law": ""}, [law]
+    else:
+        values, slips = filled(law, {name: value for name, value in given.items() if name != "law"}, in_si)
+        values = {"law": law.name, **values}
+    for slip in slips:
+        place = f"{where}.{slip.place}"
+        if slip.unknown:
+            problems.add_unknown(place, ["law", *slip.words], slip.advice)
         else:
-            number = value
-            try:
-                if isinstance(value, str) and quantity.kind == "number" and value not in quantity.choices:
-                    number = in_si(value, quantity.unit)
-            except ValueError as error:
-                advice = str(error)
-            if quantity.problem(number) is not None:
-                problems.add(place, shown(value), allowed, suggestion(value, quantity.choices, advice))
-            filled[quantity.name] = float(number) if quantity.kind == "number" and isinstance(number, int) else number
-    return filled
+            advice = suggestion(slip.got, slip.words, slip.advice)
+            problems.add(place, "nothing" if slip.got is None else shown(slip.got), slip.allowed, advice)
+    return values
 
 
 def check_across(tables: Mapping[str, Any], folder: Path | None, problems: Problems) -> dict[str, Drive]:
@@ -111,7 +92,7 @@ def check_across(tables: Mapping[str, Any], folder: Path | None, problems: Probl
     if problems.clear("chain.segment"):
         check_chain(chain, problems)
         check_striker(chain, striker, problems)
-        check_loads(chain, ends, problems)
+        check_support(chain, ends, problems)
     if problems.clear("chain", "ends", "striker"):
         check_touching(chain, ends, striker, problems)
     if "sensors" in tables and problems.clear("chain.beads", "chain.segment", "ends", "striker"):
@@ -155,7 +136,7 @@ def check_body(where: str, kind: Body, problems: Problems) -> None:
         problems.add(f"{where}.mass", f"{kind.mass:g} from radius and density", "a finite number above 0", advice)
 
 
-def check_loads(chain: ChainTable, ends: EndsTable, problems: Problems) -> None:
+def check_support(chain: ChainTable, ends: EndsTable, problems: Problems) -> None:
     """A static load needs a closed row, and gravity something to stand on."""
     loads = [name for name in ("precompression", "gravity") if getattr(chain, name)]
     for where, segment in chain.places():
@@ -163,9 +144,8 @@ def check_loads(chain: ChainTable, ends: EndsTable, problems: Problems) -> None:
             place = "chain.gap" if segment.gap is None else f"{where}.gap"
             advice = f"close the gap, or take out {' and '.join(loads)}"
             problems.add(place, f"a gap with {' and '.join(loads)}", "0 in a chain that carries a load at rest", advice)
-    if chain.gravity and not ends.has_wall("right") and problems.clear("ends.right"):
-        advice = 'set [ends] right = "wall" or "rigid"'
-        problems.add("chain.gravity", f"{chain.gravity:g} without a wall at the right end", "gravity towards a wall", advice)
+    for fault in hanging(chain.gravity, ends.has_wall("right")) if problems.clear("ends.right") else ():
+        problems.add(*fault)
 
 
 def check_touching(chain: ChainTable, ends: EndsTable, striker: StrikerTable | None, problems: Problems) -> None:

@@ -7,6 +7,7 @@ import re
 from types import SimpleNamespace
 from typing import Any
 
+from granchain.contact.inputs import filled
 from granchain.contact.law import ContactLaw, Quantity
 from granchain.contact.pair import Pair
 from granchain.errors import CaseError, LawError
@@ -95,16 +96,9 @@ def example_inputs(law: type[ContactLaw], **changes: Any) -> SimpleNamespace:
     CaseError
         For an unknown input, or a value out of range.
     """
-    names = [quantity.name for quantity in law.inputs]
-    problems = [f"{law.name}: unknown input {name}; allowed: {', '.join(names) or 'none'}" for name in changes if name not in names]
-    values = {quantity.name: changes.get(quantity.name, example(law, quantity)) for quantity in law.inputs}
-    for quantity in law.inputs:
-        value = values[quantity.name]
-        problem = None if value is None and not quantity.required else quantity.problem(value)
-        if problem:
-            problems.append(f"{law.name}: {quantity.name}: {problem}")
-    if problems:
-        raise CaseError(problems)
+    values, slips = filled(law, {quantity.name: example(law, quantity) for quantity in law.inputs} | changes)
+    if slips:
+        raise CaseError([f"{law.name}: {slip.sentence}" for slip in slips])
     return SimpleNamespace(**values)
 
 

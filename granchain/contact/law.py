@@ -138,6 +138,11 @@ class Quantity:
         return None
 
 
+def in_unit(unit: str) -> str:
+    """A unit as a sentence ends with it; nothing for a pure number or a word."""
+    return "" if unit in ("", "1") else f" [{unit}]"
+
+
 def positive(name: str, unit: str, meaning: str = "", **more: Any) -> Quantity:
     """A quantity that must be greater than zero."""
     return Quantity(name, unit, meaning, above=0.0, **more)
