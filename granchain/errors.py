@@ -13,7 +13,7 @@ class GranchainError(Exception):
     """Base of all errors that a wrong input, a failed run or a file can cause."""
 
 
-class _Mistakes(GranchainError):
+class _MistakesError(GranchainError):
     """Mistakes found together."""
 
     def __init__(self, problems: "list[str] | str"):
@@ -21,7 +21,7 @@ class _Mistakes(GranchainError):
         super().__init__("\n".join(self.problems))
 
 
-class CaseError(_Mistakes):
+class CaseError(_MistakesError):
     """A case that cannot be run; `problems` lists every mistake found in it.
 
     Parameters
@@ -31,7 +31,7 @@ class CaseError(_Mistakes):
     """
 
 
-class TraceError(_Mistakes):
+class TraceError(_MistakesError):
     """A measured trace that is not clean, or that cannot be compared; `problems` lists every mistake found in it.
 
     Parameters
@@ -74,7 +74,7 @@ def nearest(word: str, words: "Iterable[str]") -> str | None:
 
 
 def printable(text: str) -> str:
-    """Text in one line without control characters, safe to show on a terminal whoever wrote it."""
+    """Text in one line without control characters, safe to show on a terminal whatever its origin."""
     return "".join(sign if sign.isprintable() else " " for sign in text)
 
 

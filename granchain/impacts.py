@@ -32,7 +32,7 @@ BLOCK = 2**20
 # Steps from the start on of which each is recorded; the long recoveries of heavily damped contacts are recorded at every 2^n-th, so that a
 # record holds between once and twice as many more.
 CLOSELY = 2**17
-# Part of the impact's energy below which two bodies that still touch are said to stick: whatever came after, the restitution is below 1e-6.
+# Part of the impact's energy below which two bodies that still touch count as stuck: whatever came after, the restitution is below 1e-6.
 STUCK = 1e-12
 
 
@@ -256,11 +256,11 @@ def measured(model: Model, speed: float, mass: float, dt: float, record: Record,
         apart = float(time[inside] + crossed * (time[inside + 1] - time[inside]))
     else:
         apart = float(time[inside] + overlap[inside] / outgoing)
-    kept = slice(0, last + 2)
-    time, overlap, force, rate = time[kept], overlap[kept], force[kept], rate[kept]
+    span = slice(0, last + 2)
+    time, overlap, force, rate = time[span], overlap[span], force[span], rate[span]
     max_overlap, at, _ = summit(time, overlap)
     # a body between the contact and nothing: its sensor reads half the contact's force
-    jumps = Jumps(2.0 * record.jump_force[kept], record.jump_time[kept]) if model.law.has_jumps() else None
+    jumps = Jumps(2.0 * record.jump_force[span], record.jump_time[span]) if model.law.has_jumps() else None
     max_force = summit(time, force, jumps).height
     residual = float(h[dent]) if (dent := model.remembered("residual_overlap")) >= 0 else 0.0
     total = 0.5 * mass * (speed * speed - outgoing * outgoing)

@@ -22,7 +22,7 @@ from granchain.errors import FileError, LawError, text_of
 
 # What a user's module is called; the stem of its file follows.
 PREFIX = "granchain_law_"
-# Where the files lie that nobody edits while a law is worked on: Python's own, the installed packages' and this package's.
+# Folders of files that are not edited while a law is worked on: Python's own, the installed packages' and this package's.
 INSTALLED = (*(sysconfig.get_path(kind) for kind in ("stdlib", "platstdlib", "purelib", "platlib")), str(Path(__file__).parents[1]))
 # What a module that a law file imports was loaded from: Python's note of the loading, and the hash of the file then.
 _READ: dict[str, tuple[ModuleSpec, str]] = {}
@@ -184,7 +184,7 @@ def _content(file: Path, shown: str) -> bytes:
 
 
 def _compiled(content: bytes, file: Path, shown: str) -> CodeType:
-    """Code of the file as it stands: Python's own cache of compiled files would miss an edit within a second."""
+    """Code of the file as it is now: Python's own cache of compiled files would miss an edit within a second."""
     try:
         return compile(content, os.fspath(file), "exec", dont_inherit=True)
     except SyntaxError as error:
