@@ -1,4 +1,4 @@
-"""A row of bodies as arrays: radii, masses, materials, gaps, ends, and the loads it stands under.
+"""A row of bodies as arrays: radii, masses, materials, gaps, ends, and the static loads on it.
 
 Bodies are the striker, where there is one, and the beads, in order; walls and drives are no bodies. Contacts are counted with
 both ends: n + 1 for n bodies, contact 0 at the left end and contact n at the right end.
@@ -91,7 +91,7 @@ class Masses:
 
     @property
     def first_loaded(self) -> int:
-        """Index of the first body that stands under the static loads: the first bead."""
+        """Index of the first body that carries the static loads: the first bead."""
         return 1 if self.has_striker else 0
 
     @property
@@ -200,9 +200,9 @@ class Chain(Masses):
         return np.concatenate([[0.0], np.cumsum(steps)])
 
 
-def hanging(gravity: float, stands: bool) -> list[tuple[str, str, str, str]]:
-    """Gravity in a row that stands on nothing at its right end: key, what was got, what is allowed, what to do; empty where it stands."""
-    if not gravity or stands:
+def hanging(gravity: float, supported: bool) -> list[tuple[str, str, str, str]]:
+    """Gravity in a row without a wall at its right end: key, what was got, what is allowed, what to do; empty where there is one."""
+    if not gravity or supported:
         return []
     got = f"{gravity:g} without a wall at the right end"
     return [("chain.gravity", got, "gravity towards a wall", 'set [ends] right = "wall" or "rigid"')]

@@ -1,7 +1,7 @@
 """Checks of a case: key by key, against the contact law's own declaration, and across keys.
 
-A check across keys rests only on keys of which nothing wrong has been told, so that one slip gives one sentence and all slips are told at
-once. Nothing here makes an array of the chain: sizes are refused from the counts alone.
+A check across keys uses only keys without a mistake found so far, so that one slip gives one sentence and all slips are reported
+together. Nothing here makes an array of the chain: sizes are refused from the counts alone.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from granchain.chain import BEAD_STEPS, hanging
 from granchain.contact import laws
 from granchain.contact.inputs import Slip, chosen, filled
 from granchain.contact.law import ContactLaw
-from granchain.keys import Problems, in_si, read_table, shown, suggestion, tell_missing
+from granchain.keys import Problems, add_missing, in_si, read_table, shown, suggestion
 
 # Memory that one run may take, ours: half of a common workstation's 16 GiB.
 MEMORY = 8 * 2**30
@@ -107,7 +107,7 @@ def check_across(tables: Mapping[str, Any], folder: Path | None, problems: Probl
 def check_chain(chain: ChainTable, problems: Problems) -> None:
     """Beads or segments, each with a radius, a material and a mass."""
     if chain.beads is None and not chain.segment and problems.clear("chain.beads"):
-        tell_missing(ChainTable, "beads", "chain.beads", problems)
+        add_missing(ChainTable, "beads", "chain.beads", problems)
     if chain.beads is not None and chain.segment:
         problems.add("chain.beads", f"{chain.beads} beside [[chain.segment]]", "one of the two", "take one out")
     for where, segment in chain.places():
@@ -115,7 +115,7 @@ def check_chain(chain: ChainTable, problems: Problems) -> None:
 
 
 def check_striker(chain: ChainTable, striker: StrikerTable | None, problems: Problems) -> None:
-    """The striker is a whole body, like bead 1 in what it does not say."""
+    """The striker is a whole body, like bead 1 in what is not given for it."""
     where, first = chain.places()[0]
     if striker is not None and problems.clear(where, "chain.radius", "chain.mass", "chain.material", "striker"):
         check_body("striker", body(striker, body(first, chain)), problems)
@@ -125,7 +125,7 @@ def check_body(where: str, kind: Body, problems: Problems) -> None:
     """A body has a radius, a material and a mass."""
     for name in ("radius", "material"):
         if getattr(kind, name) is None and problems.clear(f"{where}.{name}", f"chain.{name}"):
-            tell_missing(ChainTable, name, f"{where}.{name}", problems)
+            add_missing(ChainTable, name, f"{where}.{name}", problems)
     if kind.radius is None or kind.material is None or not problems.clear(f"{where}.mass", "chain.mass"):
         return
     if kind.mass is None:
@@ -137,7 +137,7 @@ def check_body(where: str, kind: Body, problems: Problems) -> None:
 
 
 def check_support(chain: ChainTable, ends: EndsTable, problems: Problems) -> None:
-    """A static load needs a closed row, and gravity something to stand on."""
+    """A static load needs a closed row, and gravity a wall to press the row on."""
     loads = [name for name in ("precompression", "gravity") if getattr(chain, name)]
     for where, segment in chain.places():
         if loads and chain.gap_after(segment):
@@ -178,13 +178,13 @@ def check_sensors(sensors: SensorsTable, chain: ChainTable, ends: EndsTable, str
     beads = range(1, last + 1)
     contacts = range((1 if striker is None else 0) - int(ends.has_wall("left")), last + int(ends.has_wall("right")))
     numbered = f"contacts {contacts.start} to {contacts.stop - 1}, contact k joining body k and k + 1" if contacts else "none"
-    for name, labels, allowed, told in (
+    for name, labels, allowed, range_in_words in (
         ("beads", sensors.beads, beads, f"beads 1 to {last}"),
         ("contacts", sensors.contacts, contacts, numbered),
     ):
         outside = [label for label in labels if label not in allowed]
         if outside:
-            problems.add(f"sensors.{name}", some(outside), told, "take out what is not in the chain")
+            problems.add(f"sensors.{name}", some(outside), range_in_words, "take out what is not in the chain")
         doubles = [label for label, times in Counter(labels).items() if times > 1]
         if doubles:
             problems.add(f"sensors.{name}", f"{some(doubles)} more than once", "each once", "take out the doubles")
@@ -218,7 +218,7 @@ def touches_at_rest(chain: ChainTable, ends: EndsTable, striker: StrikerTable | 
 
 
 def ledger_interval(energy: EnergyTable, time: TimeTable) -> float:
-    """Time between entries of the ledger [s]: two hundred in a run unless the case says; the whole run where that is no number."""
+    """Time between entries of the ledger [s]: two hundred in a run unless the case gives it; the whole run where that is no number."""
     return energy.interval or time.end / 200.0 or time.end
 
 
@@ -241,9 +241,9 @@ def check_size(tables: Mapping[str, Any], problems: Problems) -> None:
         parts.append((8.0 * rows * numbers, f"{name}.interval", f"{rows:.3g} rows of {numbers} numbers", longer))
     total = sum(size for size, *_ in parts)
     if total > MEMORY:
-        # More bodies than fit make everything else large: only they are told then.
-        guilty = parts[:1] if parts[0][0] > MEMORY else [part for part in parts if part[0] > MEMORY] or [max(parts)]
-        for size, place, got, advice in guilty:
+        # More bodies than fit make everything else large: only they are reported then.
+        too_large = parts[:1] if parts[0][0] > MEMORY else [part for part in parts if part[0] > MEMORY] or [max(parts)]
+        for size, place, got, advice in too_large:
             got = f"{got} ({size / 2**30:.3g} of {total / 2**30:.3g} GiB)"
             problems.add(place, got, f"{MEMORY // 2**30} GiB for the whole run", advice)
     if step and bodies * (time.end / step) > BEAD_STEPS:
