@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from granchain.case import Case
     from granchain.output import Checkpoint, Result
 
-# A run shorter than this ends before a progress bar can be read [s]; it is drawn anew this often [s].
+# A run shorter than this ends before a progress bar can be read [s]; it is drawn again this often [s].
 BAR_AFTER = 1.0
 BAR_EVERY = 0.1
 

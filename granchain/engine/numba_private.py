@@ -1,6 +1,6 @@
 """All that the engine uses of Numba outside its stable interface: each with its reason, and what is lost without it.
 
-Where one of these is missing, in an older or newer Numba, the loops are compiled without it: slower, or by each process anew, and a
+Where one of these is missing, in an older or newer Numba, the loops are compiled without it: slower, or by each process again, and a
 warning lists it (`LACKS`). The numbers are the same, bit for bit: nothing here changes what is computed.
 """
 

@@ -1,7 +1,7 @@
 """A contact law becomes a compiled function: copied with all that it reaches, under the hash of it.
 
 Numba keys its caches, on disk and in memory, on function objects and their bytecode, not on what they read and call. So all that the law's
-functions reach is found and hashed (granchain.engine.reach): an edited law, helper, table or constant compiles anew, and an unchanged
+functions reach is found and hashed (granchain.engine.reach): an edited law, helper, table or constant compiles again, and an unchanged
 one loads from the disk in a second process. Laws whose functions do the same share one kernel.
 """
 
