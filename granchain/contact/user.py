@@ -145,18 +145,18 @@ def _frames(trace: TracebackType) -> Iterator[TracebackType]:
 def blame(error: BaseException, file: str | os.PathLike[str]) -> str:
     """What went wrong in a user's file: the line, where it is known, and the sentence of the error."""
     frames = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == os.fspath(file)]
-    line, told = (frames[-1] if frames else None), text_of(error)
+    line, message = (frames[-1] if frames else None), text_of(error)
     if str(type(error).__module__).startswith("numba"):
-        line, told = _compilers(told, os.fspath(file))
+        line, message = _compilers(message, os.fspath(file))
     elif not isinstance(error, LawError):
-        told = f"{type(error).__name__}{': ' + told if told else ''}"
-    return (f"line {line}: " if line else "") + told
+        message = f"{type(error).__name__}{': ' + message if message else ''}"
+    return (f"line {line}: " if line else "") + message
 
 
-def _compilers(told: str, file: str) -> tuple[int | None, str]:
+def _compilers(message: str, file: str) -> tuple[int | None, str]:
     """Line and reason out of the pages that Numba writes on code that it cannot compile: the innermost of its reasons is the user's."""
-    place = re.search(re.escape(file) + r" \(([0-9]+)\)", told)
-    reasons = told[: place.start()] if place else told
+    place = re.search(re.escape(file) + r" \(([0-9]+)\)", message)
+    reasons = message[: place.start()] if place else message
     reason = reasons.rpartition("Failed in nopython mode pipeline")[2].partition("\n")[2] or reasons
     first = next((text.strip() for text in reason.splitlines() if text.strip()), "no reason given")
     return (int(place[1]) if place else None), f"Numba cannot compile it: {first}"
