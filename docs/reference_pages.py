@@ -20,7 +20,7 @@ from granchain import material
 from granchain.case import Case, case_names, load_case, tables
 from granchain.cli import options
 from granchain.contact.law import Quantity
-from granchain.keys import Table, told_of
+from granchain.keys import Table, declared
 from granchain.output.provenance import NUMBERS, TEXTS
 from granchain.output.variables import TABLE
 from granchain.status import Status
@@ -55,7 +55,7 @@ def key_rows(model: type[Table]) -> list[tuple[str, ...]]:
     """Key, meaning, what is allowed and default of every key of a table."""
     rows = []
     for name, field in model.model_fields.items():
-        told = told_of(model, name)
+        told = declared(model, name)
         rows.append((f"`{name}`", told["meaning"], told["allowed"], default_of(field)))
     return rows
 

@@ -14,7 +14,7 @@ def end_at_once(number: int, frame: FrameType | None) -> None:
 
 
 def main() -> None:
-    """Do what the command line says, and leave the process."""
+    """Execute the command line, and end the process."""
     for kind in (signal.SIGINT, signal.SIGTERM):
         # Ignored in a background job, or under nohup: stay so.
         if signal.getsignal(kind) is not signal.SIG_IGN:

@@ -1,4 +1,4 @@
-"""What a run says: peaks, arrivals, wave speed, width, impulse, momentum, energy, and the order of its error.
+"""What a run gives: peaks, arrivals, wave speed, width, impulse, momentum, energy, and the order of its error.
 
 Functions of plain arrays first; `summary` applies them to a Result. A trace without a pulse has peak 0 and arrival nan, without a
 warning; `Summary.as_dict` writes nan as None. SI units.
@@ -232,7 +232,7 @@ def _between_jumps(time: np.ndarray, values: np.ndarray, i: int, jumps: Jumps | 
     """Height and place of the parabola about sample i, the largest, from samples between the same two jumps; else of that sample."""
     n = len(values)
     if 0 < i < n - 1:
-        # slot i says what lies between samples i - 1 and i
+        # slot i is for what lies between samples i - 1 and i
         if jumps is None or not np.isfinite(jumps.force[i : i + 2]).any():
             return vertex(time[i - 1 : i + 2], values[i - 1 : i + 2])
         left, right = np.isnan(jumps.force[i : i + 2])
@@ -590,7 +590,7 @@ class EnergyBalance:
 
 @dataclass(frozen=True)
 class Summary:
-    """What a run says in numbers; `as_dict` is ready for JSON.
+    """The results of a run in numbers; `as_dict` is ready for JSON.
 
     Attributes
     ----------
@@ -641,7 +641,7 @@ def body_positions(result: Result) -> np.ndarray:
     try:
         return positions(result.radius, result.case.bodies()["gap"])
     except CaseError:
-        # A file of a law that is not installed: the gaps stand in the case alone.
+        # A file of a law that is not installed: the gaps are in the case alone.
         return np.full(len(result.radius), math.nan)
 
 

@@ -1,4 +1,4 @@
-"""A row of bodies as arrays: radii, masses, materials, gaps, ends, and the loads it stands under.
+"""A row of bodies as arrays: radii, masses, materials, gaps, ends, and the static loads on it.
 
 Bodies are the striker, where there is one, and the beads, in order; walls and drives are no bodies. Contacts are counted with
 both ends: n + 1 for n bodies, contact 0 at the left end and contact n at the right end.
@@ -91,7 +91,7 @@ class Masses:
 
     @property
     def first_loaded(self) -> int:
-        """Index of the first body that stands under the static loads: the first bead."""
+        """Index of the first body that carries the static loads: the first bead."""
         return 1 if self.has_striker else 0
 
     @property
@@ -200,20 +200,25 @@ class Chain(Masses):
         return np.concatenate([[0.0], np.cumsum(steps)])
 
 
+def hanging(gravity: float, supported: bool) -> list[tuple[str, str, str, str]]:
+    """Gravity in a row without a wall at its right end: key, what was got, what is allowed, what to do; empty where there is one."""
+    if not gravity or supported:
+        return []
+    got = f"{gravity:g} without a wall at the right end"
+    return [("chain.gravity", got, "gravity towards a wall", 'set [ends] right = "wall" or "rigid"')]
+
+
 def check_loads(chain: Chain) -> None:
     """Refuse static loads that nothing holds.
 
     Raises
     ------
     CaseError
-        Where gravity pulls a chain away from its support, or a bead would hang.
+        Where gravity has no wall to press the row on, or a bead would hang.
     """
-    problems = []
-    if chain.gravity and not chain.right.has_wall:
-        problems.append(
-            "chain.gravity: got a chain without a wall at the right end, allowed: one that stands on it; "
-            'set [ends] right = "wall" or "rigid"'
-        )
+    problems = [
+        f"{place}: got {got}, allowed {allowed}; {advice}" for place, got, allowed, advice in hanging(chain.gravity, chain.right.has_wall)
+    ]
     force = chain.static_forces()
     if (force < 0.0).any():
         first = int(np.flatnonzero(force < 0.0)[0])

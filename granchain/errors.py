@@ -13,7 +13,15 @@ class GranchainError(Exception):
     """Base of all errors that a wrong input, a failed run or a file can cause."""
 
 
-class CaseError(GranchainError):
+class _MistakesError(GranchainError):
+    """Mistakes found together."""
+
+    def __init__(self, problems: "list[str] | str"):
+        self.problems = [problems] if isinstance(problems, str) else list(problems)
+        super().__init__("\n".join(self.problems))
+
+
+class CaseError(_MistakesError):
     """A case that cannot be run; `problems` lists every mistake found in it.
 
     Parameters
@@ -22,12 +30,8 @@ class CaseError(GranchainError):
         One sentence each: where, got, allowed, what to do.
     """
 
-    def __init__(self, problems: "list[str] | str"):
-        self.problems = [problems] if isinstance(problems, str) else list(problems)
-        super().__init__("\n".join(self.problems))
 
-
-class TraceError(GranchainError):
+class TraceError(_MistakesError):
     """A measured trace that is not clean, or that cannot be compared; `problems` lists every mistake found in it.
 
     Parameters
@@ -35,10 +39,6 @@ class TraceError(GranchainError):
     problems : list of str
         One sentence each: where, got, allowed, what to do.
     """
-
-    def __init__(self, problems: "list[str] | str"):
-        self.problems = [problems] if isinstance(problems, str) else list(problems)
-        super().__init__("\n".join(self.problems))
 
 
 class LawError(GranchainError):
@@ -74,7 +74,7 @@ def nearest(word: str, words: "Iterable[str]") -> str | None:
 
 
 def printable(text: str) -> str:
-    """Text in one line without control characters, safe to show on a terminal whoever wrote it."""
+    """Text in one line without control characters, safe to show on a terminal whatever its origin."""
     return "".join(sign if sign.isprintable() else " " for sign in text)
 
 

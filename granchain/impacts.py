@@ -12,7 +12,7 @@ import numpy as np
 from granchain.analysis import Jumps, summit
 from granchain.chain import Masses
 from granchain.contact import laws
-from granchain.contact.guard import Elastoplastic
+from granchain.contact.inputs import filled
 from granchain.contact.law import OPEN, ContactLaw
 from granchain.contact.model import Functions, Model
 from granchain.contact.pair import Pair
@@ -32,7 +32,7 @@ BLOCK = 2**20
 # Steps from the start on of which each is recorded; the long recoveries of heavily damped contacts are recorded at every 2^n-th, so that a
 # record holds between once and twice as many more.
 CLOSELY = 2**17
-# Part of the impact's energy below which two bodies that still touch are said to stick: whatever came after, the restitution is below 1e-6.
+# Part of the impact's energy below which two bodies that still touch count as stuck: whatever came after, the restitution is below 1e-6.
 STUCK = 1e-12
 
 
@@ -149,30 +149,11 @@ def contact_of_two(law: type[ContactLaw], bodies: Masses, pair: Pair, inputs: Si
 
 def law_inputs(law: type[ContactLaw], given: Mapping[str, Any], speed: float) -> SimpleNamespace:
     """A value for each input of a law, checked; an impact knows its own speed."""
-    names = {quantity.name: quantity for quantity in law.inputs}
-    problems = [
-        f"impact: {name}: got an unknown input of {law.name}, allowed: {', '.join(names)}; take it out"
-        for name in given
-        if name not in names
-    ]
-    values = {}
-    for name, quantity in names.items():
-        value = given.get(name, None if quantity.required else quantity.default)
-        if name == "restitution" and isinstance(value, Mapping):
-            source = laws().get(str(value.get("law")))
-            if source is None or not issubclass(source, Elastoplastic):
-                problems.append(f"impact: restitution.law: got {value.get('law')!r}, allowed: the name of an elastoplastic law")
-            else:
-                value = {"law": source.name, **vars(law_inputs(source, {key: v for key, v in value.items() if key != "law"}, speed))}
-        elif name in given and value is not None:
-            problem = quantity.problem(value)
-            if problem:
-                problems.append(f"impact: {name}: {problem}")
-        elif quantity.required:
-            problems.append(f"impact: {name}: got nothing, allowed: {quantity.range}; give it, {law.name} needs it")
-        values[name] = speed if name == "impact_speed" and value in ("striker", "onset") else value
-    if problems:
-        raise CaseError(problems)
+    values, slips = filled(law, given)
+    if slips:
+        raise CaseError([f"impact: {slip.sentence}" for slip in slips])
+    if values.get("impact_speed") in ("striker", "onset"):
+        values["impact_speed"] = speed
     return SimpleNamespace(**values)
 
 
@@ -275,11 +256,11 @@ def measured(model: Model, speed: float, mass: float, dt: float, record: Record,
         apart = float(time[inside] + crossed * (time[inside + 1] - time[inside]))
     else:
         apart = float(time[inside] + overlap[inside] / outgoing)
-    kept = slice(0, last + 2)
-    time, overlap, force, rate = time[kept], overlap[kept], force[kept], rate[kept]
+    span = slice(0, last + 2)
+    time, overlap, force, rate = time[span], overlap[span], force[span], rate[span]
     max_overlap, at, _ = summit(time, overlap)
     # a body between the contact and nothing: its sensor reads half the contact's force
-    jumps = Jumps(2.0 * record.jump_force[kept], record.jump_time[kept]) if model.law.has_jumps() else None
+    jumps = Jumps(2.0 * record.jump_force[span], record.jump_time[span]) if model.law.has_jumps() else None
     max_force = summit(time, force, jumps).height
     residual = float(h[dent]) if (dent := model.remembered("residual_overlap")) >= 0 else 0.0
     total = 0.5 * mass * (speed * speed - outgoing * outgoing)

@@ -1,4 +1,4 @@
-"""The keys of a TOML table: their units and limits, and the sentences that say what is wrong with a value, all problems together.
+"""The keys of a TOML table: their units and limits, and the sentences about what is wrong with a value, all problems together.
 
 A key's meaning, unit and limits are declared once; sentences, checks and tables of the documentation are made from that.
 """
@@ -14,11 +14,11 @@ from typing import Any, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 
-from granchain.contact.law import Quantity
+from granchain.contact.law import Quantity, in_unit
 from granchain.errors import nearest
 from granchain.material import Material
 
-# Sentences told at once: more than anyone mends in one go.
+# Sentences reported at once: more than are corrected in one go.
 PROBLEMS = 100
 
 
@@ -36,11 +36,6 @@ def shown(value: Any, length: int = 60) -> str:
     return f'"{clean}"' if isinstance(value, str) else clean
 
 
-def in_unit(unit: str) -> str:
-    """A unit as a sentence ends with it; nothing for a pure number or a word."""
-    return "" if unit in ("", "1") else f" [{unit}]"
-
-
 def suggestion(word: Any, words: Iterable[str], otherwise: str) -> str:
     """What to do about a word that is not among the allowed ones."""
     close = nearest(word, words) if isinstance(word, str) else None
@@ -56,7 +51,7 @@ class Problems:
         self._more = 0
 
     def add(self, where: str, got: str, allowed: str, advice: str) -> None:
-        """Tell one mistake."""
+        """Add one mistake."""
         self._places.add(where)
         if self.full:
             self._more += 1
@@ -65,29 +60,29 @@ class Problems:
             self._sentences[f"{place}: got {got}, allowed {allowed}; {advice}"] = None
 
     def repeat(self, sentences: Iterable[str]) -> None:
-        """Tell what was told elsewhere."""
+        """Add sentences made elsewhere."""
         self._sentences |= dict.fromkeys(sentences)
 
     def add_unknown(self, where: str, allowed: Iterable[str], otherwise: str) -> None:
-        """Tell a key that is not among the allowed ones."""
+        """Add a key that is not among the allowed ones."""
         allowed = list(allowed)
         advice = otherwise if self.full else suggestion(where.rpartition(".")[2], allowed, otherwise)
         self.add(where, "an unknown key", ", ".join(allowed), advice)
 
     @property
     def full(self) -> bool:
-        """Whether as many are told as anyone reads."""
+        """Whether no more sentences are reported."""
         return len(self._sentences) >= PROBLEMS
 
     @property
     def sentences(self) -> list[str]:
-        """All that was told, in order."""
+        """All sentences, in order."""
         return [*self._sentences] + ([f"case: got {self._more} more mistakes, allowed none; mend these first"] if self._more else [])
 
     def clear(self, *places: str) -> bool:
-        """Whether nothing is wrong at these keys, above or below them: what a check across keys may rest on."""
+        """Whether nothing is wrong at these keys, above or below them: what a check across keys may use."""
         return not any(
-            told == place or told.startswith(place + ".") or place.startswith(told + ".") for told in self._places for place in places
+            wrong == place or wrong.startswith(place + ".") or place.startswith(wrong + ".") for wrong in self._places for place in places
         )
 
 
@@ -153,8 +148,8 @@ def _registry() -> Any:
 
 def key(meaning: str, allowed: str, default: Any = ..., choices: Iterable[str] = (), unit: str | None = None, **more: Any) -> Any:
     """A key: what it means and what is allowed, in words, for sentences and tables."""
-    told: Any = {"allowed": allowed, "choices": list(choices), "unit": unit}
-    return Field(default, description=meaning, json_schema_extra=told, **more)
+    about: Any = {"allowed": allowed, "choices": list(choices), "unit": unit}
+    return Field(default, description=meaning, json_schema_extra=about, **more)
 
 
 def number(unit: str, meaning: str, default: Any = ..., **limits: float) -> Any:
@@ -196,14 +191,14 @@ class Table(BaseModel):
     @classmethod
     def _convert(cls, value: Any, info: ValidationInfo) -> Any:
         if isinstance(value, str):
-            told = told_of(cls, str(info.field_name))
-            if told["unit"] is not None and value not in told["choices"]:
-                return in_si(value, told["unit"])
+            about = declared(cls, str(info.field_name))
+            if about["unit"] is not None and value not in about["choices"]:
+                return in_si(value, about["unit"])
         return value
 
 
-def told_of(model: type[BaseModel], name: str) -> dict[str, Any]:
-    """What `key` was told of a key, with its meaning."""
+def declared(model: type[BaseModel], name: str) -> dict[str, Any]:
+    """What `key` declares of a key, with its meaning."""
     field: Any = model.model_fields[name]
     return {**field.json_schema_extra, "meaning": field.description}
 
@@ -219,7 +214,7 @@ def read_table(model: type[Table], where: str, value: Any, problems: Problems) -
     except ValidationError as error:
         faults = error.errors(include_url=False)
     for fault in faults:
-        _tell(model, where, fault, problems)
+        _add_fault(model, where, fault, problems)
     if not isinstance(value, Mapping):
         return None
     faulty = {fault["loc"][0] for fault in faults if fault["loc"]}
@@ -229,24 +224,24 @@ def read_table(model: type[Table], where: str, value: Any, problems: Problems) -
         return None
 
 
-def tell_missing(model: type[BaseModel], name: str, where: str, problems: Problems) -> None:
-    """Tell that a key is missing."""
-    told = told_of(model, name)
-    problems.add(where, "nothing", told["allowed"], f"give {told['meaning']}")
+def add_missing(model: type[BaseModel], name: str, where: str, problems: Problems) -> None:
+    """Add that a key is missing."""
+    about = declared(model, name)
+    problems.add(where, "nothing", about["allowed"], f"give {about['meaning']}")
 
 
-def _tell(model: type[BaseModel], where: str, fault: Any, problems: Problems) -> None:
-    """Tell one fault that pydantic found: walk down to its key, which knows what is allowed."""
+def _add_fault(model: type[BaseModel], where: str, fault: Any, problems: Problems) -> None:
+    """Add one fault that pydantic found: walk down to its key, which knows what is allowed."""
     place = [where] if where else []
-    told: dict[str, Any] = {"allowed": f"a table [{where}]", "choices": [], "meaning": f"its keys under [{where}]"}
+    about: dict[str, Any] = {"allowed": f"a table [{where}]", "choices": [], "meaning": f"its keys under [{where}]"}
     inner: type[BaseModel] | None = model
     for part in fault["loc"]:
         if isinstance(part, int):
             place.append(str(part))
         elif inner is not None and part in inner.model_fields:
             place.append(part)
-            told, model, inner = told_of(inner, part), inner, _table_in(inner.model_fields[part].annotation)
-    got, advice = shown(fault["input"]), f"give {told['meaning']}"
+            about, model, inner = declared(inner, part), inner, _table_in(inner.model_fields[part].annotation)
+    got, advice = shown(fault["input"]), f"give {about['meaning']}"
     if fault["type"] == "extra_forbidden":
         return problems.add_unknown(".".join([*place, str(fault["loc"][-1])]), (inner or model).model_fields, "take it out")
     if fault["type"] == "missing":
@@ -254,12 +249,12 @@ def _tell(model: type[BaseModel], where: str, fault: Any, problems: Problems) ->
     elif fault["type"] == "value_error":
         advice = str(fault["ctx"]["error"])
     if not problems.full:
-        advice = suggestion(fault["input"], told["choices"], advice)
-    return problems.add(".".join(place), got, told["allowed"], advice)
+        advice = suggestion(fault["input"], about["choices"], advice)
+    return problems.add(".".join(place), got, about["allowed"], advice)
 
 
 def _table_in(annotation: Any) -> type[BaseModel] | None:
-    """The table that a key's annotation speaks of, if any."""
+    """The table that a key's annotation names, if any."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
     found = (_table_in(part) for part in get_args(annotation))

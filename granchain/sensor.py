@@ -93,7 +93,7 @@ class Sensor:
     def smooth(self, interval: float, values: ArrayLike) -> np.ndarray:
         """Low-pass filter without delay: a Butterworth filter forwards and backwards.
 
-        The response is real, 1/(1 + (tan(pi f dt)/tan(pi f_c dt))^(2 order)): a symmetric pulse keeps the time of its peak.
+        The response is real, 1/(1 + (tan(pi f dt)/tan(pi f_c dt))^(2 order)): the time of a symmetric pulse's peak is unchanged.
 
         Parameters
         ----------

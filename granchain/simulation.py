@@ -52,7 +52,7 @@ def run(
     case : Case
         What to run (granchain.load_case).
     watch : object with advance(fraction), optional
-        Told between blocks of steps how far the run is; where it resumes, also told by resume(fraction) how far it was.
+        Called between blocks of steps with the part that is done; where the run resumes, resume(fraction) with the part done before.
     checkpoint : Checkpoint or path, optional
         File that is written every 30 s, and when the run is interrupted, from which another process can go on; it stays when the run
         has ended.
@@ -85,7 +85,7 @@ def run(
     except KeyboardInterrupt:
         # an interruption that comes with the last step stops nothing
         status = Status.INTERRUPTED if state.step <= time_step.n_steps else Status.COMPLETE
-        journal.keep()
+        journal.save()
     messages = messages_of(state, case)
     result = result_of(case, chain, state, status, messages, journal.started, journal.wall_time)
     if result.status.failed:
@@ -117,16 +117,16 @@ class Journal:
         """Wall time of the run [s], over all processes that had a part in it."""
         return time.perf_counter() - self._clock
 
-    def keep(self) -> None:
+    def save(self) -> None:
         """Write the checkpoint."""
         if self._checkpoint is not None:
             saved = Saved(self._state.arrays(), self.started, self.wall_time)
             self._checkpoint.save(saved, case_sha256=self._case.sha256, set_up=self._state.set_up)
 
-    def keep_if_due(self) -> None:
+    def save_if_due(self) -> None:
         """Write the checkpoint where it is time."""
         if self._checkpoint is not None and self._checkpoint.due:
-            self.keep()
+            self.save()
 
     def go_on(self, watch: Watch | None) -> None:
         """Take the state, and the time it took, from the checkpoint."""
@@ -144,7 +144,7 @@ class Journal:
 
 def prepare(case: Case) -> tuple[Chain, Contacts, TimeStep]:
     """Chain, contacts and time step of a case."""
-    # what is too large for a double shows as no finite number in the end, and is told then
+    # overflow is reported later as a non-finite result
     with np.errstate(all="ignore"):
         chain = chain_of(case)
         check_loads(chain)
@@ -190,7 +190,7 @@ def end_of(case: Case, side: str) -> End:
 
 
 def recording_of(case: Case) -> Recording:
-    """What the case asks to keep."""
+    """What the case asks to record."""
     return Recording(
         sensor_beads=tuple(case.sensors.beads),
         sensor_contacts=tuple(case.sensors.contacts),
@@ -212,7 +212,7 @@ def march(state: State, watch: Watch | None, journal: Journal) -> Status:
         if watch is not None:
             watch.advance(min(1.0, state.step / state.time_step.n_steps))
         if status is Status.RUNNING:
-            journal.keep_if_due()
+            journal.save_if_due()
     return status
 
 
@@ -330,13 +330,13 @@ def messages_of(state: State, case: Case) -> list[str]:
 
 
 def about_certificates(case: Case) -> list[str]:
-    """What there is to say of the certificates of the law, and of one that it takes its restitution from."""
+    """Messages about the certificates of the law, and of one that it takes its restitution from."""
     inputs = vars(case.law_inputs())
     given = [(case.contact.law, inputs)]
     if isinstance(inputs.get("restitution"), Mapping):
         given.append((inputs["restitution"]["law"], inputs["restitution"]))
-    said = (about_certificate(law_named(name), inputs.get("as_printed", False)) for name, inputs in given)
-    return [sentence for sentence in dict.fromkeys(said) if sentence is not None]
+    sentences = (about_certificate(law_named(name), inputs.get("as_printed", False)) for name, inputs in given)
+    return [sentence for sentence in dict.fromkeys(sentences) if sentence is not None]
 
 
 def failure(state: State, status: Status) -> str:

@@ -1,6 +1,6 @@
 """How far a case's numbers can be trusted: the case at several steps, its observed order, and error bars by Richardson's extrapolation.
 
-Two errors are told apart: that of the step, from runs at three or four steps, and that of the samples, from dense ones of the same run.
+Two errors are separated: that of the step, from runs at three or four steps, and that of the samples, from dense ones of the same run.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ class Verification:
     tolerance : float
         Asked relative error of every peak and arrival.
     sufficient_step : float
-        The largest step that keeps it by the error bars, and at which the order is known to hold [s]; nan where there is no pulse.
+        The largest step that meets it by the error bars, and at which the order is known to hold [s]; nan where there is no pulse.
     largest_known_step : float
         The largest step at which the order is known to hold: it was seen here, or is tested for every law [s].
     """
@@ -159,7 +159,7 @@ class Verification:
 
     @property
     def kept(self) -> bool:
-        """Whether the case's own step and samples keep the tolerance, with an order that is confirmed."""
+        """Whether the case's own step and samples meet the tolerance, with an order that is confirmed."""
         return self.confirmed and self.largest <= self.tolerance
 
     def as_dict(self) -> dict[str, Any]:
@@ -321,7 +321,7 @@ def sampling_error(sampled: float, close: float, placed: list[float], closest: f
 
 
 def error_bar(values: list[float], factors: tuple[float, ...], order: float, safety: float) -> float:
-    """Error bar of a quantity at the case's own step: its distance to step 0 by that pair of steps that says the most."""
+    """Error bar of a quantity at the case's own step: its distance to step 0 by the pair of steps that gives the largest."""
     pairs = zip(pairwise(values), pairwise(factors), strict=True)
     # from each pair the error of its finer step, and from that the one of the case's own; where the order holds the pairs agree
     own = [abs(richardson(coarse, fine, wide / narrow, order).error) / narrow**order for (coarse, fine), (wide, narrow) in pairs]
@@ -329,7 +329,7 @@ def error_bar(values: list[float], factors: tuple[float, ...], order: float, saf
 
 
 def residual_of(result: Result) -> float:
-    """Largest residual of the ledger, relative; nan where none is kept."""
+    """Largest residual of the ledger, relative; nan where there is none."""
     balance = energy_balance(result)
     return math.nan if balance is None else balance.largest_residual
 

@@ -14,6 +14,8 @@ from scipy.integrate import solve_ivp
 from granchain import theory
 from granchain.certificates import example_inputs, example_pair
 from granchain.contact import laws
+from granchain.contact.inputs import filled
+from granchain.contact.law import DAMPING, PSI
 from granchain.contact.pair import Pair
 from granchain.contact.viscous import LEAST_CLAMPED
 from granchain.errors import CaseError, LawError
@@ -115,6 +117,24 @@ def test_bad_inputs_of_an_impact_are_told_together():
     assert len(caught.value.problems) == 2
     with pytest.raises(CaseError, match=r"restitution: got nothing, allowed: .*; give it, flores needs it"):
         impact(law="flores", pair=PAIR, speed=1.0)
+    with pytest.raises(CaseError) as caught:
+        impact(law="flores", pair=PAIR, speed=1.0, psi=1.0, restitution={"law": "ma-liu", "psi": -1.0, "dents": "kep", "size": 2})
+    assert [sentence.partition(";")[0].partition(", allowed")[0] for sentence in caught.value.problems] == [
+        "impact: unknown input psi",
+        "impact: unknown input restitution.size",
+        "impact: restitution.psi: got -1.0",
+        "impact: restitution.xi: got nothing",
+        'impact: restitution.dents: got "kep"',
+    ]
+    assert caught.value.problems[2].endswith("; give psi: " + PSI.meaning)
+    assert caught.value.problems[3].endswith("; give it, ma-liu needs it")
+
+
+def test_none_stands_for_the_default_of_an_input_and_a_whole_number_for_a_float():
+    values, slips = filled(laws()["flores"], {"restitution": 1, "damping": None})
+    assert values["damping"] == DAMPING.default
+    assert (values["restitution"], type(values["restitution"])) == (1.0, float)
+    assert slips == []
 
 
 def test_a_pair_without_what_the_law_needs_says_which():

@@ -1,7 +1,7 @@
 """A case: what is to be computed, read from TOML, complete and checked.
 
-Every mistake that an input can hold is found when a case is made, and all mistakes are told together, each in one sentence: where, what was
-got, what is allowed, what to do. `tables` holds the keys, `checks` what they mean to each other.
+Every mistake that an input can hold is found when a case is made, and all mistakes are reported together, each in one sentence: where,
+what was got, what is allowed, what to do. `tables` holds the keys, `checks` what they mean to each other.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from granchain.case.tables import (
 )
 from granchain.case.title import as_written, title_of
 from granchain.errors import CaseError
-from granchain.keys import Problems, key, shown, tell_missing
+from granchain.keys import Problems, add_missing, key, shown
 from granchain.material import Material
 
 
@@ -86,7 +86,7 @@ class Case(Heading):
         tables = read_tables(document, problems, {name: getattr(before, name) for name in same})
         for name, field in cls.model_fields.items():
             if field.is_required() and name not in document:
-                tell_missing(cls, name, name, problems)
+                add_missing(cls, name, name, problems)
             elif name not in document:
                 tables.setdefault(name, field.default)
         drives = check_across(tables, folder, problems)
@@ -113,7 +113,7 @@ class Case(Heading):
 
     @property
     def toml(self) -> str:
-        """The text of the case file as given; changes made since stand at its end as comments."""
+        """The text of the case file as given; changes made since are appended as comments."""
         return self._toml
 
     @property
@@ -178,10 +178,10 @@ class Case(Heading):
         return self._drives[side]
 
     def replace(self, **changes: Any) -> Case:
-        """Another case, checked anew: `case.replace(**{"contact.law": "flores", "contact.restitution": 0.65})`.
+        """Another case, checked again: `case.replace(**{"contact.law": "flores", "contact.restitution": 0.65})`.
 
         None takes a key out. A new contact law drops the inputs that it does not know, unless they are named in this call. The title says
-        what differs from the case that it was written for; a title that is named in this call speaks for the case as it then is.
+        what differs from the case that it was written for; a title that is named in this call describes the changed case.
         """
         document, problems = dict(self._document), Problems()
         for name in {where.partition(".")[0].strip() for where in changes} & document.keys():
@@ -196,8 +196,8 @@ class Case(Heading):
         """All tables as plain data: defaults filled, SI, materials expanded, drives as numbers. `Case(**resolved)` is equal to the case."""
         document: dict[str, Any] = jsonable(self)
         chain = document["chain"]
-        for told, segment in zip(chain["segment"], self.chain.segment, strict=True):
-            told |= {"gap": self.chain.gap_after(segment), **jsonable(body(segment, self.chain)._asdict())}
+        for entry, segment in zip(chain["segment"], self.chain.segment, strict=True):
+            entry |= {"gap": self.chain.gap_after(segment), **jsonable(body(segment, self.chain)._asdict())}
         if not chain["segment"]:
             chain |= jsonable(self._first()._asdict())
             del chain["segment"]
@@ -250,7 +250,7 @@ def load_case(name: str | Path, set: Iterable[str] = ()) -> Case:
 
 
 def case_from_resolved(resolved: Mapping[str, Any], toml: str = "") -> Case:
-    """The case whose `resolved()` this is, as an output file keeps it, with the text that it was read from."""
+    """The case whose `resolved()` this is, as an output file stores it, with the text that it was read from."""
     case = Case.model_validate(resolved, context={"toml": toml})
     with contextlib.suppress(CaseError):
         # The title as it was written, keys in braces: what is changed from here on is then in its place in it.

@@ -1,7 +1,7 @@
 """Checks of a case: key by key, against the contact law's own declaration, and across keys.
 
-A check across keys rests only on keys of which nothing wrong has been told, so that one slip gives one sentence and all slips are told at
-once. Nothing here makes an array of the chain: sizes are refused from the counts alone.
+A check across keys uses only keys without a mistake found so far, so that one slip gives one sentence and all slips are reported
+together. Nothing here makes an array of the chain: sizes are refused from the counts alone.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from granchain.case.tables import (
     TimeTable,
     body,
 )
-from granchain.chain import BEAD_STEPS
+from granchain.chain import BEAD_STEPS, hanging
 from granchain.contact import laws
-from granchain.contact.guard import Elastoplastic
+from granchain.contact.inputs import Slip, chosen, filled
 from granchain.contact.law import ContactLaw
-from granchain.keys import Problems, in_si, in_unit, read_table, shown, suggestion, tell_missing
+from granchain.keys import Problems, add_missing, in_si, read_table, shown, suggestion
 
 # Memory that one run may take, ours: half of a common workstation's 16 GiB.
 MEMORY = 8 * 2**30
@@ -65,41 +65,22 @@ def read_tables(document: Mapping[str, Any], problems: Problems, known: Mapping[
     return tables
 
 
-def law_table(where: str, given: Mapping[str, Any], problems: Problems, base: type[ContactLaw] = ContactLaw) -> dict[str, Any]:
+def law_table(where: str, given: Mapping[str, Any], problems: Problems) -> dict[str, Any]:
     """A law's inputs, defaults filled, in SI."""
-    known = {name: law for name, law in laws().items() if issubclass(law, base)}
-    name = given.get("law")
-    if not isinstance(name, str) or name not in known:
-        allowed = 'a name that "granchain laws" lists' if base is ContactLaw else "an elastoplastic law: " + ", ".join(known)
-        advice = suggestion(name, known, "check the name; a law in a file of your own is named by --law-module")
-        problems.add(f"{where}.law", "nothing" if name is None else shown(name), allowed, advice)
-        return {"law": ""}
-    inputs = {quantity.name: quantity for quantity in known[name].inputs}
-    for unknown in given:
-        if unknown not in inputs and unknown != "law":
-            problems.add_unknown(f"{where}.{unknown}", ["law", *inputs], f"take it out, {name} does not know it")
-    filled: dict[str, Any] = {"law": name}
-    for quantity in inputs.values():
-        place, value = f"{where}.{quantity.name}", given.get(quantity.name)
-        allowed = quantity.range + (" or a table { law = ..., ... }" if quantity.name == "restitution" else "")
-        advice = f"give {quantity.name}: {quantity.meaning}{in_unit(quantity.unit)}"
-        if value is None and quantity.required:
-            problems.add(place, "nothing", allowed, advice)
-        elif value is None:
-            filled[quantity.name] = quantity.default
-        elif quantity.name == "restitution" and isinstance(value, Mapping):
-            filled[quantity.name] = law_table(place, value, problems, Elastoplastic)
+    law = chosen(given.get("law"))
+    if isinstance(law, Slip):
+        values, slips = {"law": ""}, [law]
+    else:
+        values, slips = filled(law, {name: value for name, value in given.items() if name != "law"}, in_si)
+        values = {"law": law.name, **values}
+    for slip in slips:
+        place = f"{where}.{slip.place}"
+        if slip.unknown:
+            problems.add_unknown(place, ["law", *slip.words], slip.advice)
         else:
-            number = value
-            try:
-                if isinstance(value, str) and quantity.kind == "number" and value not in quantity.choices:
-                    number = in_si(value, quantity.unit)
-            except ValueError as error:
-                advice = str(error)
-            if quantity.problem(number) is not None:
-                problems.add(place, shown(value), allowed, suggestion(value, quantity.choices, advice))
-            filled[quantity.name] = float(number) if quantity.kind == "number" and isinstance(number, int) else number
-    return filled
+            advice = suggestion(slip.got, slip.words, slip.advice)
+            problems.add(place, "nothing" if slip.got is None else shown(slip.got), slip.allowed, advice)
+    return values
 
 
 def check_across(tables: Mapping[str, Any], folder: Path | None, problems: Problems) -> dict[str, Drive]:
@@ -111,7 +92,7 @@ def check_across(tables: Mapping[str, Any], folder: Path | None, problems: Probl
     if problems.clear("chain.segment"):
         check_chain(chain, problems)
         check_striker(chain, striker, problems)
-        check_loads(chain, ends, problems)
+        check_support(chain, ends, problems)
     if problems.clear("chain", "ends", "striker"):
         check_touching(chain, ends, striker, problems)
     if "sensors" in tables and problems.clear("chain.beads", "chain.segment", "ends", "striker"):
@@ -126,7 +107,7 @@ def check_across(tables: Mapping[str, Any], folder: Path | None, problems: Probl
 def check_chain(chain: ChainTable, problems: Problems) -> None:
     """Beads or segments, each with a radius, a material and a mass."""
     if chain.beads is None and not chain.segment and problems.clear("chain.beads"):
-        tell_missing(ChainTable, "beads", "chain.beads", problems)
+        add_missing(ChainTable, "beads", "chain.beads", problems)
     if chain.beads is not None and chain.segment:
         problems.add("chain.beads", f"{chain.beads} beside [[chain.segment]]", "one of the two", "take one out")
     for where, segment in chain.places():
@@ -134,7 +115,7 @@ def check_chain(chain: ChainTable, problems: Problems) -> None:
 
 
 def check_striker(chain: ChainTable, striker: StrikerTable | None, problems: Problems) -> None:
-    """The striker is a whole body, like bead 1 in what it does not say."""
+    """The striker is a whole body, like bead 1 in what is not given for it."""
     where, first = chain.places()[0]
     if striker is not None and problems.clear(where, "chain.radius", "chain.mass", "chain.material", "striker"):
         check_body("striker", body(striker, body(first, chain)), problems)
@@ -144,7 +125,7 @@ def check_body(where: str, kind: Body, problems: Problems) -> None:
     """A body has a radius, a material and a mass."""
     for name in ("radius", "material"):
         if getattr(kind, name) is None and problems.clear(f"{where}.{name}", f"chain.{name}"):
-            tell_missing(ChainTable, name, f"{where}.{name}", problems)
+            add_missing(ChainTable, name, f"{where}.{name}", problems)
     if kind.radius is None or kind.material is None or not problems.clear(f"{where}.mass", "chain.mass"):
         return
     if kind.mass is None:
@@ -155,17 +136,16 @@ def check_body(where: str, kind: Body, problems: Problems) -> None:
         problems.add(f"{where}.mass", f"{kind.mass:g} from radius and density", "a finite number above 0", advice)
 
 
-def check_loads(chain: ChainTable, ends: EndsTable, problems: Problems) -> None:
-    """A static load needs a closed row, and gravity something to stand on."""
+def check_support(chain: ChainTable, ends: EndsTable, problems: Problems) -> None:
+    """A static load needs a closed row, and gravity a wall to press the row on."""
     loads = [name for name in ("precompression", "gravity") if getattr(chain, name)]
     for where, segment in chain.places():
         if loads and chain.gap_after(segment):
             place = "chain.gap" if segment.gap is None else f"{where}.gap"
             advice = f"close the gap, or take out {' and '.join(loads)}"
             problems.add(place, f"a gap with {' and '.join(loads)}", "0 in a chain that carries a load at rest", advice)
-    if chain.gravity and not ends.has_wall("right") and problems.clear("ends.right"):
-        advice = 'set [ends] right = "wall" or "rigid"'
-        problems.add("chain.gravity", f"{chain.gravity:g} without a wall at the right end", "gravity towards a wall", advice)
+    for fault in hanging(chain.gravity, ends.has_wall("right")) if problems.clear("ends.right") else ():
+        problems.add(*fault)
 
 
 def check_touching(chain: ChainTable, ends: EndsTable, striker: StrikerTable | None, problems: Problems) -> None:
@@ -198,13 +178,13 @@ def check_sensors(sensors: SensorsTable, chain: ChainTable, ends: EndsTable, str
     beads = range(1, last + 1)
     contacts = range((1 if striker is None else 0) - int(ends.has_wall("left")), last + int(ends.has_wall("right")))
     numbered = f"contacts {contacts.start} to {contacts.stop - 1}, contact k joining body k and k + 1" if contacts else "none"
-    for name, labels, allowed, told in (
+    for name, labels, allowed, range_in_words in (
         ("beads", sensors.beads, beads, f"beads 1 to {last}"),
         ("contacts", sensors.contacts, contacts, numbered),
     ):
         outside = [label for label in labels if label not in allowed]
         if outside:
-            problems.add(f"sensors.{name}", some(outside), told, "take out what is not in the chain")
+            problems.add(f"sensors.{name}", some(outside), range_in_words, "take out what is not in the chain")
         doubles = [label for label, times in Counter(labels).items() if times > 1]
         if doubles:
             problems.add(f"sensors.{name}", f"{some(doubles)} more than once", "each once", "take out the doubles")
@@ -238,7 +218,7 @@ def touches_at_rest(chain: ChainTable, ends: EndsTable, striker: StrikerTable | 
 
 
 def ledger_interval(energy: EnergyTable, time: TimeTable) -> float:
-    """Time between entries of the ledger [s]: two hundred in a run unless the case says; the whole run where that is no number."""
+    """Time between entries of the ledger [s]: two hundred in a run unless the case gives it; the whole run where that is no number."""
     return energy.interval or time.end / 200.0 or time.end
 
 
@@ -261,9 +241,9 @@ def check_size(tables: Mapping[str, Any], problems: Problems) -> None:
         parts.append((8.0 * rows * numbers, f"{name}.interval", f"{rows:.3g} rows of {numbers} numbers", longer))
     total = sum(size for size, *_ in parts)
     if total > MEMORY:
-        # More bodies than fit make everything else large: only they are told then.
-        guilty = parts[:1] if parts[0][0] > MEMORY else [part for part in parts if part[0] > MEMORY] or [max(parts)]
-        for size, place, got, advice in guilty:
+        # More bodies than fit make everything else large: only they are reported then.
+        too_large = parts[:1] if parts[0][0] > MEMORY else [part for part in parts if part[0] > MEMORY] or [max(parts)]
+        for size, place, got, advice in too_large:
             got = f"{got} ({size / 2**30:.3g} of {total / 2**30:.3g} GiB)"
             problems.add(place, got, f"{MEMORY // 2**30} GiB for the whole run", advice)
     if step and bodies * (time.end / step) > BEAD_STEPS:

@@ -90,7 +90,7 @@ def toml_value(text: str) -> Any:
 
 
 def put_all(document: dict[str, Any], changes: Iterable[str], example: str, problems: Problems) -> None:
-    """Make changes, each "KEY=VALUE" as on the command line; one that is not is told, with an example of one that is."""
+    """Make changes, each "KEY=VALUE" as on the command line; one that is not is reported, with an example of one that is."""
     for item in changes:
         where, equals, value = item.partition("=")
         if equals and where.strip():

@@ -67,7 +67,7 @@ def _equal_beads(count: int) -> SegmentTable:
 
 
 class ChainTable(Table):
-    """The row of beads: equal ones, or segments, which take from here what they do not say."""
+    """The row of beads: equal ones, or segments, which take from here what is not given for them."""
 
     beads: int | None = whole("the number of beads", None)
     radius: float | None = number("m", "the radius of a bead", None, above=0.0)
@@ -96,7 +96,7 @@ class ChainTable(Table):
         return sum(repeat * sum(segment.count for segment in group) for repeat, group in self.groups())
 
     def places(self) -> list[tuple[str, SegmentTable]]:
-        """The segments with the keys they stand under."""
+        """The segments with their keys."""
         segments = [segment for _, group in self.groups() for segment in group]
         return [(f"chain.segment.{i}" if self.segment else "chain", segment) for i, segment in enumerate(segments)]
 
@@ -106,7 +106,7 @@ class ChainTable(Table):
 
 
 class StrikerTable(Table):
-    """A body that strikes bead 1; like that bead unless it says otherwise."""
+    """A body that strikes bead 1; like that bead in what is not given for it."""
 
     speed: float = number("m/s", "the speed towards the chain", above=0.0)
     radius: float | None = number("m", "the radius of the striker", None, above=0.0)
@@ -115,7 +115,7 @@ class StrikerTable(Table):
 
 
 class Body(NamedTuple):
-    """Radius [m], mass [kg] and material of one body; None where a case does not say."""
+    """Radius [m], mass [kg] and material of one body; None where a case gives none."""
 
     radius: Any
     mass: Any
@@ -123,7 +123,7 @@ class Body(NamedTuple):
 
 
 def body(own: SegmentTable | StrikerTable, like: ChainTable | Body) -> Body:
-    """A body: what it says, else what the one it is like says; another size or material takes its mass from the density."""
+    """A body: its own values, else those of the one it is like; another size or material takes its mass from the density."""
     radius = like.radius if own.radius is None else own.radius
     material = like.material if own.material is None else own.material
     mass = own.mass
@@ -151,7 +151,7 @@ _END = (("free", "wall", "rigid"), "free", 'a table { drive = "displacement" or 
 
 
 class EndsTable(Table):
-    """What stands at the two ends."""
+    """What is at the two ends."""
 
     left: EndKey = choice("the left end", *_END)
     right: EndKey = choice("the right end", *_END)
@@ -205,7 +205,7 @@ class TimeTable(Table):
 
 
 class Heading(Table):
-    """What stands above the tables."""
+    """The keys above the tables."""
 
     title: str = text("a line that says what the case is")
 

@@ -1,7 +1,7 @@
 """The title of a case: the author's words, with values of the case where they name a key, and what was changed since they were written.
 
-A title may name keys in braces, `{striker.speed}`; each stands for its value. What a case says otherwise than the document that its title
-was written for is appended, so that no figure or file is headed by numbers that are not its own.
+A title may name keys in braces, `{striker.speed}`; each is replaced by its value. Where a case differs from the document that its title
+was written for, the difference is appended, so that no figure or file is headed by numbers that are not its own.
 """
 
 from __future__ import annotations
@@ -41,8 +41,10 @@ def title_of(title: str, tables: Mapping[str, Any], written_for: Mapping[str, An
     changes = {where: value for where, value in differences(written_for, document) if where not in keys}
     filled = filled_in(title, tables)
     # a title that was itself stored with changes: the later value of a key replaces the earlier one
-    kept = [part for part in filled.split("; ") if part.partition(" = ")[0].removeprefix("no ") not in changes]
-    return _joined("; ".join(kept), [f"no {where}" if value is None else f"{where} = {worded(value)}" for where, value in changes.items()])
+    remaining = [part for part in filled.split("; ") if part.partition(" = ")[0].removeprefix("no ") not in changes]
+    return _joined(
+        "; ".join(remaining), [f"no {where}" if value is None else f"{where} = {worded(value)}" for where, value in changes.items()]
+    )
 
 
 def filled_in(title: str, tables: Mapping[str, Any]) -> str:
@@ -84,15 +86,15 @@ def differences(before: Any, after: Any, where: str = "") -> Iterator[tuple[str,
 def worded(value: Any) -> str:
     """A value as a title shows it: short, on one line, without braces."""
     if isinstance(value, float):
-        told = f"{value:.15g}"
+        words = f"{value:.15g}"
     elif isinstance(value, Material):
-        told = next((name for name, known in MATERIALS.items() if known == value), "own material")
+        words = next((name for name, known in MATERIALS.items() if known == value), "own material")
     elif isinstance(value, (list, tuple, Mapping)):
-        told = json.dumps(value, default=str)
+        words = json.dumps(value, default=str)
     else:
-        told = shown(str(value))[1:-1] if isinstance(value, str) else shown(value)
-    told = told if len(told) <= _VALUE_LENGTH else told[: _VALUE_LENGTH - 3] + "..."
-    return told.replace("{", "(").replace("}", ")").replace("; ", ", ")
+        words = shown(str(value))[1:-1] if isinstance(value, str) else shown(value)
+    words = words if len(words) <= _VALUE_LENGTH else words[: _VALUE_LENGTH - 3] + "..."
+    return words.replace("{", "(").replace("}", ")").replace("; ", ", ")
 
 
 def _filled(found: re.Match[str], tables: Mapping[str, Any]) -> str:

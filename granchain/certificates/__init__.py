@@ -1,4 +1,4 @@
-"""What a contact law delivers, measured on two steel beads, and the pages that say so."""
+"""What a contact law delivers, measured on two steel beads, and the pages about it."""
 
 from granchain.certificates.examples import EXAMPLE_PAIR, example_inputs, example_pair, pair_with
 from granchain.certificates.measure import Certificate, certificate

@@ -17,7 +17,7 @@ from granchain.engine.scans import coefficients
 # Impact speeds [m/s] that a certificate goes through.
 SPEEDS = (0.2, 1.77, 10.0)
 
-# A force is said to jump where it changes by more than this over one part in 1e12 of the overlap, relative to the force.
+# A force jumps where it changes by more than this over one part in 1e12 of the overlap, relative to the force.
 JUMP = 1e-6
 GRID = 600
 
@@ -104,7 +104,7 @@ class Contact:
         return self.force(overlap, self.load(overlap, self.fresh()))
 
     def work(self, overlap: float) -> float:
-        """Work [J] of loading a fresh contact to an overlap, as the law's own energies say it."""
+        """Work [J] of loading a fresh contact to an overlap, by the law's own energies."""
         h = self.load(overlap, self.fresh())
         return self.energy(overlap, h) + self.lost(h)
 
@@ -209,7 +209,7 @@ def jumps(contact: Contact) -> list[tuple[float, float]]:
     values = [contact.loading(d) for d in grid]
     slopes = [math.log(b / a) if a > 0.0 and b > 0.0 else 0.0 for a, b in pairwise(values)]
     found = []
-    # only intervals that stand out from their neighbours by more than smooth curvature can hide a jump worth telling
+    # only intervals that stand out from their neighbours by more than smooth curvature can hide a jump that matters
     for i, slope in enumerate(slopes):
         near = [slopes[j] for j in range(max(0, i - 3), min(len(slopes), i + 4)) if j != i]
         if abs(slope - float(np.median(near))) < 1e-4:

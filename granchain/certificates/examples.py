@@ -1,4 +1,4 @@
-"""What a law is measured with where nobody says: two steel beads, and a value for each of its inputs."""
+"""What a law is measured with where nothing is given: two steel beads, and a value for each of its inputs."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import re
 from types import SimpleNamespace
 from typing import Any
 
+from granchain.contact.inputs import filled
 from granchain.contact.law import ContactLaw, Quantity
 from granchain.contact.pair import Pair
 from granchain.errors import CaseError, LawError
@@ -14,7 +15,7 @@ from granchain.material import Material
 
 # Wang, Liu & Liu 2022, sec. 5.2, doi:10.1016/j.ijmecsci.2022.107214: restitution, psi, xi and striker's speed of the steel chain.
 EXAMPLES: dict[str, float] = {"restitution": 0.65, "psi": 2.84, "xi": 13.0, "impact_speed": 1.77}
-# Order of magnitude of a contact of that chain, by unit: what a law requires and no example names is of the order that its unit says.
+# Order of magnitude of a contact of that chain, by unit: what a law requires and no example names is of the order of its unit.
 SCALES: dict[str, float] = {"N": 100.0, "m": 1e-5, "s": 1e-5, "kg": 1e-4, "Pa": 1e9, "J": 1e-3, "1": 1.0}
 # Powers of metre, kilogram and second in a unit.
 DIMENSIONS: dict[str, tuple[float, float, float]] = {
@@ -54,8 +55,8 @@ def pair_with(given: dict[str, float], material: Material | None = None) -> Pair
     ----------
     given : dict
         Pair quantities by name, in SI. The effective radius follows from radii, the effective modulus of two equal bodies from Young's
-        modulus and Poisson's ratio, where only those are given; what only an unchanged pair can tell is left out, so that a law
-        says that it needs it.
+        modulus and Poisson's ratio, where only those are given; what follows from an unchanged pair only is left out, so that a law
+        that needs it asks for it.
     material : Material, optional
         Of both bodies.
 
@@ -95,16 +96,9 @@ def example_inputs(law: type[ContactLaw], **changes: Any) -> SimpleNamespace:
     CaseError
         For an unknown input, or a value out of range.
     """
-    names = [quantity.name for quantity in law.inputs]
-    problems = [f"{law.name}: unknown input {name}; allowed: {', '.join(names) or 'none'}" for name in changes if name not in names]
-    values = {quantity.name: changes.get(quantity.name, example(law, quantity)) for quantity in law.inputs}
-    for quantity in law.inputs:
-        value = values[quantity.name]
-        problem = None if value is None and not quantity.required else quantity.problem(value)
-        if problem:
-            problems.append(f"{law.name}: {quantity.name}: {problem}")
-    if problems:
-        raise CaseError(problems)
+    values, slips = filled(law, {quantity.name: example(law, quantity) for quantity in law.inputs} | changes)
+    if slips:
+        raise CaseError([f"{law.name}: {slip.sentence}" for slip in slips])
     return SimpleNamespace(**values)
 
 

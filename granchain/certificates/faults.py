@@ -25,7 +25,7 @@ def creates(law: type[ContactLaw], created: Creation, falls: float) -> bool:
 
 
 def faults_of_measures(law: type[ContactLaw], created: Creation, falls: float, seen: float | None, scales: bool) -> list[str]:
-    """Sentences on energy, order and dimension that are not what the law has to keep or states."""
+    """Sentences on energy, order and dimension that are not what the law must satisfy or states."""
     problems = []
     if creates(law, created, falls):
         found = (

@@ -63,7 +63,7 @@ class Certificate:
     order : float or None
         Observed order in time of an impact.
     dimension : bool
-        Whether force and coefficients scale with metre, kilogram and second as their units say.
+        Whether force and coefficients scale with metre, kilogram and second with their units.
     problems : list of str
         Sentences on what is wrong with the law.
     created_error : float
@@ -215,7 +215,7 @@ def order(law: type[ContactLaw], values: SimpleNamespace) -> float | None:
 
 
 def dimension(law: type[ContactLaw], values: SimpleNamespace) -> bool:
-    """Whether force and coefficients scale as their units say when metre, kilogram and second change by random factors."""
+    """Whether force and coefficients scale with their units when metre, kilogram and second change by random factors."""
     random = np.random.default_rng(1960)
     metre, kilogram, second = 10.0 ** random.uniform(-1.0, 1.0, size=3)
     pair, units = example_pair(), {quantity.name: quantity.unit for quantity in law.inputs}

@@ -37,7 +37,7 @@ class Paragraph:
 
 @dataclass(frozen=True)
 class Same:
-    """A table that stands on another law's page."""
+    """A table that is printed on another law's page."""
 
     what: str
     law: str
@@ -67,18 +67,18 @@ Block = Heading | Paragraph | Same | Grid
 # One law
 
 
-def page(one: Certificate, told: dict[Grid, str] | None = None) -> list[Block]:
-    """All about one law: what it says of itself, and what was measured.
+def page(one: Certificate, seen: dict[Grid, str] | None = None) -> list[Block]:
+    """All about one law: its declaration, and what was measured.
 
     Parameters
     ----------
     one : Certificate
-    told : dict, optional
+    seen : dict, optional
         In the reference of all laws: tables of the laws before this one, each with its law's name. What is there, or in the tables of
-        all laws, is not said again; what is new goes there.
+        all laws, is not repeated; what is new goes there.
     """
     law = one.law
-    level, known = (1, {}) if told is None else (3, told)
+    level, known = (1, {}) if seen is None else (3, seen)
     blocks: list[Block] = [Heading(law.name, level), *(Paragraph(text) for text in paragraphs(law.__doc__))]
     blocks += [Paragraph(f"Problem: {problem}.") for problem in one.problems]
     blocks += [Paragraph(f"Source: {law.source}.")]
@@ -91,9 +91,9 @@ def page(one: Certificate, told: dict[Grid, str] | None = None) -> list[Block]:
     else:
         blocks += [tables[title] if there == law.name else Same(title, there) for title, there in first.items()]
     given = [f"{q.name} = {toml(one.inputs[q.name])}" for q in law.inputs if q.required or one.inputs[q.name] != q.default]
-    conditions = ([f"on {EXAMPLE_PAIR}"] if told is None else []) + ([f"with {', '.join(given)}"] if given else [])
+    conditions = ([f"on {EXAMPLE_PAIR}"] if seen is None else []) + ([f"with {', '.join(given)}"] if given else [])
     blocks += [Paragraph(f"Measured {', '.join(conditions)}.")] if conditions else []
-    blocks += [restitutions_of(one)] if one.delivered and told is None else []
+    blocks += [restitutions_of(one)] if one.delivered and seen is None else []
     return [*blocks, measured(one)]
 
 
@@ -103,7 +103,7 @@ def paragraphs(docstring: str | None) -> list[str]:
 
 
 def inputs_of(law: type[ContactLaw]) -> Grid:
-    """What a case may say."""
+    """What a case may give."""
     rows = tuple((q.name, q.unit or "-", q.range, default_of(q), q.meaning) for q in law.inputs)
     return Grid(("input", "unit", "allowed", "default", "meaning"), rows)
 
@@ -159,9 +159,9 @@ def shown(restitution: float | None) -> str:
 
 def against_speed(one: Certificate) -> str:
     """Restitution at each impact speed."""
-    told = {f"{e:.4f}" for _, e in one.speeds}
-    if len(told) == 1:
-        return f"{told.pop()} at {one.speeds[0][0]:g} to {one.speeds[-1][0]:g} m/s"
+    values = {f"{e:.4f}" for _, e in one.speeds}
+    if len(values) == 1:
+        return f"{values.pop()} at {one.speeds[0][0]:g} to {one.speeds[-1][0]:g} m/s"
     return ", ".join(f"{e:.4f} at {v:g} m/s" for v, e in one.speeds)
 
 
@@ -227,20 +227,20 @@ def reference(certificates: list[Certificate]) -> list[Block]:
     families: dict[str, list[Certificate]] = {}
     for one in certificates:
         families.setdefault(one.law.__module__, []).append(one)
-    told: dict[Grid, str] = {}
+    seen: dict[Grid, str] = {}
     for module in sorted(families):
         blocks += family(module)
         for one in families[module]:
-            blocks += page(one, told)
+            blocks += page(one, seen)
     return blocks
 
 
 def family(module: str) -> list[Block]:
-    """What a module says of its laws; its first line is a title, a colon and a sentence."""
+    """The text of a module about its laws; its first line is a title, a colon and a sentence."""
     first, *rest = paragraphs(sys.modules[module].__doc__) or [f"Laws of {module.removeprefix('granchain_law_')}"]
     title, _, sentence = first.partition(": ")
-    told = [sentence[:1].upper() + sentence[1:]] if sentence else []
-    return [Heading(title.removesuffix("."), 2), *(Paragraph(text) for text in [*told, *rest])]
+    opening = [sentence[:1].upper() + sentence[1:]] if sentence else []
+    return [Heading(title.removesuffix("."), 2), *(Paragraph(text) for text in [*opening, *rest])]
 
 
 def glance(one: Certificate) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """The command line: text, tables and exit codes; no physics.
 
-Standard output carries the result and nothing else, standard error what is said on the way. What is slow to load is imported by the
+Standard output carries the result and nothing else, standard error the messages on the way. What is slow to load is imported by the
 command that uses it: `granchain --help` takes a tenth of a second.
 """
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from granchain.cli.options import MISSED, JsonOption, OverwriteOption, app
-from granchain.cli.text import aligned, number, paragraph, say, tell, tell_json
+from granchain.cli.text import aligned, notify, number, paragraph, print_json, print_text
 from granchain.errors import TraceError
 
 if TYPE_CHECKING:
@@ -55,16 +55,16 @@ def compare(
         drawn, _ = figures.comparison(found)
         figures.save(drawn, figure, overwrite)
     if as_json:
-        tell_json({"command": "compare", "files": files, "folder": trace, **found.as_dict(), "tolerances": bounds, "figure": figure})
+        print_json({"command": "compare", "files": files, "folder": trace, **found.as_dict(), "tolerances": bounds, "figure": figure})
     else:
         parts = ["\n".join(map(paragraph, heading(found))), *tables(found), *map(paragraph, conclusion(found))]
-        tell("\n\n".join(parts))
+        print_text("\n\n".join(parts))
         if figure is not None:
-            tell(figure)
+            print_text(figure)
         for message in found.messages:
-            say(message)
+            notify(message)
         for sentence in found.missed:
-            say(sentence)
+            notify(sentence)
     if found.missed:
         raise typer.Exit(MISSED)
 
@@ -167,7 +167,7 @@ def conclusion(found: Comparison) -> list[str]:
     if len(found.results) < 2 or not found.nearest:
         return []
     counts = {one.label: sum(labels == (one.label,) for labels in found.nearest.values()) for one in found.results}
-    told = ", ".join(f"{label} at {count}" for label, count in sorted(counts.items(), key=lambda item: -item[1]) if count)
+    counted = ", ".join(f"{label} at {count}" for label, count in sorted(counts.items(), key=lambda item: -item[1]) if count)
     undecided = sum(len(labels) > 1 for labels in found.nearest.values())
-    words = f"Nearest, by the residual, of {len(found.nearest)} sensors: {told or 'none alone'}"
+    words = f"Nearest, by the residual, of {len(found.nearest)} sensors: {counted or 'none alone'}"
     return [words + (f"; at {undecided} noise does not tell them apart" if undecided else "") + "."]

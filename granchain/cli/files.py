@@ -17,7 +17,7 @@ import typer
 from granchain import __version__
 from granchain.cli.options import FileArgument, JsonOption, OverwriteOption, app, the_one
 from granchain.cli.run import numbers_of
-from granchain.cli.text import aligned, say, tell, tell_json
+from granchain.cli.text import aligned, notify, print_json, print_text
 from granchain.errors import CaseError, FileError
 
 if TYPE_CHECKING:
@@ -36,9 +36,9 @@ def cases(name: Annotated[str | None, typer.Argument(metavar="NAME", help="Print
 
     names = case_names()
     if name is None:
-        tell(aligned([(known, load_case(known).title) for known in names], "<<"))
+        print_text(aligned([(known, load_case(known).title) for known in names], "<<"))
     else:
-        tell(load_case(the_one(name, names, "built-in case", CaseError)).toml.rstrip("\n"))
+        print_text(load_case(the_one(name, names, "built-in case", CaseError)).toml.rstrip("\n"))
 
 
 @app.command()
@@ -55,9 +55,9 @@ def info(
     if file is None:
         about = about_system()
         if as_json:
-            tell_json({"command": "info", "system": about})
+            print_json({"command": "info", "system": about})
         else:
-            tell(aligned(about.items(), "<<"))
+            print_text(aligned(about.items(), "<<"))
         return
     from granchain.analysis import SUMMARISED, summary
     from granchain.output import open_result
@@ -76,18 +76,18 @@ def info(
             **numbers.as_dict(),
             "messages": result.messages,
         }
-        tell_json({**facts, "variables": variable_facts(result), "provenance": result.provenance})
+        print_json({**facts, "variables": variable_facts(result), "provenance": result.provenance})
         return
-    tell(aligned(heading(result), "<<"))
+    print_text(aligned(heading(result), "<<"))
     rows = [(v["name"], f"({', '.join(v['dims'])})", v["shape"], v["unit"], v["long_name"]) for v in variable_facts(result)]
-    tell(aligned(rows, "<<><<"))
-    tell(numbers_of(numbers))
+    print_text(aligned(rows, "<<><<"))
+    print_text(numbers_of(numbers))
     unread = [name for name in SUMMARISED if name in result.unread]
     if unread:
-        tell(f"not looked into, being more than {LARGEST_SUMMARY:g} bytes: {', '.join(unread)}; granchain.open_result reads them")
-    tell("\n".join(result.messages))
+        print_text(f"not looked into, being more than {LARGEST_SUMMARY:g} bytes: {', '.join(unread)}; granchain.open_result reads them")
+    print_text("\n".join(result.messages))
     if data_sha256:
-        tell(f"every value agrees with the hash in the file, {data_sha256}")
+        print_text(f"every value agrees with the hash in the file, {data_sha256}")
 
 
 @app.command()
@@ -119,11 +119,11 @@ def plot(
     for target, draw in pictures.items():
         figure, _ = draw()
         save(figure, target, overwrite)
-        tell(str(target))
+        print_text(str(target))
     for name, advice in lacking(result).items():
-        say(f"no {name}: {advice}")
+        notify(f"no {name}: {advice}")
     for axis, (kept, count) in result.thinned.items():
-        say(f"{axis}: {kept} of {count} instants are drawn, with the smallest and largest values between them")
+        notify(f"{axis}: {kept} of {count} instants are drawn, with the smallest and largest values between them")
 
 
 def about_system() -> dict[str, str]:
@@ -154,15 +154,15 @@ def processor() -> str:
 
 
 def heading(result: Result) -> list[tuple[str, str]]:
-    """What a file says of itself."""
-    told = [("title", result.title), ("law", result.law), ("status", result.status.label), ("time step", f"{result.time_step:.6g} s")]
+    """What a file states about itself."""
+    facts = [("title", result.title), ("law", result.law), ("status", result.status.label), ("time step", f"{result.time_step:.6g} s")]
     provenance = result.provenance
     for name in ("started", "granchain_version", "versions", "platform", "case_sha256", "data_sha256"):
         if provenance.get(name):
-            told.append((name, str(provenance[name])))
+            facts.append((name, str(provenance[name])))
     if "wall_time" in provenance:
-        told.append(("wall_time", f"{provenance['wall_time']:.3g} s"))
-    return told
+        facts.append(("wall_time", f"{provenance['wall_time']:.3g} s"))
+    return facts
 
 
 def variable_facts(result: Result) -> list[dict[str, Any]]:

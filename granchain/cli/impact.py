@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from granchain.cli.options import JsonOption, LawModuleOption, OverwriteOption, app, blamed, load_laws, the_one
-from granchain.cli.text import aligned, number, paragraph, say, tell, tell_json
+from granchain.cli.text import aligned, notify, number, paragraph, print_json, print_text
 from granchain.errors import CaseError, LawError
 
 if TYPE_CHECKING:
@@ -49,18 +49,18 @@ def impact(
     if out is not None:
         draw(asked, rows, out, overwrite)
     if as_json:
-        tell_json({"command": "impact", **facts(asked, rows), "figure": out})
+        print_json({"command": "impact", **facts(asked, rows), "figure": out})
         return
-    tell(paragraph(asked.told_of_pair()))
+    print_text(paragraph(asked.pair_sentence()))
     for one in asked.laws:
-        tell(paragraph(asked.told_of_inputs(one)))
-    tell("")
-    tell(table_of(asked, rows))
+        print_text(paragraph(asked.inputs_sentence(one)))
+    print_text("")
+    print_text(table_of(asked, rows))
     for row in rows:
         if row.problem:
-            say(row.problem)
+            notify(row.problem)
     if out is not None:
-        tell(out)
+        print_text(out)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -79,7 +79,7 @@ class Study:
     restitutions: list[float] | None
     swept: str
 
-    def told_of_pair(self) -> str:
+    def pair_sentence(self) -> str:
         """The two bodies in a sentence."""
         from granchain.certificates import EXAMPLE_PAIR
         from granchain.contact.pair import PAIR_QUANTITIES
@@ -89,11 +89,11 @@ class Study:
         but = f", but for {', '.join(self.changes)}" if self.changes else ""
         return f"Two bodies: {EXAMPLE_PAIR}{but}: {values}."
 
-    def told_of_inputs(self, law: type[ContactLaw]) -> str:
+    def inputs_sentence(self, law: type[ContactLaw]) -> str:
         """A law with what it was given."""
         given = {q.name: self.inputs[law.name].get(q.name) for q in law.inputs if self.swept != "restitution" or q.name != "restitution"}
-        told = ", ".join(f"{name} = {shown(value)}" for name, value in given.items() if value is not None)
-        return f"{law.name}: {told or 'no inputs'}."
+        listed = ", ".join(f"{name} = {shown(value)}" for name, value in given.items() if value is not None)
+        return f"{law.name}: {listed or 'no inputs'}."
 
 
 def shown(value: Any) -> str:
@@ -104,7 +104,7 @@ def shown(value: Any) -> str:
 
 
 def study(names: Sequence[str], numbers: Mapping[str, str | None], changes: Sequence[str]) -> Study:
-    """Read and check what is asked; all mistakes are told together.
+    """Read and check what is asked; all mistakes are reported together.
 
     Raises
     ------
@@ -133,13 +133,13 @@ def study(names: Sequence[str], numbers: Mapping[str, str | None], changes: Sequ
     inputs = read_inputs(chosen, document, sweep, problems)
     if problems.sentences:
         raise CaseError(problems.sentences)
-    told = [f"material = {document['material']}"] if material else []
-    told += [f"{name} = {value:g}" for name, value in given.items()]
+    changed = [f"material = {document['material']}"] if material else []
+    changed += [f"{name} = {value:g}" for name, value in given.items()]
     return Study(
         laws=chosen,
         inputs=inputs,
         pair=pair_with(given, material),
-        changes=told,
+        changes=changed,
         speeds=values.get("--speed") or values["--speeds"],
         restitutions=sweep,
         swept="restitution" if sweep else "speed" if "--speeds" in values else "",
@@ -241,7 +241,7 @@ def read_inputs(
 
 @dataclass(frozen=True)
 class Row:
-    """One collision; or why there is none: the bodies stick, or `ended` is False and nobody knows."""
+    """One collision; or why there is none: the bodies stick, or `ended` is False where that is not known."""
 
     law: str
     speed: float

@@ -1,4 +1,4 @@
-"""`granchain laws`: the contact laws, what they say of themselves, and what is measured."""
+"""`granchain laws`: the contact laws, what they declare, and what is measured."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from granchain.cli.options import MISSED, JsonOption, LawModuleOption, app, blamed, load_laws, the_one
-from granchain.cli.text import blocks_as_text, say, table, tell, tell_json
+from granchain.cli.text import blocks_as_text, notify, print_json, print_text, table
 from granchain.errors import CaseError, LawError
 
 if TYPE_CHECKING:
@@ -39,22 +39,22 @@ def laws(
     known = laws()
     if name is None and not as_markdown:
         if as_json:
-            tell_json({"command": "laws", "laws": [law_facts(law) for law in known.values()]})
+            print_json({"command": "laws", "laws": [law_facts(law) for law in known.values()]})
         else:
-            tell(table(LAW_COLUMNS, map(law_row, known.values())))
+            print_text(table(LAW_COLUMNS, map(law_row, known.values())))
         return
     chosen = list(known.values()) if name is None else [known[the_one(name, known, "contact law", LawError)]]
     certificates = measured(chosen, law_module)
     if as_json:
-        tell_json({"command": "laws", "laws": [{**law_facts(one.law), **one.to_dict()} for one in certificates]})
+        print_json({"command": "laws", "laws": [{**law_facts(one.law), **one.to_dict()} for one in certificates]})
     else:
         from granchain.certificates import markdown, page, reference
 
         blocks = reference(certificates) if name is None else page(certificates[0])
-        tell(markdown(blocks).rstrip("\n") if as_markdown else blocks_as_text(blocks))
+        print_text(markdown(blocks).rstrip("\n") if as_markdown else blocks_as_text(blocks))
     problems = [problem for one in certificates for problem in one.problems]
     if problems:
-        say("\n".join(problems))
+        notify("\n".join(problems))
         raise typer.Exit(MISSED)
 
 
@@ -101,14 +101,14 @@ def law_row(law: type[ContactLaw]) -> tuple[str, ...]:
 
 
 def input_line(quantity: Quantity) -> str:
-    """An input with its unit, its limits and what it is where the case does not say."""
+    """An input with its unit, its limits and what it is where the case gives none."""
     unit = f" [{quantity.unit}]" if quantity.unit else ""
     default = "" if quantity.required or quantity.default is None else f", default {json.dumps(quantity.default)}"
     return f"{quantity.name}{unit}: {quantity.range}{default}"
 
 
 def law_facts(law: type[ContactLaw]) -> dict[str, Any]:
-    """What a law says of itself, for JSON."""
+    """What a law declares, for JSON."""
     return {
         "name": law.name,
         "summary": law.summary(),

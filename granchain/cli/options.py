@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from granchain import __version__
-from granchain.cli.text import tell
+from granchain.cli.text import print_text
 from granchain.cli.waiting import Waiting
 from granchain.errors import GranchainError, LawError, nearest
 
@@ -49,7 +49,7 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object 
 
 def _print_version(asked: bool) -> None:
     if asked:
-        tell(f"granchain {__version__}")
+        print_text(f"granchain {__version__}")
         raise typer.Exit
 
 
@@ -60,7 +60,7 @@ def start(
 ) -> None:
     """The program without a command."""
     if context.invoked_subcommand is None:
-        tell(context.get_help())
+        print_text(context.get_help())
 
 
 def the_one(name: str, names: Iterable[str], what: str, error: type[GranchainError]) -> str:
@@ -84,20 +84,20 @@ def load_laws(law_module: str | None) -> None:
 
 @contextlib.contextmanager
 def blamed(law: type[ContactLaw]) -> Iterator[Waiting | None]:
-    """Where a user's law fails, or does not end, it is the law that is told of."""
+    """Where a user's law fails, or does not end, the message names the law."""
     from granchain.contact.user import blame, file_of, from_outside
 
     file = file_of(law)
     if file is None:
         yield None
         return
-    told = f'contact law "{law.name}" of {file}'
+    named = f'contact law "{law.name}" of {file}'
     try:
-        with Waiting(f"what compiles and runs the functions of {told}") as waiting:
+        with Waiting(f"what compiles and runs the functions of {named}") as waiting:
             yield waiting
     except (GranchainError, MemoryError, OSError):
         raise
     except BaseException as error:
         if not isinstance(error, Exception) and from_outside(error):
             raise
-        raise LawError(f"{told}: {blame(error, file)}; mend it there") from error
+        raise LawError(f"{named}: {blame(error, file)}; mend it there") from error

@@ -16,14 +16,14 @@ from typer.exceptions import TyperException
 from granchain.cli.options import BUG, DONE, FILE_OR_DISK, RUN_FAILED, SIGNALLED, WRONG_INPUT, app
 from granchain.cli.run import InterruptedRun
 from granchain.cli.signals import is_echo
-from granchain.cli.text import say, tell_json
+from granchain.cli.text import notify, print_json
 from granchain.cli.waiting import Waiting
 from granchain.errors import CaseError, FileError, GranchainError, GranchainWarning, RunError, TraceError, text_of
 
 
 def main() -> None:
-    """Do what the command line says, and leave the process."""
-    # Closed by the caller (2>&-): what is said goes nowhere.
+    """Execute the command line, and end the process."""
+    # Closed by the caller (2>&-): messages are dropped.
     sys.stdout, sys.stderr = sys.stdout or _nowhere(), sys.stderr or _nowhere()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
@@ -70,7 +70,7 @@ def leave(code: int) -> NoReturn:
 
 
 def obey(arguments: Sequence[str], own_process: bool = False) -> int:
-    """Do what a command line says.
+    """Execute a command line.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def obey(arguments: Sequence[str], own_process: bool = False) -> int:
     Returns
     -------
     int
-        Exit code; whatever goes wrong is one of them, and has been told.
+        Exit code; every error has one, and its message is printed.
     """
     try:
         return int(app(list(arguments), prog_name="granchain", standalone_mode=False, obj=own_process) or DONE)
@@ -91,41 +91,41 @@ def obey(arguments: Sequence[str], own_process: bool = False) -> int:
     except KeyboardInterrupt:
         return SIGNALLED + signal.SIGINT
     except InterruptedRun as error:
-        return _told(error, error.exit_code, str(error), arguments)
+        return _reported(error, error.exit_code, str(error), arguments)
     except TyperException as error:
         context = getattr(error, "ctx", None)
         command = context.command_path if context is not None else "granchain"
-        return _told(error, WRONG_INPUT, f"{error.format_message()} Try '{command} --help'.", arguments)
+        return _reported(error, WRONG_INPUT, f"{error.format_message()} Try '{command} --help'.", arguments)
     except FileError as error:
-        return _told(error, FILE_OR_DISK, str(error), arguments)
+        return _reported(error, FILE_OR_DISK, str(error), arguments)
     except RunError as error:
-        return _told(error, RUN_FAILED, str(error), arguments)
+        return _reported(error, RUN_FAILED, str(error), arguments)
     except GranchainError as error:
-        return _told(error, WRONG_INPUT, str(error), arguments)
+        return _reported(error, WRONG_INPUT, str(error), arguments)
     except MemoryError as error:
-        return _told(error, RUN_FAILED, "there is not enough memory; take fewer beads, or record less", arguments)
+        return _reported(error, RUN_FAILED, "there is not enough memory; take fewer beads, or record less", arguments)
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
-        return _told(error, FILE_OR_DISK, f"file or disk: {place}{error.strerror or error}", arguments)
+        return _reported(error, FILE_OR_DISK, f"file or disk: {place}{error.strerror or error}", arguments)
     except BaseException as error:
         sentence = (
             "this is a defect of granchain, not of what you asked for; please report it with this line, the command, what "
             f"`granchain info --system` prints, and what GRANCHAIN_DEBUG=1 adds to it: {type(error).__name__}: {text_of(error)}"
         )
-        return _told(error, BUG, sentence, arguments)
+        return _reported(error, BUG, sentence, arguments)
 
 
-def _told(error: BaseException, code: int, sentence: str, arguments: Sequence[str]) -> int:
-    """Tell of an error, on standard error and, where JSON was asked for, as the one object; gives back the exit code."""
+def _reported(error: BaseException, code: int, sentence: str, arguments: Sequence[str]) -> int:
+    """Report an error on standard error and, where JSON was asked for, as the one object; return the exit code."""
     if os.environ.get("GRANCHAIN_DEBUG") == "1":
         import traceback
 
-        say("".join(traceback.format_exception(error)))
-    say(sentence)
+        notify("".join(traceback.format_exception(error)))
+    notify(sentence)
     if "--json" in arguments:
         problems = error.problems if isinstance(error, CaseError | TraceError) else [sentence]
         with contextlib.suppress(OSError):
-            tell_json({"error": {"kind": type(error).__name__, "problems": problems}, "exit_code": code})
+            print_json({"error": {"kind": type(error).__name__, "problems": problems}, "exit_code": code})
     return code
 
 
@@ -133,4 +133,4 @@ def _show_warning(
     message: Warning | str, category: type[Warning], filename: str, lineno: int, file: TextIO | None = None, line: str | None = None
 ) -> None:
     kind = "" if issubclass(category, GranchainWarning) else f"{category.__name__}: "
-    say(f"warning: {kind}{message}")
+    notify(f"warning: {kind}{message}")

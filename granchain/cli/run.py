@@ -19,7 +19,7 @@ import typer
 
 from granchain.cli.options import SIGNALLED, CaseArgument, JsonOption, LawModuleOption, SetOption, app, blamed, load_laws
 from granchain.cli.signals import Heard, is_echo
-from granchain.cli.text import aligned, clean, number, say, tell, tell_json
+from granchain.cli.text import aligned, clean, notify, number, print_json, print_text
 from granchain.cli.waiting import Waiting
 from granchain.errors import CaseError, FileError, RunError
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from granchain.case import Case
     from granchain.output import Checkpoint, Result
 
-# A run shorter than this ends before anyone has read a progress bar [s]; it is drawn anew this often [s].
+# A run shorter than this ends before a progress bar can be read [s]; it is drawn again this often [s].
 BAR_AFTER = 1.0
 BAR_EVERY = 0.1
 
@@ -74,7 +74,7 @@ def run(
             raise InterruptedRun(IN_VAIN.format(target), interruption.exit_code) from None
         if result.status.label == "interrupted":
             go_on = "" if every == 0.0 else "; to go on, give the same command with --resume"
-            say(f"interrupted; {target} holds what was computed until then{go_on}")
+            notify(f"interrupted; {target} holds what was computed until then{go_on}")
             raise typer.Exit(interruption.exit_code)
 
 
@@ -151,20 +151,20 @@ def before(case: Case, file: OutputFile, checkpoint: Checkpoint) -> Result | Non
             "another file"
         )
     if there.status.label != "interrupted":
-        say(f"{target} is complete: there is nothing to go on with")
+        notify(f"{target} is complete: there is nothing to go on with")
         return there
     return None
 
 
 def simulated(case: Case, file: OutputFile, checkpoint: Checkpoint, progress: Progress) -> Result:
-    """The run itself; where a user's law fails, it is the law that is told of."""
+    """The run itself; where a user's law fails, the message names the law."""
     from granchain import simulation
     from granchain.contact import laws
 
-    kept = None if file.every == 0.0 and not file.resume else checkpoint
+    saving = None if file.every == 0.0 and not file.resume else checkpoint
     with blamed(laws()[case.contact.law]) as progress.waiting:
         try:
-            return simulation.run(case, watch=progress, checkpoint=kept, resume=file.resume)
+            return simulation.run(case, watch=progress, checkpoint=saving, resume=file.resume)
         except RunError as error:
             checkpoint.remove()
             raise RunError(f"{error}\nNothing was saved: {file.target} was not written.", error.result) from None
@@ -191,9 +191,9 @@ class InVain(NamedTuple):
         # In the middle of what may be its import: there are no claims where it is not there.
         getattr(sys.modules.get("granchain.output.whole"), "give_up_claims", int)()
         sentence = IN_VAIN.format(self.target)
-        say(sentence)
+        notify(sentence)
         if self.as_json:
-            tell_json({"error": {"kind": InterruptedRun.__name__, "problems": [sentence]}, "exit_code": exit_code})
+            print_json({"error": {"kind": InterruptedRun.__name__, "problems": [sentence]}, "exit_code": exit_code})
         os._exit(exit_code)
 
 
@@ -222,7 +222,7 @@ class Interruption:
 
     @property
     def exit_code(self) -> int:
-        """What the process says of the signal that ended it."""
+        """The message about the signal that ended the process."""
         return SIGNALLED + self.number
 
     def __enter__(self) -> Interruption:
@@ -280,7 +280,7 @@ class Progress:
             self._bar.stop()
 
     def advance(self, fraction: float) -> None:
-        """Told between blocks of steps which part of the run is done."""
+        """Called between blocks of steps with the part of the run that is done."""
         if self.waiting is not None:
             self.waiting.beat("a block of steps under the contact law")
         self._interruption.something_to_lose = True
@@ -301,8 +301,8 @@ class Progress:
             self._bar.update(self._bar.task_ids[0], completed=fraction, refresh=True)
 
     def resume(self, fraction: float) -> None:
-        """Told where a run goes on."""
-        say(f"going on at {100.0 * fraction:.3g} %")
+        """Called where a run goes on."""
+        notify(f"going on at {100.0 * fraction:.3g} %")
 
     def _new_bar(self) -> Any:
         from rich.console import Console
@@ -335,23 +335,23 @@ def no_collection(to_the_end: bool = False) -> Iterator[None]:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# What is said of a run
+# What is printed of a run
 
 
 def report_run(result: Result, target: Path, as_json: bool) -> None:
-    """Numbers of a run, what it had to say, and where its file is."""
+    """Numbers of a run, its messages, and where its file is."""
     from granchain.analysis import summary
 
     for message in result.messages:
         if message.startswith("warning:"):
-            say(message)
+            notify(message)
     numbers = summary(result)
     if as_json:
-        tell_json({"command": "run", "file": str(target), **numbers.as_dict(), "messages": result.messages})
+        print_json({"command": "run", "file": str(target), **numbers.as_dict(), "messages": result.messages})
         return
-    tell(numbers_of(numbers))
-    tell("\n".join(message for message in result.messages if not message.startswith("warning:")))
-    tell(f"{result.status.label}: {target}")
+    print_text(numbers_of(numbers))
+    print_text("\n".join(message for message in result.messages if not message.startswith("warning:")))
+    print_text(f"{result.status.label}: {target}")
 
 
 def arrival_of(pulse: SensorPulse) -> str:

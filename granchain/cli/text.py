@@ -1,4 +1,4 @@
-"""What the command line prints: text that no terminal obeys, columns, tables, JSON."""
+"""What the command line prints: text without control characters, columns, tables, JSON."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ PIPE_WIDTH, TEXT_WIDTH = 140, 100
 
 
 def clean(text: str) -> str:
-    """Text without control characters, safe to show on a terminal whoever wrote it; lines stay lines."""
+    """Text without control characters, safe to show on a terminal whatever its origin; lines stay lines."""
     return "\n".join(printable(line) for line in text.split("\n"))
 
 
-def tell(text: str) -> None:
+def print_text(text: str) -> None:
     """Print a part of the result."""
     if text:
         _print(text, sys.stdout)
 
 
-def tell_json(facts: Mapping[str, Any]) -> None:
+def print_json(facts: Mapping[str, Any]) -> None:
     """Print the result as one JSON object."""
-    tell(json.dumps({"schema": SCHEMA, **facts}, allow_nan=False))
+    print_text(json.dumps({"schema": SCHEMA, **facts}, allow_nan=False))
 
 
-def say(text: str) -> None:
-    """Say something that is no part of the result."""
+def notify(text: str) -> None:
+    """Print a message that is no part of the result."""
     _print(f"granchain: {text}", sys.stderr)
 
 
@@ -48,7 +48,7 @@ def _print(text: str, stream: TextIO) -> None:
     try:
         print(clean(text), file=stream, flush=True)
     except BrokenPipeError:
-        # Whoever read has seen enough, as in `granchain laws | head`; the command goes on.
+        # The reader has closed the pipe, as in `granchain laws | head`; the command goes on.
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
@@ -68,7 +68,7 @@ def aligned(rows: Iterable[Sequence[object]], sides: str) -> str:
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[str]], width: int | None = None, lines: bool = True) -> str:
-    """Rows as a table with wrapped cells, as wide as the terminal or as said."""
+    """Rows as a table with wrapped cells, as wide as the terminal or as given."""
     from io import StringIO
 
     from rich.box import SIMPLE

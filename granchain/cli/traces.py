@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from granchain.cli.options import JsonOption, app
-from granchain.cli.text import aligned, number, tell, tell_json
+from granchain.cli.text import aligned, number, print_json, print_text
 from granchain.errors import TraceError
 
 if TYPE_CHECKING:
@@ -72,10 +72,10 @@ def import_file(
     if as_json:
         facts = {"command": "traces import", "folder": folder, "kind": trace.about.kind, "samples": len(trace.time)}
         facts |= {"interval": trace.interval, "sensor_bead": trace.sensor_bead.tolist(), "notes": list(trace.notes)}
-        tell_json(facts)
+        print_json(facts)
         return
-    tell(told(trace))
-    tell(folder)
+    print_text(summary_of(trace))
+    print_text(folder)
 
 
 def read_beads(text: str | None) -> list[int | None] | None:
@@ -93,7 +93,7 @@ def read_beads(text: str | None) -> list[int | None] | None:
     return found
 
 
-def told(trace: Trace) -> str:
+def summary_of(trace: Trace) -> str:
     """A trace in some lines."""
     from granchain.traces.noise import noise_of
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from granchain.cli.options import MISSED, CaseArgument, JsonOption, LawModuleOption, SetOption, app, blamed, load_laws
-from granchain.cli.text import aligned, number, paragraph, say, tell, tell_json
+from granchain.cli.text import aligned, notify, number, paragraph, print_json, print_text
 from granchain.errors import CaseError
 
 if TYPE_CHECKING:
     from granchain.verification import Verification
 
-# What is asked for where nobody says.
+# The tolerance where none is given.
 TOLERANCE = 1e-3
 
 
@@ -44,11 +44,11 @@ def verify(
         found = verified(asked, allowed)
     missed = tolerance is not None and not found.kept
     if as_json:
-        tell_json({"command": "verify", "case": case, **found.as_dict(), "tolerance_stated": tolerance is not None})
+        print_json({"command": "verify", "case": case, **found.as_dict(), "tolerance_stated": tolerance is not None})
     else:
         report(found)
     if missed:
-        say(what_is_missed(found))
+        notify(what_is_missed(found))
         raise typer.Exit(MISSED)
 
 
@@ -66,10 +66,10 @@ def tolerance_of(text: str) -> float:
 def report(found: Verification) -> None:
     """Steps with their ledgers, order, error bars, and what to do with them."""
     rows = [(f"{step:.6g}", f"{step / found.limit:.3g}", residual(r)) for step, r in zip(found.steps, found.residuals, strict=True)]
-    tell(aligned([("step [s]", "of the stability limit", "largest ledger residual"), *rows], ">>>"))
-    tell(paragraph(about_order(found)))
+    print_text(aligned([("step [s]", "of the stability limit", "largest ledger residual"), *rows], ">>>"))
+    print_text(paragraph(about_order(found)))
     if not found.sensors:
-        tell("no sensor has the peak of its first pulse in the run: no error bar; name beads under [sensors], or run longer")
+        print_text("no sensor has the peak of its first pulse in the run: no error bar; name beads under [sensors], or run longer")
         return
     heads = ("sensor bead", "peak [N]", "+- step", "+- samples", "arrival [us]", "+- step", "+- samples", "of all [%]")
     bars = [
@@ -79,12 +79,12 @@ def report(found: Verification) -> None:
         )
         for one in found.sensors
     ]  # fmt: skip
-    tell(aligned([heads, *bars], ">>>>>>>>"))
-    tell(paragraph(about_step(found)))
+    print_text(aligned([heads, *bars], ">>>>>>>>"))
+    print_text(paragraph(about_step(found)))
 
 
 def residual(value: float) -> str:
-    """A residual of the ledger; a dash where none was kept."""
+    """A residual of the ledger; a dash where there is none."""
     return f"{value:.1e}" if math.isfinite(value) else "-"
 
 
@@ -92,27 +92,29 @@ def about_order(found: Verification) -> str:
     """The observed order against the law's own."""
     if math.isnan(found.order):
         return f"The motion is the same at all steps, to rounding ({found.law})."
-    told = f"Observed order of the motion, from the velocities of all bodies over the whole run: {found.order:.2f}; "
-    told += f"{found.law} states {found.order_stated}."
+    sentence = f"Observed order of the motion, from the velocities of all bodies over the whole run: {found.order:.2f}; "
+    sentence += f"{found.law} states {found.order_stated}."
     if not found.confirmed:
-        told += f" {found.doubt} The error bars of the step are made with order {found.order_used:.2g} and three times the extrapolation's."
-    return told
+        sentence += (
+            f" {found.doubt} The error bars of the step are made with order {found.order_used:.2g} and three times the extrapolation's."
+        )
+    return sentence
 
 
 def about_step(found: Verification) -> str:
-    """Which step keeps the tolerance, and what the samples do to it."""
+    """Which step meets the tolerance, and what the samples do to it."""
     step, percent = found.sufficient_step, 100.0 * found.tolerance
-    told = (
+    sentence = (
         f"At the case's own step, {found.time_step:.4g} s, every peak and arrival is within {100.0 * found.largest:.2g} %, the samples "
         f"every {found.interval:.3g} s included. A step of {step:.3g} s, {step / found.limit:.3g} of the stability limit, gives "
         f"{percent:.3g} %"
     )
     if step >= found.largest_known_step:
-        told += " or better; no larger one is recommended, for the order is not known there"
+        sentence += " or better; no larger one is recommended, for the order is not known there"
     sampled = max((one.relative_of_samples for one in found.sensors), default=0.0)
     if sampled > found.tolerance:
-        told += f". The samples alone cost a peak or an arrival up to {100.0 * sampled:.2g} %: take a shorter sensors.interval"
-    return f"{told}."
+        sentence += f". The samples alone cost a peak or an arrival up to {100.0 * sampled:.2g} %: take a shorter sensors.interval"
+    return f"{sentence}."
 
 
 def what_is_missed(found: Verification) -> str:

@@ -1,4 +1,4 @@
-"""What a command waits for: said after ten seconds without a sign of life from a user's contact law, which may never end."""
+"""What a command waits for: printed after ten seconds without a sign of life from a user's contact law, which may never end."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ import threading
 import time
 from types import TracebackType
 
-from granchain.cli.text import say
+from granchain.cli.text import notify
 
-# Seconds without a sign of life before it is said, and those that a signal then has to be heard by Python, which code compiled from a law
+# Seconds without a sign of life before the message, and those that a signal then has to be heard by Python, which code compiled from a law
 # does not let it do until that ends.
 AFTER, HEARD = 10.0, 1.0
 
 
 class Waiting:
-    """Says what is waited for; from then on a signal that Python does not hear ends the process all the same.
+    """Prints what is waited for; from then on a signal that Python does not hear ends the process all the same.
 
     Parameters
     ----------
@@ -58,20 +58,20 @@ class Waiting:
         self.what = what
 
     def _watch(self) -> None:
-        told, beats, since, signalled, heard_until = False, self._beats, time.monotonic(), 0, 0.0
+        notified, beats, since, signalled, heard_until = False, self._beats, time.monotonic(), 0, 0.0
         while not self._ended:
             readable, _, _ = select.select([self._read], [], [], min(AFTER, HEARD) / 4.0)
             if readable:
                 received = os.read(self._read, 100)
                 if not received:
                     break
-                if told and not signalled:
+                if notified and not signalled:
                     signalled, heard_until = received[-1], time.monotonic() + HEARD
             if beats != self._beats:
-                told, beats, since, signalled = False, self._beats, time.monotonic(), 0
-            elif not told and time.monotonic() - since > AFTER:
-                told = True
-                say(f"waiting: for {AFTER:g} s {self.what} has not ended; if it never does, Ctrl-C ends the command")
+                notified, beats, since, signalled = False, self._beats, time.monotonic(), 0
+            elif not notified and time.monotonic() - since > AFTER:
+                notified = True
+                notify(f"waiting: for {AFTER:g} s {self.what} has not ended; if it never does, Ctrl-C ends the command")
             elif signalled and time.monotonic() > heard_until:
                 self._end_process(signalled)
         with contextlib.suppress(OSError):
@@ -79,5 +79,5 @@ class Waiting:
 
     def _end_process(self, number: int) -> None:
         getattr(sys.modules.get("granchain.output.whole"), "give_up_claims", int)()
-        say(f"interrupted: {self.what} had not ended; nothing more was saved")
+        notify(f"interrupted: {self.what} had not ended; nothing more was saved")
         os._exit(128 + number)

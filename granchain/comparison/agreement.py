@@ -111,7 +111,7 @@ class Comparison:
         What both sides went through.
     results : tuple of ResultAgreement
     nearest : dict of int to tuple of str
-        Label of the result with the smallest residual, bead by bead; after it those that noise does not tell from it.
+        Label of the result with the smallest residual, bead by bead; after it those that noise does not distinguish from it.
     messages : tuple of str
         What the reader should know.
     """

@@ -45,7 +45,7 @@ def compare(
     labels : sequence of str, optional
         A word for each result; default: its contact law.
     cutoff : float, optional
-        Of the zero-phase filter that both sides go through [Hz]; 0: none. Default: what about.toml says; where it says nothing and there
+        Of the zero-phase filter that both sides go through [Hz]; 0: none. Default: that of about.toml; where it gives none and there
         is noise, four times the inverse of the narrowest measured pulse's width.
     tolerances : mapping of str to float, optional
         Largest difference of "peak", "width", "impulse", "speed", relative to the measured value, of "arrival" [s] and of "residual".
@@ -313,7 +313,7 @@ def _wave(
 
 
 def _missed(label: str, sensors: Sequence[SensorAgreement], bounds: Mapping[str, float]) -> list[str]:
-    told = []
+    missed = []
     for name, bound in bounds.items():
         for sensor in sensors[:-1] if name == "speed" and len(sensors) > 1 else sensors:
             one: Agreement = getattr(sensor, name)
@@ -321,16 +321,16 @@ def _missed(label: str, sensors: Sequence[SensorAgreement], bounds: Mapping[str,
             if not off <= bound:
                 unit = " s" if name == "arrival" else ""
                 got = f"{off:.3g}{unit}" if math.isfinite(off) else "no number"
-                told.append(f"{label}: bead {sensor.bead}: {name} off by {got}, allowed {bound:g}{unit}")
-    return told
+                missed.append(f"{label}: bead {sensor.bead}: {name} off by {got}, allowed {bound:g}{unit}")
+    return missed
 
 
 def _nearest(measured: Measured, results: Sequence[ResultAgreement]) -> dict[int, tuple[str, ...]]:
-    """Bead by bead, the result with the smallest residual r, and those that noise does not tell from it.
+    """Bead by bead, the result with the smallest residual r, and those that noise does not distinguish from it.
 
     Measured force m and computed ones c_i, c_j: noise n moves r_j^2 - r_i^2 = (|c_j - m|^2 - |c_i - m|^2)/|m|^2 by
     2 n.(c_i - c_j)/|m|^2, which for white noise of size sigma has the standard deviation 2 sigma |c_i - c_j|/|m|^2, at most
-    2 sigma (r_i + r_j)/|m|. Twice that: not told apart up to r_j - r_i = 4 sigma/|m|.
+    2 sigma (r_i + r_j)/|m|. Twice that: not distinguished up to r_j - r_i = 4 sigma/|m|.
     """
     found: dict[int, tuple[str, ...]] = {}
     for k, rows in enumerate(zip(*(result.sensors for result in results), strict=True)):

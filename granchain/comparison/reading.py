@@ -27,15 +27,15 @@ ALONE = 1.0
 SMALL = 0.25
 # A disturbance is no wave where it is this much shorter, or longer, than the pulse.
 SHORT = 1.0 / 3.0
-# Crossings of a level, at both ends of its doubt, that are this many times as far apart as the slope says are those of two flanks.
+# Crossings of a level, at both ends of its doubt, that are this many times as far apart as the slope gives are those of two flanks.
 JUMPS = 2.5
 # Fewer samples in the width than that are stated.
 FEW_SAMPLES = 8.0
-# With fewer, one sample may hold all of the top, and the width of what is left says nothing.
+# With fewer, one sample may hold all of the top, and the width of what is left means nothing.
 LEAST_SAMPLES = 3.0
 # With fewer, one or two samples at a limit of the instrument look like a top: a Gaussian pulse falls by a tenth over .2 of its width.
 ONE_AT_LIMIT = 5.0
-# Standard deviations from a top at a limit up to where the flanks would meet, and those by which a flat top is told from a round one.
+# Standard deviations from a top at a limit up to where the flanks would meet, and those that make a flat top no round one.
 TO_FLANKS = 3.5
 SURELY, PERHAPS = 2.0, 1.5
 
@@ -52,7 +52,7 @@ class Reading:
         How long the pulse lasts before and after its peak [s]; nan where there is none, or it does not end.
     baseline : Baseline
     sound : bool
-        Whether the shape of the pulse was recorded: not where it is clipped, cut off or not told from another.
+        Whether the shape of the pulse was recorded: not where it is clipped, cut off or not distinguished from another.
     small : float
         Time of a pulse so small before a larger one that it may be no wave [s]; nan where there is none.
     small_height, small_width : float
@@ -118,9 +118,9 @@ def reading_of(time: np.ndarray, recorded: np.ndarray, noise: Noise, filtered: b
             if not SHORT < ratio < 1.0 / SHORT:
                 length = "shorter" if ratio < 1.0 else "longer"
                 size = f"{first.height:.3g} N at {1e6 * time[first.top]:.4g} us"
-                said = f"a disturbance of {size}, much {length} than the pulse, is not taken for it"
+                note = f"a disturbance of {size}, much {length} than the pulse, is not taken for it"
                 later = reading_of(time, recorded, noise, filtered, float(time[first.stop]))
-                return replace(later, messages=(*messages, said, *later.messages))
+                return replace(later, messages=(*messages, note, *later.messages))
         quiet = foot - round(0.5 * (first.top - foot))
         if quiet >= max(LEAST_QUIET, left - foot):
             baseline = baseline_of(recorded[:quiet], noise.sample)
@@ -256,11 +256,11 @@ def _without_lone_samples(time: np.ndarray, force: np.ndarray, noise: Noise, mes
     lone = np.flatnonzero(np.abs(force[2:-2] - between) > beyond) + 2
     if not len(lone) or len(lone) > max(3, len(force) // 100):
         return force
-    mended = force.copy()
-    mended[lone] = between[lone - 2]
+    corrected = force.copy()
+    corrected[lone] = between[lone - 2]
     places = ", ".join(f"{1e6 * time[i]:.4g}" for i in lone[:3])
     messages.append(f"{len(lone)} samples that stand alone, at {places} us, are taken for disturbances and left out")
-    return mended
+    return corrected
 
 
 def _other_tops(found: Found, pulse: Pulse, place: Number) -> Number:
@@ -304,7 +304,7 @@ def _flat_top(force: np.ndarray, found: Found, noise: Noise, top: int, width: fl
 
 
 def _few_at_top(force: np.ndarray, noise: Noise, top: int, width: float) -> slice | None:
-    """The samples about a top that may all be at a limit: two that noise does not tell apart, or any of fewest samples."""
+    """The samples about a top that may all be at a limit: two that noise does not distinguish, or any of fewest samples."""
     first = max(top - 2, 0)
     highest = first + int(np.argmax(force[first : top + 3]))
     near = _run(force, highest, SURELY * math.sqrt(2.0) * noise.sample)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from granchain.output import Result
     from granchain.traces import Trace
 
-# Where nothing is said of a filter and there is noise, forces are drawn and subtracted with a cutoff of so many times the inverse of
+# Where no filter is given and there is noise, forces are drawn and subtracted with a cutoff of so many times the inverse of
 # the narrowest measured pulse's width.
 CUTOFF_WIDTHS = 4.0
 
@@ -188,7 +188,7 @@ class Measured:
 
     def messages(self) -> list[str]:
         """What is wrong with the trace, bead by bead."""
-        return [f"bead {bead}: {said}" for bead, reading in zip(self.beads, self.readings, strict=True) for said in reading.messages]
+        return [f"bead {bead}: {note}" for bead, reading in zip(self.beads, self.readings, strict=True) for note in reading.messages]
 
 
 def merged_from(time: np.ndarray, force: np.ndarray, reading: Reading, noise: float) -> bool:
@@ -211,9 +211,9 @@ def readings_of(time: np.ndarray, force: np.ndarray, noises: Sequence[Noise], fi
         others = [at - other for j, other in doubtful.items() if j != k]
         if any(abs(apart) < near for apart in others):
             size = f"{one.small_height:.3g} N at {1e6 * at:.4g} us"
-            said = f"a disturbance of {size}, at other sensors too, is no wave and not taken for the pulse"
+            note = f"a disturbance of {size}, at other sensors too, is no wave and not taken for the pulse"
             later = reading_of(time, force[:, k], noises[k], filtered, at + near)
-            readings[k] = _withheld(later, said) if math.isfinite(later.small) else replace(later, messages=(said, *later.messages))
+            readings[k] = _withheld(later, note) if math.isfinite(later.small) else replace(later, messages=(note, *later.messages))
         else:
             readings[k] = _withheld(one)
     return readings
@@ -221,14 +221,14 @@ def readings_of(time: np.ndarray, force: np.ndarray, noises: Sequence[Noise], fi
 
 def _withheld(one: Reading, *messages: str) -> Reading:
     """A reading whose first pulse may be no wave."""
-    said = f"a pulse of {one.small_height:.3g} N at {1e6 * one.small:.4g} us before a much larger one may be crosstalk: no number is given"
-    return Reading(baseline=one.baseline, messages=(*messages, said, *one.messages))
+    note = f"a pulse of {one.small_height:.3g} N at {1e6 * one.small:.4g} us before a much larger one may be crosstalk: no number is given"
+    return Reading(baseline=one.baseline, messages=(*messages, note, *one.messages))
 
 
 def stated_sensor(trace: Trace, cutoff: float | None) -> Sensor:
     """The sensor of the trace with the filter that is asked for, or stated in about.toml; else without."""
-    said = trace.about.sensor
-    return Sensor(front_mass=said.front_mass, cutoff=(cutoff if cutoff is not None else said.cutoff) or None, order=said.order)
+    given = trace.about.sensor
+    return Sensor(front_mass=given.front_mass, cutoff=(cutoff if cutoff is not None else given.cutoff) or None, order=given.order)
 
 
 def needed_sensor(measured: Measured, cutoff: float | None, messages: list[str]) -> Sensor:
@@ -236,7 +236,7 @@ def needed_sensor(measured: Measured, cutoff: float | None, messages: list[str])
     stated, about = measured.stated, measured.trace.about.sensor
     if cutoff is not None or about.cutoff is not None:
         return stated
-    # A sensor that read no width has no say: neither in what is noisy nor in what is narrow.
+    # A sensor that read no width does not count, neither for noise nor for width.
     both = zip(measured.readings, measured.raw_noise, strict=True)
     read = [(reading, noise) for reading, noise in both if math.isfinite(reading.width.value)]
     if not read:

@@ -1,4 +1,4 @@
-"""What the certificates of the package's laws found, kept with the package: a run tells of it without measuring.
+"""What the certificates of the package's laws found, stored with the package: a run reports it without measuring.
 
 `certified.json` is written by `docs/laws.py` with the page of the laws, from the same measurements, and compared by `make check`. Each
 entry holds for the source that was measured, and for no other.
@@ -73,7 +73,7 @@ def certified() -> dict[str, dict[str, Any]]:
 
 
 def about_certificate(law: type[ContactLaw], as_printed: bool = False) -> str | None:
-    """What there is to say of a law's certificate, in one line; None where it is clean.
+    """The message about a law's certificate, in one line; None where it is clean.
 
     Parameters
     ----------

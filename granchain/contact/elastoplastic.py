@@ -2,8 +2,8 @@
 
 All of them are collected in table 3 of the review of Wang et al. 2022 (Research progress of contact force models in the collision
 mechanics of multibody system). The table has many misprints; the forms below are the consistent ones, each checked for continuity and
-for energy, and each class says what it reads otherwise. "Completed" marks what the table leaves open and what is taken as generally
-known: it was not checked against the original. Several of these laws create energy as printed: the energy guard prevents it.
+for energy, and each class states where it departs from the table. "Completed" marks what the table leaves open and what is taken as
+generally known: it was not checked against the original. Several of these laws create energy as printed: the energy guard prevents it.
 """
 
 from __future__ import annotations
@@ -315,7 +315,7 @@ _LAST_STEP = 1e-9
 
 
 def force_root(d: float, c: tuple) -> float:
-    """Cube root of the force of Vu-Quoc and Zhang at an overlap above first yield: Newton's method from Hertz's, kept inside a bracket."""
+    """Cube root of the force of Vu-Quoc and Zhang at an overlap above first yield: Newton's method from Hertz's, confined to a bracket."""
     _, f_y, _, radius, elastic, c_a, k_c, low = c[:8]
     asked, high = d * radius, math.inf
     # Hertz: a = elastic t and a^2 = d R

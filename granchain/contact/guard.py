@@ -80,7 +80,7 @@ class Elastoplastic(ContactLaw):
 
     @staticmethod
     def residual(d_max: float, force_max: float, c: tuple) -> float:
-        """Overlap [m] at which the contact unloaded from (d_max, force_max) opens, as the law says it."""
+        """Overlap [m] at which the contact unloaded from (d_max, force_max) opens, by the law's own formula."""
         raise NotImplementedError
 
     @staticmethod
@@ -90,7 +90,7 @@ class Elastoplastic(ContactLaw):
 
     @classmethod
     def model(cls, inputs: SimpleNamespace) -> Model:
-        """The law guarded or as printed, with dents kept or forgotten."""
+        """The law guarded or as printed, with dents stored or forgotten."""
         # of what the law declares now: a notebook may have put another function in the place of one
         cls._set_functions()
         guarded = not getattr(inputs, "as_printed", False)
@@ -106,7 +106,7 @@ class Elastoplastic(ContactLaw):
 
     @classmethod
     def _set_functions(cls) -> None:
-        """Give the class the functions that follow from its loading curve, guarded, with dents kept."""
+        """Give the class the functions that follow from its loading curve, guarded, with dents stored."""
         for name, function in cls._derived(guarded=True, forgets=False)[0].items():
             setattr(cls, name, staticmethod(function))
 

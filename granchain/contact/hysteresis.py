@@ -3,7 +3,7 @@
 The delivered restitution depends on the factor a alone: it solves Phi(a) = Phi(-a e_out), Phi(z) = z - ln(1 + z), for every n, K, m
 and v0 (`granchain.theory.delivered_restitution`), so that few of the published factors deliver what was asked; `damping =
 "identified"` takes the factor that does. A law is right for e near 1 only if a approaches 1.5 (1 - e). v0 is the approach speed at
-the start of the contact; beads that touch at rest have none, so a run says which speed it took (`impact_speed`). The force ends at
+the start of the contact; beads that touch at rest have none, so a run reports which speed it used (`impact_speed`). The force ends at
 d = 0, and of two bodies it never pulls: 1 - a e_out is above 0.
 
 Delivered restitutions in the text are computed, to the digits shown.

@@ -24,7 +24,7 @@ from granchain.errors import LawError
 # enough above the smallest normal float (2.2e-308) that its powers in the laws stay normal numbers: no slow denormals.
 OPEN = 1e-60
 
-# Sentinel for "no default: the case must say".
+# Sentinel for "no default: the case must give a value".
 REQUIRED: Any = object()
 
 
@@ -72,7 +72,7 @@ class Quantity:
     low, high : float, optional
         Closed limits.
     default : object
-        Value when the case does not say; REQUIRED when it must.
+        Value when the case gives none; REQUIRED when it must.
     choices : tuple of str
         Words that are allowed instead of a number.
     kind : {"number", "word", "switch"}
@@ -120,7 +120,7 @@ class Quantity:
         return " or ".join(part for part in (text, words) if part)
 
     def problem(self, value: Any) -> str | None:
-        """Say what is wrong with a value; None where it is allowed."""
+        """What is wrong with a value; None where it is allowed."""
         if self.kind == "switch":
             return None if isinstance(value, bool) else f"got {value!r}, allowed: {self.range}"
         if isinstance(value, str):
@@ -138,6 +138,11 @@ class Quantity:
         return None
 
 
+def in_unit(unit: str) -> str:
+    """A unit as a sentence ends with it; nothing for a pure number or a word."""
+    return "" if unit in ("", "1") else f" [{unit}]"
+
+
 def positive(name: str, unit: str, meaning: str = "", **more: Any) -> Quantity:
     """A quantity that must be greater than zero."""
     return Quantity(name, unit, meaning, above=0.0, **more)
@@ -151,7 +156,7 @@ def checked(quantity: Quantity, values: Any) -> Any:
     LawError
         Where one is out of the quantity's range.
     """
-    # the ranges are intervals: the ends of an array stand for it
+    # the ranges are intervals: it is enough to check the smallest and largest value
     for value in (float(np.min(values)), float(np.max(values))):
         problem = quantity.problem(value)
         if problem:
@@ -213,7 +218,7 @@ _REGISTRY: dict[str, type[ContactLaw]] = {}
 
 
 class ContactLaw:
-    """Base of all contact laws: what a law says of itself, and the functions the engine calls.
+    """Base of all contact laws: the declaration of a law, and the functions the engine calls.
 
     A subclass that sets `name` is registered under it. All functions are static and pure; `c` and `h` are plain tuples of
     floats in the order of `coefficients` and `history`; `event` is (overlap, rate, onset_rate, onset_fraction).
@@ -221,17 +226,17 @@ class ContactLaw:
     Attributes
     ----------
     name : str
-        As a case says it.
+        As a case names it.
     source : Source
         Where the equation was published.
     inputs : tuple of Quantity
-        What a case may say of it, with units and limits.
+        What a case may give, with units and limits.
     coefficients, history : tuple of Quantity
         What each contact carries: constants of the run, and what the contact has been through.
     uses_rate : bool
         Whether the force depends on the rate.
     forgets : bool
-        Whether an opening contact loses its history, and with it what the ledger has to keep.
+        Whether an opening contact loses its history, so that the ledger has to store its losses.
     onset_jump : bool
         Whether the force jumps where a contact closes at speed; such a law carries the onset weight of power 0.
     order : int
@@ -335,7 +340,7 @@ class ContactLaw:
 
     @classmethod
     def functions(cls) -> Functions:
-        """What the engine calls, as it stands now."""
+        """The functions that the engine calls, as defined now."""
         return Functions(*(getattr(cls, name) for name in Functions._fields))
 
     @classmethod
@@ -350,7 +355,7 @@ class ContactLaw:
 
 
 def check_law(cls: type[ContactLaw]) -> None:
-    """Refuse a law that is not well formed.
+    """Check that a law is well formed.
 
     Raises
     ------
@@ -405,7 +410,7 @@ def registered() -> dict[str, type[ContactLaw]]:
 
 
 def reinstate(known: dict[str, type[ContactLaw]]) -> None:
-    """Know these laws and no others, as before a file that failed."""
+    """Restore the registry to these laws, as before a file that failed."""
     _REGISTRY.clear()
     _REGISTRY.update(known)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-# Terms of the Euler-Maclaurin sum and its remainder: with 20 terms in front the last one kept is below 1e-16 of the sum.
+# Terms of the Euler-Maclaurin sum and its remainder: with 20 terms in front the last one used is below 1e-16 of the sum.
 _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66)
 _TERMS = 20
 _DEGREE = 10

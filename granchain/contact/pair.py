@@ -10,7 +10,7 @@ import numpy as np
 from granchain.contact import elementary
 from granchain.errors import LawError
 
-# What a pair may carry; a law says by reading it what it needs.
+# What a pair may carry; a law needs those that it reads.
 PAIR_QUANTITIES: dict[str, str] = {
     "effective_radius": "m",
     "effective_modulus": "Pa",

@@ -22,7 +22,7 @@ from granchain.errors import FileError, LawError, text_of
 
 # What a user's module is called; the stem of its file follows.
 PREFIX = "granchain_law_"
-# Where the files lie that nobody edits while a law is worked on: Python's own, the installed packages' and this package's.
+# Folders of files that are not edited while a law is worked on: Python's own, the installed packages' and this package's.
 INSTALLED = (*(sysconfig.get_path(kind) for kind in ("stdlib", "platstdlib", "purelib", "platlib")), str(Path(__file__).parents[1]))
 # What a module that a law file imports was loaded from: Python's note of the loading, and the hash of the file then.
 _READ: dict[str, tuple[ModuleSpec, str]] = {}
@@ -145,18 +145,18 @@ def _frames(trace: TracebackType) -> Iterator[TracebackType]:
 def blame(error: BaseException, file: str | os.PathLike[str]) -> str:
     """What went wrong in a user's file: the line, where it is known, and the sentence of the error."""
     frames = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == os.fspath(file)]
-    line, told = (frames[-1] if frames else None), text_of(error)
+    line, message = (frames[-1] if frames else None), text_of(error)
     if str(type(error).__module__).startswith("numba"):
-        line, told = _compilers(told, os.fspath(file))
+        line, message = _compilers(message, os.fspath(file))
     elif not isinstance(error, LawError):
-        told = f"{type(error).__name__}{': ' + told if told else ''}"
-    return (f"line {line}: " if line else "") + told
+        message = f"{type(error).__name__}{': ' + message if message else ''}"
+    return (f"line {line}: " if line else "") + message
 
 
-def _compilers(told: str, file: str) -> tuple[int | None, str]:
+def _compilers(message: str, file: str) -> tuple[int | None, str]:
     """Line and reason out of the pages that Numba writes on code that it cannot compile: the innermost of its reasons is the user's."""
-    place = re.search(re.escape(file) + r" \(([0-9]+)\)", told)
-    reasons = told[: place.start()] if place else told
+    place = re.search(re.escape(file) + r" \(([0-9]+)\)", message)
+    reasons = message[: place.start()] if place else message
     reason = reasons.rpartition("Failed in nopython mode pipeline")[2].partition("\n")[2] or reasons
     first = next((text.strip() for text in reason.splitlines() if text.strip()), "no reason given")
     return (int(place[1]) if place else None), f"Numba cannot compile it: {first}"
@@ -184,7 +184,7 @@ def _content(file: Path, shown: str) -> bytes:
 
 
 def _compiled(content: bytes, file: Path, shown: str) -> CodeType:
-    """Code of the file as it stands: Python's own cache of compiled files would miss an edit within a second."""
+    """Code of the file as it is now: Python's own cache of compiled files would miss an edit within a second."""
     try:
         return compile(content, os.fspath(file), "exec", dont_inherit=True)
     except SyntaxError as error:

@@ -69,7 +69,7 @@ def follow(bodies, clock, drives):  # type: ignore[no-untyped-def]
 def place(bodies, i, x, w, x_before, dt, begins):  # type: ignore[no-untyped-def]
     """Displacement, half-step velocity and the acceleration that predicts the speed w, of a driven end."""
     bodies.u[i] = x
-    # where it begins to move in a step, the onset of its contact is where its speed says
+    # where it begins to move in a step, the onset of its contact is given by its speed
     bodies.v[i] = w if begins else (x - x_before) / dt
     bodies.a[i] = 2.0 * (w - bodies.v[i]) / dt
 

@@ -27,7 +27,7 @@ class Field(NamedTuple):
     Parameters
     ----------
     name : str
-        As the loop, a checkpoint and messages say it.
+        As the loop, a checkpoint and messages name it.
     of : str
         What has one of it: "body", "contact", "event" (a place in a list of contacts), "jump" (of a force, within one step), "run",
         "sample", "snapshot" or "entry" (of the energy ledger).
@@ -40,7 +40,7 @@ class Field(NamedTuple):
     changes : bool
         Whether a run changes it: a checkpoint holds it.
     most : str
-        For an integer that says where the loop writes: what it may not exceed, a name of `State.limits`.
+        For an integer that determines where the loop writes: what it may not exceed, a name of `State.limits`.
     """
 
     name: str
@@ -273,7 +273,7 @@ def fill(table: np.ndarray, fields: tuple[Field, ...]) -> None:
         values[:] = field.start
 
 
-# Bytes of a page: where addresses repeat as far as the processor looks to tell a store from a load behind it.
+# Bytes of a page: where addresses repeat as far as the processor looks to distinguish a store from a later load.
 PAGE = 4096
 
 

@@ -1,7 +1,7 @@
-"""All that the engine uses of Numba's that Numba does not promise to keep: each with its reason, and what is lost without it.
+"""All that the engine uses of Numba outside its stable interface: each with its reason, and what is lost without it.
 
-Where one of these is missing, in an older or newer Numba, the loops are compiled without it: slower, or by each process anew, and a
-warning says so (`LACKS`). The numbers are the same, bit for bit: nothing here changes what is computed.
+Where one of these is missing, in an older or newer Numba, the loops are compiled without it: slower, or by each process again, and a
+warning lists it (`LACKS`). The numbers are the same, bit for bit: nothing here changes what is computed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from numba import types
 from numba.extending import intrinsic, overload
 
 from granchain.engine.fields import LANES
-from granchain.engine.saved_loops import DamagedLoop, content_of, discard, say, sealed
+from granchain.engine.saved_loops import DamagedLoop, content_of, discard, sealed, warn
 
 Made = TypeVar("Made")
 # What this Numba does not have, each with what is lost.
@@ -64,7 +64,7 @@ IN_PLACE = _option("forceinline", True, "the functions of a law are called for e
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Rows in whole vectors. The sweeps are compiled in whole vectors, and told that the rows they take do not overlap: without that, all
+# Rows in whole vectors. The sweeps are compiled in whole vectors, under the promise that their rows do not overlap: without that, all
 # addresses would be compared before each sweep, and short rows, a wave's front, be taken contact by contact.
 
 
@@ -302,7 +302,7 @@ def compiled_by_user(value: Any) -> Compiled | None:
 def _number_from_anywhere() -> None:
     """Count compiled functions from a random number on.
 
-    Numba tells the functions inside its compiled loops apart by a number that each process counts from 1, and the disk cache keeps those
+    Numba distinguishes the functions inside its compiled loops by a number that each process counts from 1, and the disk cache keeps those
     names: of two loops compiled in two processes and loaded into a third, one then calls the other's functions. Counting from a random
     number makes the names different in every process.
     """
@@ -392,7 +392,7 @@ def _loop_cache() -> type:
             try:
                 super().save_overload(sig, data)
             except OSError as error:
-                say(f"a compiled loop is not saved: {error}. The next process compiles it again; make room, or set NUMBA_CACHE_DIR")
+                warn(f"a compiled loop is not saved: {error}. The next process compiles it again; make room, or set NUMBA_CACHE_DIR")
 
     return LoopCache
 

@@ -233,7 +233,7 @@ class Reach:
         Every plain function among it, in the order met.
     checkable : bool
         Whether `stands` can see every change: what is read are functions, numbers, text and tuples of them, by their names. What is written
-        to in place (an array), or is compiled by its own rules, is to be hashed anew.
+        to in place (an array), or is compiled by its own rules, has to be hashed again.
 
     Raises
     ------

@@ -1,6 +1,6 @@
-"""Files of compiled loops: sealed where they are written, and nothing in them believed before the seal is checked.
+"""Files of compiled loops: sealed where they are written, and not used before the seal is checked.
 
-A loop that is loaded from a file is machine code: a bit that has changed in it ends the process, or worse. So the hash of a file stands
+A loop that is loaded from a file is machine code: a bit that has changed in it ends the process, or worse. So the hash of a file is
 in the file itself, behind the pickle, where Numba does not look; the file's name is part of it, so that no file passes for another.
 """
 
@@ -75,7 +75,7 @@ def _bytes_of(path: str) -> bytes:
 
 
 def discard(path: str, what: str) -> None:
-    """Say that a file is of no use, and take it away; a folder in its place is put aside, for it may be somebody's."""
+    """Warn that a file is of no use, and remove it; a folder in its place is renamed, for it may hold data of the user."""
     done = "removed"
     try:
         if os.path.isdir(path) and not os.path.islink(path):
@@ -87,9 +87,9 @@ def discard(path: str, what: str) -> None:
                 os.unlink(path)
     except OSError as error:
         done = f"still there ({error.strerror})"
-    say(f"the file {path} of a compiled loop {what}; it is {done}, and the loop is compiled again")
+    warn(f"the file {path} of a compiled loop {what}; it is {done}, and the loop is compiled again")
 
 
-def say(sentence: str) -> None:
+def warn(sentence: str) -> None:
     """Warn; the run goes on."""
     warnings.warn(sentence, GranchainWarning, stacklevel=2)

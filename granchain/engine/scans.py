@@ -60,7 +60,7 @@ def over_kinds(make: Callable[[Model], Callable], model: Model, inputs: tuple[np
     first, which = kinds_of(np.ascontiguousarray(np.vstack(inputs).T))
     tables = tuple(np.ascontiguousarray(table[:, first]) for table in inputs)
     scan = _scan_of(make, model)
-    # a scan is a copy that nobody edits, and the only one of all that do the same
+    # a scan is a copy that is never edited, and the only one for functions that do the same
     asked = (scan, n_out, *((table.shape, table.tobytes()) for table in tables))
     out = ANSWERS.get(asked)
     if out is None:
@@ -120,7 +120,7 @@ def _scan_of(make: Callable[[Model], Callable], model: Model) -> Callable:
 
 @contextlib.contextmanager
 def finite(law: type[ContactLaw]) -> Iterator[None]:
-    """Where a law of ours finds no number for its values, it says so; in a law of the user's own, Python says where."""
+    """Where a law of ours finds no number for its values, the message names the law; in a user's law, Python names the line."""
     try:
         yield
     except (ArithmeticError, ValueError) as error:
@@ -200,7 +200,7 @@ def coefficients(model: Model, pair: Pair, inputs: SimpleNamespace, limits: np.n
 
 
 def _guard_scan(model: Model) -> Callable:
-    """Windows of the largest overlap where the loss D would fall: start, end and the loss kept in between."""
+    """Windows of the largest overlap where the loss D would fall: start, end and the loss held in between."""
     assert model.guarded is not None
     loss, loading_work, elastic_limit = model.guarded
     gather = gatherer(len(model.own))

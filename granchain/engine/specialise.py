@@ -1,7 +1,7 @@
 """A contact law becomes a compiled function: copied with all that it reaches, under the hash of it.
 
 Numba keys its caches, on disk and in memory, on function objects and their bytecode, not on what they read and call. So all that the law's
-functions reach is found and hashed (granchain.engine.reach): an edited law, helper, table or constant compiles anew, and an unchanged
+functions reach is found and hashed (granchain.engine.reach): an edited law, helper, table or constant compiles again, and an unchanged
 one loads from the disk in a second process. Laws whose functions do the same share one kernel.
 """
 
@@ -31,7 +31,7 @@ from granchain.engine.numba_private import (
     saved_in,
 )
 from granchain.engine.reach import LOWERED, Reach, calls
-from granchain.engine.saved_loops import say
+from granchain.engine.saved_loops import warn
 
 # Strict floating point (no fastmath) and division that returns inf or nan, as NumPy's, in place of an exception in the loop.
 OPTIONS: dict[str, Any] = {"error_model": "numpy", "nogil": True, **UNCOUNTED}
@@ -62,7 +62,7 @@ def _with_circumstances(fingerprint: str) -> str:
     return hashlib.sha256(f"{fingerprint} {hints} NumPy {np.__version__}".encode()).hexdigest()
 
 
-# What some functions reached, by the functions: asked again, it is looked through and not hashed anew.
+# What some functions reached, by the functions: asked for again, it is compared and not hashed again.
 _REACHED: Bounded[Reach] = Bounded(REACHED)
 
 
@@ -83,8 +83,8 @@ _COPIES: set[tuple[Callable, ...]] = set()
 def frozen(*functions: Callable) -> tuple[Callable, ...]:
     """Copies of functions and of all that they reach, the same ones for functions that do the same.
 
-    Numba compiles a function object once, with the values that it then reads. A copy is read by nobody else: no assignment, reload or
-    edit in a notebook comes under a loop, or leaves it with half of what was there before. Copies are their own copies.
+    Numba compiles a function object once, with the values that it then reads. Nothing else refers to a copy: no assignment, reload or
+    edit in a notebook changes a loop, or leaves it half changed. Copies are their own copies.
     """
     if is_frozen(functions):
         return functions
@@ -191,7 +191,7 @@ def _ignore(table, k, values):  # type: ignore[no-untyped-def]
 
 
 def compiled(function: Callable) -> Callable:
-    """Compile with the disk cache; without it, and saying so, where no cache folder can be written.
+    """Compile with the disk cache; without it, and with a warning, where no cache folder can be written.
 
     Parameters
     ----------
@@ -211,7 +211,7 @@ def compiled(function: Callable) -> Callable:
     try:
         save_under(dispatcher, function, key)
     except (RuntimeError, OSError) as problem:
-        say(
+        warn(
             f"compiled loops are not kept on disk: {problem}. Each process compiles again; "
             "set NUMBA_CACHE_DIR to a folder that can be written"
         )
@@ -229,6 +229,6 @@ def cache_folder() -> str:
 
 @cache
 def tell_what_numba_lacks() -> None:
-    """Say, once in a process, what this Numba does not have; the numbers are the same without it."""
+    """Warn, once in a process, of what this Numba does not have; the numbers are the same without it."""
     if LACKS:
-        say(f"Numba {numba.__version__} is not one that granchain was tried with; the numbers are the same, but: {'; '.join(LACKS)}")
+        warn(f"Numba {numba.__version__} is not one that granchain was tried with; the numbers are the same, but: {'; '.join(LACKS)}")

@@ -23,7 +23,7 @@ from granchain.status import Status
 
 @dataclass(frozen=True)
 class Recording:
-    """What a run keeps.
+    """What a run records.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class Recording:
     snapshot_interval : float, optional
         Of displacement and velocity of every body [s].
     ledger : bool
-        Whether the energy ledger is kept.
+        Whether the energy ledger is recorded.
     energy_interval : float, optional
         Of the ledger [s].
     """
@@ -53,7 +53,7 @@ class Recording:
 CHANGING = {
     "bodies": fields.BODY, "contacts": fields.CONTACT, "h": (), "events": fields.EVENT, "corrections": fields.CORRECTION,
 }  # fmt: skip
-# Which count says how many rows of a record are filled.
+# Which count holds the number of filled rows of a record.
 FILLED = {"sample": "sample", "snapshot": "snapshot", "entry": "entry"}
 
 
@@ -190,7 +190,7 @@ class State:
         )
 
     def _instants(self, interval: float | None) -> np.ndarray:
-        """Steps at which something is kept: each interval, and the last."""
+        """Steps at which something is recorded: each interval, and the last."""
         if interval is None:
             return np.zeros(0, dtype=np.int64)
         n_steps = self.time_step.n_steps

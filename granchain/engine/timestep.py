@@ -70,7 +70,7 @@ def choose(model: Model, chain: Masses, c: np.ndarray, overlaps: np.ndarray, lim
     overlaps, limits : (n_contacts,) array
         Static overlap and largest allowed overlap of each contact [m].
     step : "auto", "fast" or float
-        As the case says [s].
+        As the case gives it [s].
     end : float
         End of the run [s].
     force_step : bool

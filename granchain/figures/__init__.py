@@ -1,6 +1,6 @@
 """Figures of a run: functions that take a Result and return (figure, axes); nothing is shown, nothing is written but by `save`.
 
-Everything drawn is computed, and every figure says so, with the case's title, the contact law and the time step: lines without
+Everything drawn is computed, and every figure states it, with the case's title, the contact law and the time step: lines without
 markers, never the look of a measurement.
 """
 

@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
-# Of more lines or rows than these, evenly spaced ones are drawn and the figure says so: as many as there are colours, and as fit a page.
+# Of more lines or rows than these, evenly spaced ones are drawn and the figure states it: as many as there are colours, and as fit a page.
 MOST_LINES = 10
 MOST_ROWS = 12
 
-# File formats of `save`, by the end of the name, with the metadata that keep a day out of the file: equal figures, equal bytes.
+# File formats of `save`, by the end of the name, with the metadata that leave the date out of the file: equal figures, equal bytes.
 FORMATS: dict[str, dict[str, None]] = {".png": {}, ".pdf": {"CreationDate": None}, ".svg": {"Date": None}}
 # What a file of such a format has in its first bytes: nothing else is replaced.
 MARKS = {".png": b"\x89PNG", ".pdf": b"%PDF-", ".svg": b"<svg"}
@@ -129,7 +129,7 @@ def write_heading(axes: Axes, title: str, parts: Sequence[str], failed: bool = F
 
 
 def need(result: Result, *names: str) -> None:
-    """Raise what the result says of a variable that it does not have."""
+    """Raise the result's message about a variable that it does not have."""
     for name in names:
         try:
             values = getattr(result, name)
@@ -198,7 +198,7 @@ def framed_loops(axes: Axes, unit: str, there: str, back: str, marked: bool) -> 
 def branches(overlap: np.ndarray, force: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Force where the overlap grows, and where it does not, nan elsewhere; the two share the samples where one becomes the other.
 
-    Of the open contact only the samples next to a force are kept.
+    Of the open contact only the samples next to a force are drawn.
     """
     grows = np.diff(overlap) > 0.0
     closed = force != 0.0
@@ -218,12 +218,12 @@ def save(figure: Figure, path: str | os.PathLike[str], overwrite: bool = True) -
     path : str or path
         Ends in .png, .pdf or .svg.
     overwrite : bool
-        Replace a figure of that name; what is none is kept.
+        Replace a figure of that name; any other file stays.
 
     Raises
     ------
     FileError
-        For another ending, a folder that is missing, a file that is kept or a full disk.
+        For another ending, a folder that is missing, a file that must stay or a full disk.
     """
     ending = Path(path).suffix.lower()
     if ending not in FORMATS:

@@ -406,7 +406,7 @@ _NEEDS: dict[str, tuple[Callable[..., tuple[Any, Any]], tuple[str, ...]]] = {
 def all_figures(result: Result) -> dict[str, Callable[[], tuple[Figure, Any]]]:
     """The figures that a result has the variables for: name -> function without arguments that draws it.
 
-    `lacking` says what the others miss.
+    `lacking` names what the others miss.
     """
     absent = lacking(result)
     return {name: partial(function, result) for name, (function, _) in _NEEDS.items() if name not in absent}

@@ -1,6 +1,6 @@
 """The checkpoint of a run: what another process needs to go on with the same bits.
 
-A line that says what it is, a line of JSON with names, types and shapes, the arrays' bytes, and the hash of it all: nothing in it can
+A line that names the format, a line of JSON with names, types and shapes, the arrays' bytes, and the hash of it all: nothing in it can
 name another file or cause code to run, and damage is seen before anything is taken from it. Beside FILE it is FILE.chk; the one before
 stays as FILE.chk.prev.
 """
@@ -91,7 +91,7 @@ class Checkpoint:
         self.previous = self.path.with_name(f"{self.path.name}.prev")
         self.every = every
         self._next = time.monotonic() + every
-        self._told = False
+        self._warned = False
 
     @staticmethod
     def beside(output: str | os.PathLike[str], every: float = EVERY) -> Checkpoint:
@@ -123,14 +123,14 @@ class Checkpoint:
         try:
             write_whole(self.path, _pieces(saved, facts), overwrite=True, keep=self.previous, marks=(_FIRST_LINE,))
         except FileError as error:
-            if not self._told:
+            if not self._warned:
                 warnings.warn(f"no checkpoint, the run goes on: {error}", GranchainWarning, stacklevel=2)
-            self._told = True
+            self._warned = True
         ended = time.monotonic()
         self._next = ended + max(self.every, SHARE * (ended - began))
 
     def load(self, **facts: str) -> Saved:
-        """Read the last one, and where that is damaged or missing the one before, and say so.
+        """Read the last one, and where that is damaged or missing the one before, with a warning.
 
         Parameters
         ----------

@@ -1,6 +1,6 @@
 """Numbers in HDF5 files that others wrote, read through a guard: no links, no data of other files, no sizes that the file cannot hold.
 
-Packed as netCDF's conventions say (Attribute Conventions, NetCDF Users Guide), they are unpacked: value = stored scale_factor + add_offset,
+Packed by netCDF's conventions (Attribute Conventions, NetCDF Users Guide), they are unpacked: value = stored scale_factor + add_offset,
 and what is a fill value, or outside the valid range, is no number.
 """
 
@@ -30,7 +30,7 @@ _SIGNATURE = b"\x89HDF\r\n\x1a\n"
 
 
 class Foreign(NamedTuple):
-    """Numbers of a file: name with the groups it is in, unit where one is said, values of one or two axes."""
+    """Numbers of a file: name with the groups it is in, unit where one is given, values of one or two axes."""
 
     name: str
     unit: str | None
@@ -64,7 +64,7 @@ def foreign_numbers(path: str | os.PathLike[str], limit: Limit) -> list[Foreign]
 
 
 def attempt(path: str, seconds: int) -> None:
-    """Read the file piece by piece within a limit of processor time, and say nothing."""
+    """Read the file piece by piece within a limit of processor time, without a message."""
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     with contextlib.suppress(FileError):
@@ -72,7 +72,7 @@ def attempt(path: str, seconds: int) -> None:
 
 
 def _parsed(path: str | os.PathLike[str], content: bytes, limit: Limit | None) -> list[Foreign]:
-    """All numbers; without a limit none is kept, and all are read."""
+    """All numbers; without a limit none is stored, and all are read."""
     import h5py
 
     try:
@@ -132,7 +132,7 @@ def _bytes(dataset: Any) -> int:
 
 
 def _check_storage(name: str, dataset: Any) -> None:
-    """Refuse data that stand in another file, or unpack to more than they claim."""
+    """Refuse data that are in another file, or unpack to more than they claim."""
     import h5py
 
     made = dataset.id.get_create_plist()

@@ -18,7 +18,7 @@ COPIES = 4
 class Limit:
     """Bytes that a read may take beside the program itself: the file, and its numbers as doubles with all copies that are made.
 
-    `more` says how more of them are allowed.
+    `more` is the advice on how more of them are allowed.
     """
 
     bytes: float = DEFAULT_LIMIT

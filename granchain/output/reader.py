@@ -50,7 +50,7 @@ MOST_NAMES = 200
 _START, _SPEED = 20, 10_000_000
 
 
-# Variables that are read of a file, named from what it says of all of them.
+# Variables that are read of a file, chosen from what it states about all of them.
 Choice = Callable[[Mapping[str, Unread]], Iterable[str]]
 
 
@@ -58,7 +58,7 @@ def open_result(path: str | os.PathLike[str], variables: Choice | None = None, m
     """Read an output file; the contact law need not be installed.
 
     A file whose seal, the hash of all its bytes in its last line, does not fit is refused unread. Without that line, as after an edit by
-    another program, a process of its own reads the file first, a GranchainWarning says so, and `sealed` of the result is False. A stranger
+    another program, a process of its own reads the file first, with a GranchainWarning, and `sealed` of the result is False. A stranger
     can make a file that fits its hash: `verify` it first.
 
     Parameters
@@ -66,11 +66,11 @@ def open_result(path: str | os.PathLike[str], variables: Choice | None = None, m
     path : str or path
         The file.
     variables : function, optional
-        Gets what the file says of each variable by name (dims, shape, unit, long_name) and returns the names of those to read; without
+        Gets what the file states about each variable by name (dims, shape, unit, long_name) and returns the names of those to read; without
         it, all are read and compared with their hash. `unread` of the result holds the others.
     most : float
         For a picture: of the variables over one axis of time that together take more [bytes], no more instants are read than show
-        their course, with the smallest and largest values. `thinned` of the result says of how many.
+        their course, with the smallest and largest values. `thinned` of the result gives their number.
 
     Returns
     -------
@@ -147,7 +147,7 @@ def attempt_apart(path: str | os.PathLike[str], size: int, reader: str = __name_
 
 
 def attempt(path: str, seconds: int) -> None:
-    """Read the file within a limit of processor time, and say nothing."""
+    """Read the file within a limit of processor time, without a message."""
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     with contextlib.suppress(FileError):
@@ -155,7 +155,7 @@ def attempt(path: str, seconds: int) -> None:
 
 
 def nothing(headers: Mapping[str, Unread]) -> Iterable[str]:
-    """No variable: for who wants to know what a file says of itself."""
+    """No variable: for a reader of the file's attributes only."""
     return ()
 
 
@@ -206,7 +206,7 @@ def _read(file: Any, size: int, variables: Choice | None, most: float, hashed: b
     whole = variables is None and not rows
     result = _restored(attributes, data, {name: meanings[name] for name in data}, provenance)
     result.unread = {name: header for name, header in headers.items() if name not in chosen}
-    result.thinned = {axis: (len(kept), headers[axis].shape[0]) for axis, kept in rows.items()}
+    result.thinned = {axis: (len(read), headers[axis].shape[0]) for axis, read in rows.items()}
     if hashed or whole:
         stored = {name: _Stored(dims[name], dataset) for name, dataset in datasets.items()}
         if provenance.get("data_sha256") != data_sha256(result.variables if whole else stored):
@@ -262,19 +262,19 @@ def thinned_rows(datasets: Mapping[str, Any], dims: Mapping[str, tuple[str, ...]
         total = sum(_bytes(dataset) for dataset in along.values())
         if total > most:
             columns = total // (8 * along[axis].shape[0])
-            found[axis] = _telling(along, axis, columns, most)
+            found[axis] = _instants(along, axis, columns, most)
     return found
 
 
-def _telling(datasets: Mapping[str, Any], axis: str, columns: int, most: float) -> np.ndarray:
+def _instants(datasets: Mapping[str, Any], axis: str, columns: int, most: float) -> np.ndarray:
     """Evenly spaced instants; of few columns, in even stretches, those of the smallest and largest value, with its two neighbours."""
     count = datasets[axis].shape[0]
-    # A stretch keeps four instants of each column, and its first.
+    # A stretch has four instants of each column, and its first.
     stretches = int(most // (8 * columns * (4 * columns + 1)))
     if stretches < MANY:
         return np.unique(np.linspace(0, count - 1, max(2, int(most // (8 * columns)))).astype(np.int64))
     width = -(-count // stretches)
-    kept = [np.arange(0, count, width), np.array([count - 1])]
+    parts = [np.arange(0, count, width), np.array([count - 1])]
     for name, dataset in datasets.items():
         start = 0
         for part in parts_of(dataset) if name != axis else ():
@@ -284,9 +284,9 @@ def _telling(datasets: Mapping[str, Any], axis: str, columns: int, most: float) 
                 if stretch.size:
                     first = start + begin + width * np.arange(len(stretch))[:, np.newaxis]
                     smallest, largest = (first + place for place in (stretch.argmin(axis=1), stretch.argmax(axis=1)))
-                    kept += [row.ravel() for row in (smallest, largest - 1, largest, largest + 1)]
+                    parts += [row.ravel() for row in (smallest, largest - 1, largest, largest + 1)]
             start += len(part)
-    rows = np.unique(np.concatenate(kept))
+    rows = np.unique(np.concatenate(parts))
     return rows[(rows >= 0) & (rows < count)]
 
 

@@ -38,7 +38,7 @@ class Result:
     history : sequence of Quantity
         History quantities of the law that `data` holds per contact.
     messages : sequence of str
-        What the run had to say.
+        Messages of the run.
     provenance : mapping, optional
         What the run knows of itself: `started` (UTC, ISO 8601), `wall_time` [s]; the rest is filled in.
 
@@ -112,7 +112,7 @@ class Result:
 
     @property
     def case(self) -> Any:
-        """The case that was run; from a file, it is validated anew when it is asked for.
+        """The case that was run; from a file, it is validated again when it is asked for.
 
         Raises
         ------
@@ -145,7 +145,7 @@ class Result:
         path : str or path
             Name of the file, in a folder that exists.
         overwrite : bool
-            Replace an output file of that name; without it, and where it is none, it is kept.
+            Replace an output file of that name; without it, and where it is none, the file stays.
 
         Raises
         ------

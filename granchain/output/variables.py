@@ -64,10 +64,10 @@ TABLE: dict[str, Entry] = {
     "velocity": Entry(_SHOTS, "m/s", "velocity"),
 }
 LABELS = ("sensor_bead", "sensor_contact", "bead", "contact")
-# Of most samples, and of some pulses, there is nothing to say.
+# Of most samples, and of some pulses, there is no message.
 SPARSE = ("sensor_beside_force", "sensor_beside_time", "sensor_jump_force", "sensor_jump_time")
 
-# What a case says to get the variables along a dimension; the first that fits.
+# Keys of a case that give the variables along a dimension; the first that fits.
 _ASKED_BY = {
     "sensor_contact": "name the contacts: `contacts = [...]` under [sensors]",
     "sensor_bead": "name the beads: `beads = [...]` under [sensors]",
@@ -116,7 +116,7 @@ class Variable:
 
 
 class Unread(NamedTuple):
-    """What a file says of a variable that was not read."""
+    """What a file states about a variable that was not read."""
 
     dims: tuple[str, ...]
     shape: tuple[int, ...]
@@ -184,7 +184,7 @@ def frozen(name: str, values: Any) -> np.ndarray:
 
 
 def what_to_ask_for(name: str, variables: Mapping[str, Variable]) -> str:
-    """Why a result has nothing of this name, and what a case says to get it."""
+    """Why a result has nothing of this name, and the keys of a case that give it."""
     if name in TABLE:
         dims = _LEDGER if name in _LOSSES else TABLE[name].dims
         for axis, advice in _ASKED_BY.items():

@@ -31,17 +31,17 @@ BESIDE = ".chk"
 # No file holds more: refused on writing and on reading, before memory is taken.
 LARGEST_FILE = 4 * 1024**3
 
-# The last line of a file: the hash of all bytes before it. In an output file it stands after the end of the HDF5 data, where other
+# The last line of a file: the hash of all bytes before it. In an output file it follows the end of the HDF5 data, where other
 # programs do not look. HDF5 loops for ever on some damaged files (1 in 264 with a few flipped bits, HDF5 2.0.0), so damage must be
-# seen before it reads. A program that edits the file cuts the line off, which every reader says.
+# seen before it reads. A program that edits the file cuts the line off, which every reader reports.
 SEAL = b"\ngranchain sha256 %s\n"
 # Bytes that are read at once.
 _PIECE = 1024**2
 SEAL_LENGTH = len(SEAL % (64 * b"0"))
 
-# An output file has this in its first bytes, the name of an attribute, and a file that has not is nobody's to replace: a case, a trace.
+# An output file has this in its first bytes, the name of an attribute, and a file without it is never replaced: a case, a trace.
 OUTPUT_MARK = b"granchain_format"
-# Bytes in which a mark is looked for; in an output file it stands near the 1000th.
+# Bytes in which a mark is looked for; in an output file it is near the 1000th.
 _HEAD = 65_536
 
 DAMAGED = "the file was damaged or changed after it was written; take another copy, or run the case again"
@@ -53,7 +53,7 @@ UNSEALED = (
 
 @contextlib.contextmanager
 def claim(path: str | os.PathLike[str], overwrite: bool = False) -> Iterator[None]:
-    """Hold the right to write a file: to be taken before a long run, so that what stands in the way shows in the first second.
+    """Hold the right to write a file: to be taken before a long run, so that an obstacle shows in the first second.
 
     The claim is a file `.<name>.lock` beside it with the process that holds it; that of a process that is gone is taken over.
     `Result.save` inside the claim uses it.
@@ -137,7 +137,7 @@ def replaceable(path: Path, marks: tuple[bytes, ...]) -> bool:
 
 
 def _take(lock: Path, target: Path, key: str) -> None:
-    """Write this process into the lock file, unless a living one stands there.
+    """Write this process into the lock file, unless that of a living one is there.
 
     Everybody reads and writes it under `flock`, so that of two who find a dead process, or no file, one wins.
     """
@@ -215,7 +215,7 @@ def _owner(content: bytes) -> tuple[int, str]:
 
 def _lives(owner: int, host: str, key: str) -> bool:
     if host and host != platform.node():
-        return True  # Nobody can ask from here.
+        return True  # It cannot be found out from here.
     if owner == os.getpid():
         return key in _HELD and _HELD[key][0] == owner
     try:
@@ -228,7 +228,7 @@ def _lives(owner: int, host: str, key: str) -> bool:
 
 
 def _has_ended(process: int) -> bool:
-    """Whether a process is one in name only: it has ended, and nobody has asked how (proc(5), third field of stat)."""
+    """Whether a process is one in name only: it has ended, and its parent has not waited for it (proc(5), third field of stat)."""
     try:
         return Path(f"/proc/{process}/stat").read_bytes().rpartition(b")")[2].split()[:1] == [b"Z"]
     except OSError:
@@ -332,7 +332,7 @@ def _flush_folder(target: Path) -> None:
 
 @contextlib.contextmanager
 def _sentences(target: Path, needed: int | None = None) -> Iterator[None]:
-    """Turn an error of the system into a FileError that says what to do."""
+    """Turn an error of the system into a FileError with advice."""
     try:
         yield
     except OSError as error:

@@ -1,7 +1,7 @@
 """Closed forms and exact results, independent of the contact laws and of the engine.
 
 Nothing here imports a law or the loop, so that a test that compares a run with this page compares two pieces of code.
-SI units; a wave speed is in beads per second unless it says otherwise.
+SI units; a wave speed is in beads per second unless stated otherwise.
 """
 
 from granchain.theory.chains import (

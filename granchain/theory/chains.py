@@ -130,7 +130,7 @@ def struck_chain(count: int, times: Any) -> tuple[np.ndarray, np.ndarray]:
 def ball_velocities(count: int) -> np.ndarray:
     """Final velocities of N equal touching Hertz balls after the first has struck, in the striker's speed.
 
-    Integrates (`struck_chain`) until every contact is open and no ball catches up with the next. Momentum 1 and energy 1/2 are kept.
+    Integrates (`struck_chain`) until every contact is open and no ball catches up with the next. Momentum 1 and energy 1/2 are conserved.
     The problem is reviewed by Sen et al. 2008, doi:10.1016/j.physrep.2007.10.007.
 
     Parameters

@@ -1,7 +1,7 @@
 """Line contact of cylinders: the power laws of Autiero et al. 2022, doi:10.3390/machines10110966.
 
 Here alone in mm, N and MPa, for n of K [N/mm^n] is part of the dimension. These are the formulas that their tables 2 to 9 and 11 were
-computed with, found by reproducing the tables. Where they are not the laws themselves (granchain.contact.cylinder) the line says how.
+computed with, found by reproducing the tables. Where they are not the laws themselves (granchain.contact.cylinder) the line states how.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from granchain.theory.ranges import positive, require
 
 # Lengths of line contact, in mm, are 1: a force per length W [N/mm] is a force.
 TABULATED_LAWS = ("radzimovsky", "johnson", "esdu-78035", "goldsmith")
-# W of the fit: 1 to 1000 N/mm, evenly; largest relative error told from this overlap [mm] on.
+# W of the fit: 1 to 1000 N/mm, evenly; largest relative error stated from this overlap [mm] on.
 _TABULATED_FORCES = (1.0, 1000.0, 1000)
 _TABULATED_FROM = 1e-3
 

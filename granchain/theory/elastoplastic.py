@@ -1,8 +1,8 @@
 """Restitution of an elastoplastic impact.
 
 Formulas of table 4 of the review of Wang et al. 2022 (Research progress of contact force models in the collision mechanics of
-multibody system), in the consistent form: the table has misprints, and each function says what it reads otherwise. A speed outside a
-formula's range is refused.
+multibody system), in the consistent form: the table has misprints, and each function states where it departs from it. A speed outside
+a formula's range is refused.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from granchain.errors import TraceError
 from granchain.keys import Problems, Table, choice, key, number, read_table, text
 
-# Words by which a file says of itself that no instrument recorded it.
+# Words in a file that show that no instrument recorded it.
 COMPUTED_WORDS = ("synthetic", "simulat")
 
 
@@ -48,7 +48,7 @@ class PrintedTable(Table):
 
 
 class AboutTable(Table):
-    """All that is said of a trace."""
+    """All metadata of a trace."""
 
     title: str = text("a title")
     kind: Literal["measured", "digitised", "synthetic"] = choice("what the trace is", ("measured", "digitised", "synthetic"))
@@ -66,7 +66,7 @@ class AboutTable(Table):
 
 
 def about_of(document: Mapping[str, Any], where: str) -> AboutTable:
-    """What a document says of a trace.
+    """What a document states about a trace.
 
     Raises
     ------
@@ -105,6 +105,6 @@ def _value(value: Any) -> str:
 
 
 def says_computed(words: str) -> str:
-    """The word by which a text says that what it goes with was computed; empty where it does not."""
+    """The word by which a text shows that its data were computed; empty where it does not."""
     low = words.lower()
     return next((word for word in COMPUTED_WORDS if word in low), "")

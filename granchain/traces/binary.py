@@ -1,4 +1,4 @@
-"""Columns of numbers in files that are no text: NumPy, HDF5, MATLAB and TDMS; the kind is told by what is in them, not by their name.
+"""Columns of numbers in files that are no text: NumPy, HDF5, MATLAB and TDMS; the kind is found from their content, not from their name.
 
 What a file claims is counted before anything of it is unpacked.
 """
@@ -30,7 +30,7 @@ NAMED = 5
 
 
 def binary_columns(path: Path, content: bytes, limit: Limit) -> Record | None:
-    """Columns of a file that is no text, and what it says of itself; None for a text.
+    """Columns of a file that is no text, and its metadata; None for a text.
 
     Raises
     ------
@@ -93,7 +93,7 @@ def _npz(content: bytes, where: str, limit: Limit) -> dict[str, np.ndarray]:
                 if not name.endswith(".npy") or count > 1:
                     what = f"{count} times" if name.endswith(".npy") else "beside the arrays"
                     raise TraceError(f"{where}: got {shown(name)} {what}, allowed one array of numbers for each name; save them again")
-            # Other ways of packing, which np.savez does not use, take memory as they say.
+            # Other ways of packing, which np.savez does not use, take the memory that they declare.
             if any(member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) for member in members):
                 raise TraceError(f"{where}: got arrays packed in a way that NumPy does not use, allowed np.savez; save them again")
             held, numbers = len(content) + 2 * max((member.file_size for member in members), default=0), 0
@@ -212,13 +212,13 @@ def _from_table(array: np.ndarray, where: str) -> list[Column]:
 
 
 def _column(name: str, unit: str | None, values: np.ndarray, where: str) -> Column:
-    """A column under its name in the file, which may speak of its unit as a heading does."""
-    said: Heading = heading(name.rpartition("/")[2])
-    if unit and said.unit and known(said.unit) and not same(unit, said.unit):
+    """A column under its name in the file, which may hold its unit as a heading does."""
+    named: Heading = heading(name.rpartition("/")[2])
+    if unit and named.unit and known(named.unit) and not same(unit, named.unit):
         raise TraceError(
-            f"{where}: {shown(name)}: got the unit {shown(unit)} under a name that says {said.unit}, allowed one; mend one of them"
+            f"{where}: {shown(name)}: got the unit {shown(unit)} under a name that says {named.unit}, allowed one; mend one of them"
         )
-    return Column(name, unit or said.unit, values, factor=said.factor)
+    return Column(name, unit or named.unit, values, factor=named.factor)
 
 
 def _from_arrays(arrays: dict[str, np.ndarray], where: str, units: Mapping[str, str | None] = MappingProxyType({})) -> Record:
@@ -263,10 +263,10 @@ def _from_arrays(arrays: dict[str, np.ndarray], where: str, units: Mapping[str, 
 
 def _picoscope(arrays: dict[str, np.ndarray]) -> Clock | None:
     """The clock of a file of PicoScope: Tstart and Tinterval in seconds beside the channels ("Importing into MATLAB", PicoScope 6)."""
-    said = {name.lower(): name for name in arrays if name.lower() in ("tstart", "tinterval", "length") and arrays[name].ndim == 0}
-    if "tinterval" not in said or not 0.0 < float(arrays[said["tinterval"]]) < math.inf:
+    clock = {name.lower(): name for name in arrays if name.lower() in ("tstart", "tinterval", "length") and arrays[name].ndim == 0}
+    if "tinterval" not in clock or not 0.0 < float(arrays[clock["tinterval"]]) < math.inf:
         return None
-    values = {name: float(arrays.pop(stored)) for name, stored in said.items()}
+    values = {name: float(arrays.pop(stored)) for name, stored in clock.items()}
     return Clock(values["tinterval"], values.get("tstart", 0.0), "s", f"Tinterval {values['tinterval']:g}")
 
 

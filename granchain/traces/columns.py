@@ -91,7 +91,7 @@ def samples_of(record: Record, asked: Asked, where: str, limit: Limit) -> Sample
     Raises
     ------
     TraceError
-        With everything that cannot be told from the columns, or is wrong with them.
+        With everything that cannot be found from the columns, or is wrong with them.
     """
     columns, problems = record.columns, []  # type: ignore[var-annotated]
     lengths = {len(column.values) for column in columns}
@@ -111,13 +111,13 @@ def samples_of(record: Record, asked: Asked, where: str, limit: Limit) -> Sample
         np.multiply(column.values, newton, out=force[:, k])
     notes = (*record.preamble.notes, *notes)
     if asked.resample is not None:
-        times, force, told = _resampled(times, force, asked.resample, where, limit)
-        notes += told
+        times, force, resampled = _resampled(times, force, asked.resample, where, limit)
+        notes += resampled
     return Samples(times, beads, force, notes)
 
 
 def _clocked(record: Record, asked: Asked, where: str) -> tuple[Column, list[Column]]:
-    """The column of time, in the file or made from what is said of its clock, and the others."""
+    """The column of time, in the file or made from what is given of its clock, and the others."""
     columns, clock = list(record.columns), record.preamble.clock
     if asked.interval is not None:
         return _made(record, Clock(asked.interval, 0.0, "s", "--interval"), where), columns
@@ -173,7 +173,7 @@ def _on(column: Column, clock: Clock) -> bool:
 
 
 def _agreeing(time: Column, clock: Clock, asked: Asked, where: str) -> Column:
-    """A column of time that the lines above speak of too: one unit for both, or a refusal."""
+    """A column of time that the lines above describe too: one unit for both, or a refusal."""
     if time.unit is None and _on(time, clock):
         return replace(time, unit=clock.unit)
     unit = size_of(asked.time_unit or time.unit, TIME_UNITS)
@@ -202,17 +202,17 @@ def _made(record: Record, clock: Clock, where: str) -> Column:
 
 
 def _with_units(forces: list[Column], units: Sequence[str], where: str, problems: list[str]) -> list[Column]:
-    """Columns with the units that the lines above say of all of them."""
+    """Columns with the units that the lines above give for all of them."""
     if len(units) > 1 and len(units) != len(forces):
         units = ()
-    said: list[str | None] = list(units) if len(units) == len(forces) else [units[0] if units else None] * len(forces)
-    for column, unit in zip(forces, said, strict=True):
+    named: list[str | None] = list(units) if len(units) == len(forces) else [units[0] if units else None] * len(forces)
+    for column, unit in zip(forces, named, strict=True):
         if column.unit is not None and unit is not None and not same(column.unit, unit):
             problems.append(
                 f"{where}: {_called(column, 'force')}: got the unit {column.unit} where the lines above say {shown(unit)}, allowed one; "
                 "take out the one that is wrong"
             )
-    return [replace(column, unit=column.unit if column.unit is not None else unit) for column, unit in zip(forces, said, strict=True)]
+    return [replace(column, unit=column.unit if column.unit is not None else unit) for column, unit in zip(forces, named, strict=True)]
 
 
 def _called(column: Column, what: str) -> str:
@@ -265,7 +265,7 @@ def _newton(column: Column, asked: Asked, where: str, problems: list[str]) -> fl
 
 
 def _labelled(forces: list[Column], asked: Sequence[int | None] | None, where: str, problems: list[str]) -> tuple[list[int], list[Column]]:
-    """The bead of each column, and the columns that are kept."""
+    """The bead of each column, and the columns that are used."""
     if asked is not None:
         if len(asked) != len(forces):
             names = ", ".join(shown(column.name) for column in forces)
@@ -274,8 +274,8 @@ def _labelled(forces: list[Column], asked: Sequence[int | None] | None, where: s
                 "a column to leave out"
             )
             return [], []
-        kept = [(bead, column) for bead, column in zip(asked, forces, strict=True) if bead is not None]
-        return [bead for bead, _ in kept], [column for _, column in kept]
+        used = [(bead, column) for bead, column in zip(asked, forces, strict=True) if bead is not None]
+        return [bead for bead, _ in used], [column for _, column in used]
     found = [bead_of(column.name) for column in forces]
     beads = [bead for bead in found if bead is not None]
     if len(beads) == len(forces):

@@ -45,7 +45,7 @@ def content_of(path: str | os.PathLike[str], limit: Limit) -> bytes:
 
 
 def read_about(folder: str | os.PathLike[str]) -> AboutTable:
-    """What `about.toml` in a folder says.
+    """The content of `about.toml` in a folder.
 
     Raises
     ------
@@ -110,7 +110,7 @@ def _trace(time: np.ndarray, beads: list[int], force: np.ndarray, about: AboutTa
 
 
 def _check_kind(kind: str, words: str, where: str) -> None:
-    """No computed number may be called measured: what the file says of itself, by its name or above its numbers, counts."""
+    """No computed number may be called measured: the file's own name and the lines above its numbers count."""
     word = says_computed(f"{Path(where).name} {words}")
     if word and kind != "synthetic":
         raise TraceError(f'{where}: got kind "{kind}" for a file that calls itself "{word}", allowed "synthetic"; say --kind synthetic')
@@ -132,13 +132,13 @@ def import_trace(
     file : str or path
         CSV as oscilloscopes write it, .npy, .npz, HDF5, MATLAB or TDMS.
     folder : str or path
-        Made where it is missing; an `about.toml` in it is kept.
+        Made where it is missing; an `about.toml` in it stays.
     kind : str
         "measured", "digitised" or "synthetic".
     asked : Asked, optional
-        What the file does not say: beads, units, gain, interval.
+        What is not in the file: beads, units, gain, interval.
     changes : sequence of str
-        What is to be said of the trace, each "KEY=VALUE" of about.toml.
+        Metadata of the trace, each "KEY=VALUE" of about.toml.
     overwrite : bool
         Replace a `trace.csv`, and an `about.toml`.
     limit : float
@@ -163,15 +163,15 @@ def import_trace(
     _check_kind(kind, record.preamble.words, str(source))
     samples = samples_of(record, asked, str(source), Limit(limit))
     del record
-    target, kept = Path(folder), (Path(folder) / ABOUT).exists() and not overwrite
-    document: dict[str, Any] = read_about(folder).model_dump(exclude_unset=True) if kept else {}
-    if kept and (changes or document["kind"] != kind):
+    target, existing = Path(folder), (Path(folder) / ABOUT).exists() and not overwrite
+    document: dict[str, Any] = read_about(folder).model_dump(exclude_unset=True) if existing else {}
+    if existing and (changes or document["kind"] != kind):
         got = "--set" if changes else f"--kind {shown(kind)[1:-1]}"
         raise TraceError(
             f'{target / ABOUT}: got {got} for a folder that says "{document["kind"]}" already, allowed what it says; change it there, or '
             "make it anew with --overwrite"
         )
-    if not kept:
+    if not existing:
         document = _said(source, origin, kind, asked, changes)
     about = about_of(document, str(target / ABOUT))
     trace = _trace(samples.time, samples.beads, samples.force, about, samples.notes, str(source))
@@ -185,13 +185,13 @@ def import_trace(
                 f"{target / name}: got the file that is imported, allowed a folder that does not hold it; name another folder with --out"
             )
     write_whole(target / CURVES, csv_pieces(trace), overwrite)
-    if not kept:
+    if not existing:
         write_whole(target / ABOUT, written(about).encode(), overwrite)
     return trace
 
 
 def _said(source: Path, origin: str, kind: str, asked: Asked, changes: Sequence[str]) -> dict[str, Any]:
-    """What is known of an imported file, with what its owner says of it."""
+    """What is known of an imported file, with what its owner states."""
     document: dict[str, Any] = {"title": source.stem, "kind": kind, "origin": origin}
     if asked.gain is not None:
         document["sensor"] = {"gain": asked.gain}

@@ -1,7 +1,7 @@
-"""What a heading says of the numbers below it: their unit, a factor in front of it, the bead. What could mean two things says nothing.
+"""What a heading gives for the numbers below it: their unit, a factor in front of it, the bead. What could mean two things is not used.
 
 A number in a heading, as in "Force (x10 N)", may have been multiplied in already or be left to the reader: it is never applied, only
-shown, so that the owner of the file can say which.
+shown, so that the owner of the file can state which.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
-# SI prefixes (SI Brochure, 9th ed., table 7); both signs for micro, and the letter that stands for it.
+# SI prefixes (SI Brochure, 9th ed., table 7); both signs for micro, and the letter used for it.
 _MICRO = ("\N{MICRO SIGN}", "\N{GREEK SMALL LETTER MU}", "u")
 
 
@@ -52,7 +52,7 @@ _FACTOR = re.compile(
 
 
 class Heading(NamedTuple):
-    """What a heading says: its unit, and a number in it that may be a factor; None and "" where it says nothing."""
+    """What a heading gives: its unit, and a number in it that may be a factor; None and "" where it has none."""
 
     unit: str | None
     factor: str
@@ -98,7 +98,7 @@ def heading(text: str) -> Heading:
 def unit_in(text: str) -> str | None:
     """The unit that a heading is or ends with, in brackets, after a slash, a comma, an underscore or "in"; None where there is none.
 
-    What stands in brackets is taken for a unit even where it is none that is known here, so that it is asked about, not passed over.
+    What is in brackets is taken for a unit even where it is none that is known here, so that it is asked about, not passed over.
     """
     bare = text.strip().strip("()[]{} ")
     if known(bare):
@@ -115,7 +115,7 @@ def unit_in(text: str) -> str | None:
 
 
 def factor_in(text: str) -> str:
-    """A number in a heading by which its numbers may be multiplied, as it stands there; empty where there is none but 1."""
+    """A number in a heading by which its numbers may be multiplied, as written there; empty where there is none but 1."""
     for match in _FACTOR.finditer(_BEAD.sub(" ", text)):
         if (match["times"] or match["before"] or match["named"]) not in ("1", "1.0"):
             return match[0].strip()

@@ -11,7 +11,7 @@ from granchain.traces.trace import Trace
 
 # Median of the size of a Gaussian number, in standard deviations: the quantile 3/4 of the normal distribution.
 _MEDIAN_SIZE = 0.6744897501960817
-# Samples before the pulse that tell noise and drift from each other.
+# Samples before the pulse that separate noise and drift.
 LEAST_QUIET = 8
 # A slope counts as drift from so many standard deviations: noise alone makes one of 15,000 so large.
 DRIFTS = 4.0
@@ -76,24 +76,24 @@ def baseline_of(force: np.ndarray, noise: float) -> Baseline:
         # Too few for a slope.
         return Baseline(float(force.mean()), 0.0, middle, noise / math.sqrt(n), 0.0, n) if n else Baseline(0.0, 0.0, 0.0, math.inf, 0.0, 0)
     x = np.arange(n) - middle
-    kept = np.ones(n, dtype=bool)
+    used = np.ones(n, dtype=bool)
     for _ in range(3):
-        slope, value = np.polyfit(x[kept], force[kept], 1)
+        slope, value = np.polyfit(x[used], force[used], 1)
         off = force - value - slope * x
         near = np.abs(off - np.median(off)) <= _OUTLYING * max(noise, float(np.median(np.abs(off - np.median(off)))) / _MEDIAN_SIZE)
         if near.sum() < LEAST_QUIET:
             break
-        kept = near
-    off, m = (force - value - slope * x)[kept], int(kept.sum())
+        used = near
+    off, m = (force - value - slope * x)[used], int(used.sum())
     # Noise of long periods moves the means of parts of the stretch by more than white noise would.
     means = np.array([part.mean() for part in np.array_split(off, _PARTS)])
     wander = max(noise, float(np.linalg.norm(means)) / math.sqrt(_PARTS - 2) * math.sqrt(m / _PARTS))
-    spread = float(np.linalg.norm(x[kept] - x[kept].mean()))
+    spread = float(np.linalg.norm(x[used] - x[used].mean()))
     value_error, slope_error = wander / math.sqrt(m), wander / spread
     if abs(slope) > DRIFTS * slope_error:
         return Baseline(float(value), float(slope), middle, value_error, slope_error, n)
     # A slope that is not taken off is as uncertain as it looks, and no less than half of what noise makes of it.
-    return Baseline(float(force[kept].mean()), 0.0, middle, value_error, max(0.5 * slope_error, abs(float(slope))), n)
+    return Baseline(float(force[used].mean()), 0.0, middle, value_error, max(0.5 * slope_error, abs(float(slope))), n)
 
 
 def rapid(force: np.ndarray) -> float:
@@ -125,7 +125,7 @@ def _about_line(force: np.ndarray) -> float:
 
 
 def noise_of(trace: Trace, column: int) -> float:
-    """Standard deviation of the noise of one sample of a sensor [N]: as about.toml says, or estimated.
+    """Standard deviation of the noise of one sample of a sensor [N]: as in about.toml, or estimated.
 
     The estimate is the largest of three: the spread of the samples before the pulse about a line, the median of parts of them; what is
     rapid in the whole trace; and what rounding to the steps of an analogue-to-digital converter leaves, a step over sqrt(12).

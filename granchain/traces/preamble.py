@@ -1,4 +1,4 @@
-"""What the lines above the numbers say of all of them: the clock, the units of both axes, the names of the channels.
+"""What the lines above the numbers give for all of them: the clock, the units of both axes, the names of the channels.
 
 Keys as the instruments print them: Tektronix (Sample Interval, Horizontal Units, Vertical Units), Rigol (Start and Increment at the end
 of the headings), Keysight Infiniium (XInc, XOrg, XUnits, YUnits), Yokogawa (HResolution, HOffset, HUnit, VUnit, TraceName; x = HResolution
@@ -32,7 +32,7 @@ KEYS = (*_INTERVAL, *_START, *_TIME_UNIT, *_FORCE_UNIT, *_NAMES, *_FACTORS)
 
 @dataclass(frozen=True)
 class Clock:
-    """When the samples were taken: start and interval, in `unit` (None: not said), and the words that say so."""
+    """When the samples were taken: start and interval, in `unit` (None: not given), and the words they were read from."""
 
     interval: float
     start: float
@@ -42,12 +42,12 @@ class Clock:
 
 @dataclass(frozen=True)
 class Preamble:
-    """What is said of all numbers of a file.
+    """What holds for all numbers of a file.
 
     Parameters
     ----------
     words : str
-        All that stands above the numbers.
+        All that is above the numbers.
     clock : Clock, optional
     time_unit : str, optional
     force_units : tuple of str
@@ -89,7 +89,7 @@ def preamble_of(rows: Sequence[tuple[int, list[str]]], words: str, where: str) -
     Raises
     ------
     TraceError
-        Where they say that the numbers below are no readings, or contradict one another.
+        Where they show that the numbers below are no readings, or contradict one another.
     """
     found: dict[str, tuple[int, list[str]]] = {}
     for line, cells in rows:
@@ -131,7 +131,7 @@ def _value(cell: str) -> float | None:
 
 
 def _one(found: dict[str, tuple[int, list[str]]], keys: tuple[str, ...], where: str) -> str | None:
-    """The text that is said under one of the keys, the same for all channels."""
+    """The text under one of the keys, the same for all channels."""
     for key in keys:
         if key in found:
             line, values = found[key]
@@ -168,8 +168,8 @@ def _rigol(rows: Sequence[tuple[int, list[str]]]) -> Clock | None:
             if start is not None and interval is not None and 0.0 < interval < float("inf"):
                 return Clock(interval, start, "s", f"line {line}: Increment {cells[keys.index('increment')]}")
     for line, heads in rows:
-        said = [_T0.search(",".join(heads)), _TINC.search(",".join(heads))]
-        values = [_value(match[1]) for match in said if match]
+        found = [_T0.search(",".join(heads)), _TINC.search(",".join(heads))]
+        values = [_value(match[1]) for match in found if match]
         if len(values) == 2 and values[0] is not None and values[1] is not None and 0.0 < values[1] < float("inf"):
             return Clock(values[1], values[0], "s", f"line {line}: tInc {values[1]:g}")
     return None

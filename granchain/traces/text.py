@@ -1,7 +1,7 @@
 """Columns of numbers in a text file as oscilloscopes and spreadsheets write it: preamble, headings, units, decimal comma.
 
 Nothing is guessed that would give other numbers: a cell that is no number in the midst of the numbers, a row of another length or a
-sign that could be two things is refused, with the line. The first lines tell how the file is made. What follows is read in blocks by
+sign that could be two things is refused, with the line. The first lines show how the file is made. What follows is read in blocks by
 NumPy's reader where a block holds nothing but numbers, and line by line where it does not, to the same numbers or the same refusal.
 """
 
@@ -38,7 +38,7 @@ _EITHER = re.compile(r"[+-]?[1-9][0-9]{0,2}[.,][0-9]{3}")
 _LED = re.compile(r"[+-]?0[0-9]+(?:[.,][0-9]*)?(?:[eE][+-]?[0-9]+)?")
 _LONG = re.compile(r"[+-]?[0-9]{4,}")
 _ALIKE = re.compile(r"[+-]?[0-9.,][0-9.,'\s]*(?:[eE][+-]?[0-9]+)?")
-# Lines and bytes that tell how a file is made: more than any preamble has.
+# Lines and bytes that show how a file is made: more than any preamble has.
 ENOUGH = 2000
 HEAD = 2**17
 # Bytes of one of these lines at most: some thousand columns.
@@ -51,8 +51,8 @@ BESIDE = 200
 BLOCK = 2**20
 # Cells of each column that are looked at for the digits that they print.
 SAMPLED = 500
-# Faults that are told one by one.
-TOLD = 5
+# Faults that are listed one by one.
+LISTED = 5
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class _Row:
 
 @dataclass
 class _Decimals:
-    """Which sign is the decimal one, as the cells show it: `asked` says it, else it must show beyond doubt."""
+    """Which sign is the decimal one, as the cells show it: `asked` gives it, else it must show beyond doubt."""
 
     asked: str | None
     sign: str = ""
@@ -151,7 +151,7 @@ def plain(content: bytes, where: str) -> bytes:
 
 
 def text_columns(content: bytes, where: str, decimal: str | None = None, limit: Limit | None = None) -> Record:
-    """Columns of a text file, and what stands above them.
+    """Columns of a text file, and what is above them.
 
     Parameters
     ----------
@@ -166,10 +166,10 @@ def text_columns(content: bytes, where: str, decimal: str | None = None, limit: 
     Raises
     ------
     TraceError
-        For a file whose numbers cannot be told with certainty.
+        For a file whose numbers cannot be read with certainty.
     """
     limit = limit or Limit()
-    # An encoding of two bytes a letter is decoded and encoded anew; other ends of lines are another copy.
+    # An encoding of two bytes a letter is decoded and encoded again; other ends of lines are another copy.
     limit.check(where, (4 if content[:2] in (b"\xff\xfe", b"\xfe\xff") else 2) * len(content))
     content = plain(content, where)
     end, lines = _head(content, where)
@@ -286,7 +286,7 @@ def _first(rows: list[_Row], places: tuple[int, ...], regular: int) -> int:
 
 
 def _without(row: _Row, places: tuple[int, ...]) -> _Row:
-    """A row without what stands in front of its numbers."""
+    """A row without what is in front of its numbers."""
     front = places[0]
     return _Row(row.line, ["" if i < front else cell for i, cell in enumerate(row.cells)], row.numbers)
 
@@ -315,7 +315,7 @@ def _begins_alike(row: _Row, places: tuple[int, ...]) -> bool:
     return bool(_ALIKE.fullmatch(start)) and sum(bool(cell) for cell in row.cells) >= len(places)
 
 
-def _told(row: _Row, places: tuple[int, ...]) -> str:
+def _fault(row: _Row, places: tuple[int, ...]) -> str:
     for column, i in enumerate(places, start=1):
         if i >= len(row.cells):
             return f"got {column - 1} of {len(places)} numbers, allowed all; the file is cut off there, or two records are in it"
@@ -351,20 +351,20 @@ class _Reading:
                 self.empty = self.empty or row
                 continue
             before, self.empty = self.empty, None
-            told = [f"line {one.line}: {_told(one, self.places)}" for one in (before, row) if one and one.places != self.places]
-            if not told and self.delimiter in (",", None) and any(_LED.fullmatch(row.cells[i]) for i in self.places):
-                told = [f"line {row.line}: {_both(self.delimiter)}"]
-            told = told or [one for one in (self.decimals.note(row, self.places),) if one]
-            problems += told
-            if len(problems) >= TOLD:
+            found = [f"line {one.line}: {_fault(one, self.places)}" for one in (before, row) if one and one.places != self.places]
+            if not found and self.delimiter in (",", None) and any(_LED.fullmatch(row.cells[i]) for i in self.places):
+                found = [f"line {row.line}: {_both(self.delimiter)}"]
+            found = found or [one for one in (self.decimals.note(row, self.places),) if one]
+            problems += found
+            if len(problems) >= LISTED:
                 break
-            if not told:
+            if not found:
                 self.values[:, self.count] = [row.numbers[i] for i in self.places]
                 self.count += 1
                 if self.last and row.line > self.last + 1:
                     self.broken = self.broken or self.last + 1
                 self.last = row.line
-            if not told and k % stride == 0:
+            if not found and k % stride == 0:
                 for cells, i in zip(self.printed, self.places, strict=True):
                     cells.append(row.cells[i])
         self._raise(problems)
@@ -438,11 +438,11 @@ class _Reading:
 
     def _raise(self, problems: list[str]) -> None:
         if problems:
-            raise TraceError([f"{self.where}: {problem}" for problem in problems[:TOLD]])
+            raise TraceError([f"{self.where}: {problem}" for problem in problems[:LISTED]])
 
 
 def _evenly_quoted(block: bytes, delimiter: bytes) -> bool:
-    """Whether every quotation mark stands at the edge of a cell, one at each, and no delimiter stands between the two."""
+    """Whether every quotation mark is at the edge of a cell, one at each, and no delimiter is between the two."""
     opening = block.count(delimiter + b'"') + block.count(b'\n"') + block.startswith(b'"')
     closing = block.count(b'"' + delimiter) + block.count(b'"\n') + block.endswith(b'"')
     inside = b'"'.join(block.split(b'"')[1::2])
@@ -478,7 +478,7 @@ def _trimmed(block: bytes, delimiter: bytes, empty: int) -> bytes | None:
 
 
 def _titled(row: _Row, line: str, places: tuple[int, ...]) -> _Row:
-    """A line above columns that white space parts: headings of several words have two spaces between them, or cannot be told apart."""
+    """A line above columns that white space parts: headings of several words have two spaces between them, or cannot be separated."""
     cells = [cell.strip('"') for cell in re.split(r"\t|\s{2,}", line.strip())]
     if len(cells) != len(places):
         cells = row.cells if len(row.cells) == len(places) else []
@@ -491,7 +491,7 @@ def _headings(above: list[_Row], places: tuple[int, ...]) -> tuple[list[str], li
     # With an empty column in front of the numbers, these too are keys.
     keys = (*KEYS, "date", "time") if places[0] else KEYS
     for row in [row for row in above if not row.empty or not row.cells][: -HEADINGS - 1 : -1]:
-        # A row of headings has a text over each column; two cells are also a line of a preamble, where they do not speak of the columns.
+        # A row of headings has a text over each column; two cells are also a line of a preamble, where they do not describe the columns.
         cells = [row.cells[i] if i < len(row.cells) else "" for i in places]
         if not all(cells) or any(row.numbers[i] is not None for i in places[:1]) or key_of(row.cells[0]) in keys:
             break

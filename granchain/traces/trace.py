@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 # Fewer samples hold no pulse with a rise, a peak and a fall.
 LEAST_SAMPLES = 8
-# Largest departure of one interval from their mean, relative to it: what a clock of an instrument keeps many times over.
+# Largest departure of one interval from their mean, relative to it: a clock of an instrument is far better.
 MOST_UNEVEN = 1e-3
-# Faults of one kind that are told one by one.
-TOLD = 3
+# Faults of one kind that are listed one by one.
+LISTED = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +87,7 @@ def faults(time: np.ndarray, force: np.ndarray, names: list[str]) -> list[str]:
     for values, name in [(time, "time"), *zip(force.T, names, strict=True)]:
         bad = np.flatnonzero(~np.isfinite(values))
         if len(bad):
-            places = ", ".join(str(i + 1) for i in bad[:TOLD]) + (f" and {len(bad) - TOLD} more" if len(bad) > TOLD else "")
+            places = ", ".join(str(i + 1) for i in bad[:LISTED]) + (f" and {len(bad) - LISTED} more" if len(bad) > LISTED else "")
             problems.append(
                 f"{name}: got a value that is no finite number at sample {places}, allowed finite numbers; "
                 "mend the file at its source, or cut the trace before it"
