@@ -291,7 +291,7 @@ def collisions(asked: Study) -> list[Row]:
 
 UNITS = {
     "restitution": "", "max_overlap": "m", "max_force": "N", "duration": "s", "approach_time": "s", "recovery_time": "s",
-    "overlap_duration": "s", "residual_overlap": "m", "dissipated": "J", "dissipated_approach": "J", "dissipated_recovery": "J",
+    "overlap_duration": "s", "residual_overlap": "m", "contact_radius": "m", "dissipated": "J", "dissipated_approach": "J", "dissipated_recovery": "J",
     "time_step": "s",
 }  # fmt: skip
 
