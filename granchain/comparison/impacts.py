@@ -260,8 +260,8 @@ def against(law: type[ContactLaw], given: dict[str, Any], data: MeasuredImpacts,
             inputs[parameter] = fitted
     missing = [quantity.name for quantity in law.inputs if quantity.required and quantity.name not in inputs]
     if missing:
-        problem = problem or f"the law needs {' and '.join(missing)}, which the folder does not state"
-        rows = tuple(ComparedImpact(row, None, problem) for row in data.rows)
+        reason = f"the law needs {' and '.join(missing)}, which the folder does not state"
+        rows = tuple(ComparedImpact(row, None, reason) for row in data.rows)
     else:
         rows = tuple(compared(law, inputs, row, ratio) for row in data.rows)
     return LawAgainstImpacts(law.name, inputs, rows, rms_of(rows), parameter, fitted, unit, problem)
