@@ -79,16 +79,26 @@ def link(law: str) -> str:
     return f"[{law}](laws.md#{law})"
 
 
-def words(text: str) -> str:
-    """A paragraph."""
-    return fill(text, 140, break_on_hyphens=False, break_long_words=False)
+# What would begin a list, a heading or a table where a line begins with it.
+SIGNS = ("-", "+", "*", "#", "=", "|")
+
+
+def words(text: str, bullet: str = "") -> str:
+    """A paragraph, or an entry of a list, in lines of which none begins with a sign that Markdown reads."""
+    for width in range(140, 80, -1):
+        lines = fill(
+            text, width, break_on_hyphens=False, break_long_words=False, initial_indent=bullet, subsequent_indent=" " * len(bullet)
+        )
+        if not any(line.lstrip().startswith(SIGNS) for line in lines.splitlines()[1:]):
+            return lines
+    raise ValueError(f"no width at which no line begins with a sign: {text}")
 
 
 def described(folder: str) -> str:
     """What was measured, by whom, and how sure it is."""
     about = read_impacts(DATA / folder).about
     sources = "; ".join(one.printed + (f", doi:{one.doi}" if one.doi else "") for one in about.source)
-    doubts = "\n".join(words(f"- {doubt}") for doubt in about.doubt)
+    doubts = "\n".join(words(doubt, "- ") for doubt in about.doubt)
     return f"{words(f'{about.what}. Folder `data/{folder}`, {about.kind}: {sources}.')}\n\n{doubts}"
 
 
@@ -96,7 +106,7 @@ def described(folder: str) -> str:
 # Steel
 
 HARDNESSES = [f"D {hardness} HV" for hardness in (200, 300, 400, 500, 600, 700, 800)]
-BLOCKS = ("hard", "soft")
+STRUCK = [f"{device} {block} block" for device in ("D", "D+15", "C", "G") for block in ("hard", "soft")]
 INDENTATIONS = [f"{device} {hardness} HV" for device in "DCG" for hardness in (300, 600, 800) if (device, hardness) != ("G", 800)]
 
 
@@ -107,43 +117,64 @@ def steel_line(law: str, fit: str | None) -> list[str]:
     return [link(law), *ratio, number(one.rms), *map(number, values(one, HARDNESSES))]
 
 
+def ratios(restitution: Sequence[float]) -> list[str]:
+    """e(D)/e(D+15), e(C)/e(D) and e(G)/e(D), each of the hard block and of the soft one, from the restitutions of `STRUCK`."""
+    d, slow, small, large = np.array(restitution).reshape(4, 2)
+    return [*(number(float(x), 4) for x in d / slow), *(number(float(x)) for x in [*(small / d), *(large / d)])]
+
+
 def rate_line(law: str, fit: str | None = RATIO) -> list[str]:
     """How a law's restitution changes from device to device, with its fit where it has one."""
-    one = against(law, STEEL, fit)
-    d, slow, small = (np.array(values(one, [f"{device} {block} block" for block in BLOCKS])) for device in ("D", "D+15", "C"))
-    return [link(law), *(f"{number(float(x), 4)}" for x in d / slow), *(number(float(x)) for x in small / d)]
+    return [link(law), *ratios(values(against(law, STEEL, fit), STRUCK))]
 
 
 def rate_measured() -> list[str]:
     """The same ratios as they were measured."""
-    d, slow, small = (np.array(measured(STEEL, [f"{device} {block} block" for block in BLOCKS])) for device in ("D", "D+15", "C"))
-    return ["measured", *(number(float(x), 4) for x in d / slow), *(number(float(x)) for x in small / d)]
+    return ["measured", *ratios(measured(STEEL, STRUCK))]
+
+
+def tilted(laws: Sequence[str]) -> str:
+    """Which fitted laws are too flat over the hardness, and which too steep: from the residuals at 200 and 800 HV."""
+    found: dict[bool, list[str]] = {True: [], False: []}
+    for law in laws:
+        residual = np.array(values(against(law, STEEL, RATIO), HARDNESSES)) - measured(STEEL, HARDNESSES)
+        found[bool(residual[-1] < residual[0])].append(f"{link(law)} ({residual[0]:+.3f} at 200 HV, {residual[-1]:+.3f} at 800 HV)")
+    return f"Too flat over the hardness: {', '.join(found[True]) or 'none'}; too steep: {', '.join(found[False]) or 'none'}."
+
+
+def oversize(law: str, fit: str | None) -> float:
+    """Median of the computed diameter over the measured one, less 1, in per cent."""
+    found = values(against(law, STEEL, fit), INDENTATIONS, "contact_diameter")
+    return 100.0 * float(np.median(np.array(found) / measured(STEEL, INDENTATIONS, "contact_diameter")) - 1.0)
 
 
 def diameter_line(law: str, fit: str | None) -> list[str]:
     """A law's diameters of the indentation [mm]."""
     found = values(against(law, STEEL, fit), INDENTATIONS, "contact_diameter")
-    return [link(law), "fitted" if fit else "2.84", *(number(1e3 * value) for value in found)]
+    ratio = "fitted" if fit else "2.84" if law in yielding() else "-"
+    return [link(law), ratio, *(number(1e3 * value) for value in found)]
 
 
 def steel() -> list[str]:
     """The section on steel."""
     laws = yielding()
-    ranked = sorted(laws, key=lambda law: (against(law, STEEL, RATIO).rms or math.inf))
+    ranked = sorted(laws, key=lambda law: against(law, STEEL, RATIO).rms or math.inf)
     fitted = [law for law in ranked if against(law, STEEL, RATIO).fitted is not None]
     heads = ["rms", *HARDNESSES]
     shown = [number(value) for value in measured(STEEL, HARDNESSES)]
     circles = [law for law in laws if gc.laws()[law].has_contact_radius()]
     sizes = [number(1e3 * value) for value in measured(STEEL, INDENTATIONS, "contact_diameter")]
     none = ", ".join(link(law) for law in laws if law not in circles)
-    notes = [
-        f"- {link(law)}: {reason}"
-        for law in laws
-        for reason in dict.fromkeys(
-            [row.problem for row in against(law, STEEL, None).rows if row.problem and row.measured.quantity == "restitution"]
-            + ([against(law, STEEL, RATIO).problem] if against(law, STEEL, RATIO).problem else [])
-        )
-    ]
+    notes = []
+    for law in laws:
+        reasons: dict[str, list[str]] = {}
+        for row in against(law, STEEL, None).rows:
+            if row.problem and row.measured.quantity == "restitution":
+                reasons.setdefault(row.problem, []).append(row.measured.case)
+        notes += [f"{link(law)}, 2.84, {', '.join(cases)}: {reason}" for reason, cases in reasons.items()]
+        notes += [f"{link(law)}: {problem}" for problem in [against(law, STEEL, RATIO).problem] if problem]
+    pressure = {law: factor / (against(law, STEEL, RATIO).fitted or math.nan) for law, factor in PRESSURES.items()}
+    elastic = 1e3 * values(against("hertz", STEEL, None), ["D 800 HV"], "contact_diameter")[0]
     return [
         "## Steel under a ball of carbide",
         described(STEEL),
@@ -152,40 +183,64 @@ def steel() -> list[str]:
         "### One ratio of hardness to yield stress fitted to each law",
         table(["law", "ratio", *heads], [["measured", "", "", *shown], *(steel_line(law, RATIO) for law in fitted)]),
         words(
-            "A constant ratio shifts a law's curve and does not bend it: at 200 HV every fitted law but Thornton's returns too much and near 400 "
-            "HV the error changes sign, for the measured restitution falls faster with falling hardness. Thornton's has no stage between first "
-            "yield and constant pressure, and needs a pressure far above what metals have; Brake's cubic is so stiff that hard steel hardly "
-            "dissipates, whatever the ratio. Not computed, or not fitted:"
+            "One ratio moves a law's curve and hardly turns it. "
+            + tilted(fitted)
+            + " The contact pressure beyond first yield comes out as "
+            f"{pressure['du-wang']:.2f} times the hardness for Du and Wang, who have (1 + pi/2) times the yield stress and nothing in "
+            "between, and "
+            f"as {pressure['thornton']:.2f} times for Thornton, whose 1.6 times the yield stress is far too soft with 2.84, and whose "
+            "law goes "
+            "from Hertz's slope to that of a constant pressure at once. Brake's cubic is so steep that hard steel returns nearly all, "
+            "whatever the "
+            "ratio. Not computed, or not fitted:"
         ),
-        "\n".join(words(note) for note in notes) or "- none",
+        "\n".join(words(note, "- ") for note in notes) or "- none",
         "### Rate independence",
         words(
-            "Devices D and D+15 have one energy and two speeds: a law that does not know the rate returns the same under both, measured within 1 "
-            "and 3 %. C strikes with a quarter of the energy of D, the mass being less: what a law makes of the energy. With the fit where "
-            "there is one; hard block, soft block."
+            "Devices D and D+15 have one energy and two speeds: a law that does not know the rate returns the same under both, measured "
+            "within 1 "
+            "and 3 %. C strikes with a quarter of the energy of D, G with eight times as much and a larger ball: what a law makes of the "
+            "energy. "
+            "With the fitted ratio where there is one."
         ),
         table(
-            ["law", "e(D)/e(D+15), hard", "soft", "e(C)/e(D), hard", "soft"],
+            ["law", "e(D)/e(D+15), hard", "soft", "e(C)/e(D), hard", "soft", "e(G)/e(D), hard", "soft"],
             [rate_measured(), *(rate_line(law) for law in ranked)],
         ),
         words(
-            "So little of it is rate that none is needed for D and D+15. The laws' restitution falls with the energy about as the measured one "
-            "on the soft block, and as much on the hard one, where the measured one falls less. Under device G, with a larger ball and eight "
-            "times the energy, the hard block returns far less than any law says: the table of the manual has one reading there, and no law "
-            "is to be fitted to it."
+            "None of these laws knows a rate, and the difference of D and D+15 asks for little of one: the slower blow returns a little "
+            "more. "
+            "Between C and D most laws fall faster than what was measured; Ma and Liu's falls about as much on both blocks. On the hard "
+            "block "
+            "under G far less comes back than any law says; the soft block under G agrees with them."
         ),
         "### Size of the indentation",
         words(
-            "Diameters in millimetres, against twice the largest contact radius; the second and the sixth are not as printed (see above). Ma "
-            "and Liu's circle is too large by a fifth and more, since its pressure goes up to psi = 2.84 times the fitted yield stress only; Thornton's "
-            "grows as R d, without the material that piles up at the rim of a plastic contact."
+            "Diameters in millimetres, against twice the largest contact radius; the second and the sixth are not as printed (see "
+            "above). The "
+            f"median of computed over measured is {oversize('ma-liu', None):+.0f} % for Ma and Liu and {oversize('thornton', None):+.0f} "
+            "% for "
+            f"Thornton with 2.84, {oversize('ma-liu', RATIO):+.0f} % and {oversize('thornton', RATIO):+.0f} % with the ratio that fits the "
+            "restitution: no one ratio gives both. Beyond d_p Ma and Liu's pressure is psi times the yield stress, so that a lower yield "
+            "stress widens "
+            f"the circle, while Thornton's circle is R d. At D 800 HV even the elastic contact is {elastic:.3f} mm wide: what is left of "
+            "it and can be "
+            "seen is less than the circle of contact where little is plastic."
         ),
         table(
             ["law", "ratio", *INDENTATIONS],
-            [["measured", "", *sizes], *(diameter_line(law, fit) for law in circles for fit in (None, RATIO))],
+            [
+                ["measured", "", *sizes],
+                diameter_line("hertz", None),
+                *(diameter_line(law, fit) for law in circles for fit in (None, RATIO)),
+            ],
         ),
         words(f"The sources at hand state no contact radius over the whole of the loading of {none}; these laws give none."),
     ]
+
+
+# Contact pressure beyond first yield over the yield stress, by the laws' own pages.
+PRESSURES = {"du-wang": 1.0 + 0.5 * math.pi, "thornton": 1.6}
 
 
 def unfitted_rms(law: str) -> float:
@@ -219,10 +274,16 @@ def exponents(restitution: Sequence[float], times: Sequence[float]) -> list[str]
     return [f"{loss:z.3f}" if math.isfinite(loss) else "-", f"{slope(moments, times):z.3f}"]
 
 
+def two(law: str) -> tuple[list[float], list[float]]:
+    """A law's restitution at each speed, and its times of contact."""
+    one = against(law, CROQUET, DAMPING)
+    return values(one, list(speeds())), values(one, TIMES, "duration")
+
+
 def croquet_line(law: str) -> list[str]:
     """A law's restitution at each speed, and its times of contact."""
     one = against(law, CROQUET, DAMPING)
-    restitution, times = values(one, list(speeds())), values(one, TIMES, "duration")
+    restitution, times = two(law)
     return [
         link(law), f"{one.parameter} {one.fitted:.4g}" + (f" {one.unit}" if one.unit != "1" else ""), number(one.rms, 4),
         *map(number, restitution), *(number(1e3 * value) for value in times), *exponents(restitution, times),
@@ -232,7 +293,9 @@ def croquet_line(law: str) -> list[str]:
 def croquet() -> list[str]:
     """The section on the croquet ball."""
     laws = damped()
-    fitted = sorted((law for law in laws if against(law, CROQUET, DAMPING).rms is not None), key=lambda law: against(law, CROQUET, DAMPING).rms or 0.0)
+    # laws that deliver the same differ in what is rounding
+    rms = {law: against(law, CROQUET, DAMPING).rms for law in laws}
+    fitted = sorted((law for law in laws if rms[law] is not None), key=lambda law: (number(rms[law]), law))
     left: dict[str, list[str]] = {}
     for law in laws:
         if law not in fitted:
@@ -246,15 +309,20 @@ def croquet() -> list[str]:
         described(CROQUET),
         "### One damping constant fitted to each law, at 2.83 m/s",
         words(
-            "With nothing fitted there is nothing to compare: no damping constant of the wood is printed, and without one the restitution is 1. "
+            "With nothing fitted there is nothing to compare: no damping constant of the wood is printed, and without one the "
+            "restitution is 1. "
             "The time of contact ends with the force; until the overlap is zero takes a few per cent more."
         ),
         table(heads, [shown, *(croquet_line(law) for law in fitted)]),
         words(
-            "The measured restitution falls by six points from 0.5 to 6 m/s. A damping that grows as the root of the overlap (Kuwabara and Kono) "
-            "says so, with one constant: 1 - e goes as the fifth root of the speed; measured is a little less. With a higher power of the "
-            "overlap the restitution falls too fast, and a dashpot of constant restitution cannot fall at all. The time of contact goes as Hertz's under "
-            "all of them, v^-0.2, but for a linear spring's; measured is v^-0.23 (Gugan 2000)."
+            "The measured restitution falls by six points from 0.5 to 6 m/s. A damping that grows as the root of the overlap (Kuwabara "
+            "and Kono) "
+            f"falls nearly so, with one constant: weak damping gives 1 - e as the fifth root of the speed, and here its exponent is "
+            f"{exponents(*two('kuwabara-kono'))[0]}. With a higher power of the overlap the restitution falls too fast, and a dashpot "
+            "that is asked for a "
+            "restitution cannot fall at all; Gharib and Hurmuzlu's first law returns less than what was measured whatever it is asked "
+            "for. The "
+            "time of contact goes about as Hertz's under all of them, v^-0.2; Gugan 2000 has v^-0.23."
         ),
         words("Not fitted: " + "; ".join(f"{', '.join(link(law) for law in names)}: {problem}" for problem, names in left.items()) + ".")
         if left
@@ -282,13 +350,14 @@ def lines() -> list[str]:
 
 HEAD = """# Against what was measured
 
-Contact laws beside measured impacts of two bodies that are printed as numbers. Printed by `python docs/measured.py`; each measured number stands in
-`data/` with its source, each computed one is an impact of the engine. How to compare laws of your own, or a folder of your own, stands in
-[Compare laws with measured impacts](how-to/measured-impacts.md)."""
+Contact laws beside measured impacts of two bodies that are printed as numbers. Printed by `python docs/measured.py`; each measured number
+stands in `data/` with its source, each computed one is an impact of the engine. How to compare laws of your own, or a folder of your own,
+stands in [Compare laws with measured impacts](how-to/measured-impacts.md)."""
 
 CHAINS = (
     "No measured force or speed of a chain of four beads or more is printed as numbers in any source at hand: none was found in some 250 "
-    "look-ups. The folder `data/carretero-gonzalez2009`, for the row of 70 steel beads, stays ready for the curve, and no law is called validated "
+    "look-ups. The folder `data/carretero-gonzalez2009`, for the row of 70 steel beads, stays ready for the curve, and no law is called "
+    "validated "
     "on a chain."
 )
 

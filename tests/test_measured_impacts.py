@@ -60,7 +60,9 @@ def test_the_devices_strike_with_the_energy_they_are_said_to():
 
 def test_the_diameters_agree_with_the_printed_depths_but_where_a_misprint_is_named():
     about = read_impacts(STEEL).about
-    depths, printed = (next(fact.value for fact in about.fact if fact.what.startswith(start)) for start in ("depth of", "diameter of the ind"))
+    depths, printed = (
+        next(fact.value for fact in about.fact if fact.what.startswith(start)) for start in ("depth of", "diameter of the ind")
+    )
     rows = [row for row in read_impacts(STEEL).rows if row.quantity == "contact_diameter"]
     for row, depth, said in zip(rows, depths, printed, strict=True):
         # depth = d^2/(8 R): a cap of the ball; its digits are whole micrometres, those of the diameter hundredths of a millimetre
@@ -94,8 +96,10 @@ def test_values_of_printed_formulas_are_what_the_formulas_give():
 # Computed once by an engine of November 2026, rms of e over the seven points with the best ratio of hardness to yield stress; digits as
 # they were written down.
 FITTED = {
-    "du-wang": (0.012, 2.51), "burgoyne-daraio": (0.017, 2.49), "stronge": (0.020, 2.37), "ma-liu": (0.023, 3.72), "thornton": (0.043, 1.26),
-    "brake": (0.19, None),
+    "du-wang": (0.012, 2.51), "burgoyne-daraio": (0.017, 2.49), "stronge": (0.020, 2.37), "ma-liu": (0.023, 3.72),
+    "thornton": (0.043, 1.26), "brake": (0.19, None),
+    # first computed with this comparison
+    "jackson-green": (0.018, 1.99),
 }  # fmt: skip
 # The same with 2.84, at 300, 600, 800 HV.
 UNFITTED = {
@@ -145,6 +149,8 @@ def test_a_law_outside_its_range_says_so_and_is_not_extrapolated(law):
     assert soft.computed is None and soft.problem and law in soft.problem
     assert by_case(one)["D 300 HV"] is not None
     assert one.rms is None and found.ranking == []
+    if law == "jackson-green":
+        return
     # what its status says of the others: e too low by
     low, high = map(float, re.search(r"e too low by ([\d.]+) to ([\d.]+) from 300 HV on", laws()[law].status).groups())
     off = [-row.residual for row in one.rows if row.measured.case in HARDNESSES[1:] and row.measured.quantity == "restitution"]
@@ -160,7 +166,7 @@ def test_a_row_outside_a_laws_range_is_listed(monkeypatch):
     one = compare_impacts("hertz", STEEL).laws["hertz"]
     problems = {row.measured.case: row.problem for row in one.rows if row.measured.quantity == "restitution"}
     # largest overlaps of Hertz: 25 um under D, 14 um under C, 52 um under G
-    assert "outside the range of hertz: impact with hertz at 3 m/s" in problems["G hard block"]
+    assert problems["G hard block"].startswith("outside the range of hertz: An overlap is beyond the largest one")
     assert problems["D hard block"] == ""
     assert one.rms is not None
 
@@ -241,7 +247,9 @@ def test_an_impact_and_a_run_say_the_contact_radius():
     assert found.contact_radius == pytest.approx(math.sqrt(float(pair.effective_radius) * found.max_overlap), rel=1e-12)
     assert "contact_radius" in found.numbers()
     assert impact(law="flores", pair=pair, speed=1.0, restitution=0.8).contact_radius is None
-    case = gc.load_case("steel-chain-hertz").replace(**{"chain.beads": 40, "sensors.beads": [3], "sensors.contacts": [0], "snapshots": None})
+    case = gc.load_case("steel-chain-hertz").replace(
+        **{"chain.beads": 40, "sensors.beads": [3], "sensors.contacts": [0], "snapshots": None}
+    )
     # the wave is some 25 beads on
     result = gc.run(case.replace(**{"time.end": 3e-5}))
     largest = float(result.contact_overlap[:, 0].max())
@@ -273,8 +281,7 @@ def test_a_contact_radius_that_is_no_static_function_is_refused():
             name = "wrong-radius"
             source = Source("none")
 
-            def contact_radius(overlap, radius, c, h):
-                return 0.0
+            contact_radius = lambda overlap, radius, c, h: 0.0  # noqa: E731
 
     assert "wrong-radius" not in laws() and not ContactLaw.has_contact_radius()
 
@@ -343,6 +350,19 @@ def test_missing_files_are_named(folder, tmp_path):
             read_impacts(folder)
 
 
+def test_the_folder_that_the_how_to_page_shows_is_read(tmp_path):
+    text = (PAGE.parent / "how-to" / "measured-impacts.md").read_text()
+    about, rows = re.findall(r"^```\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    (tmp_path / "about.toml").write_text(about)
+    (tmp_path / "impacts.csv").write_text(rows)
+    found = read_impacts(tmp_path)
+    assert [(row.quantity, row.measured, row.uncertainty) for row in found.rows] == [
+        ("restitution", 0.93, 0.01),
+        ("duration", 1.1e-4, None),
+    ]
+    assert found.rows[0].stated == {"effective_radius": 8e-3, "speed": 1.2} and found.inputs == {"psi": 2.84}
+
+
 def test_units_other_than_si_are_read(folder):
     edited(folder / "impacts.csv", "0.97e-3,s,", "0.97,ms,")
     edited(folder / "about.toml", 'value = 0.4536\nunit = "kg"', 'value = 453.6\nunit = "g"')
@@ -393,7 +413,9 @@ def told(capsys, *arguments):
 
 def test_the_command_prints_ranking_tables_and_reasons(capsys):
     text = told(capsys, "impact", "thornton", "hertz", "--data", str(STEEL), "--fit", "yield_stress_ratio")
-    assert re.search(r"^law +yield_stress_ratio +rms of restitution +largest +at\nthornton +1\.262 +0\.0427 +-0\.0603  D 300 HV$", text, re.MULTILINE)
+    assert re.search(
+        r"^law +yield_stress_ratio +rms of restitution +largest +at\nthornton +1\.262 +0\.0427 +-0\.0603  D 300 HV$", text, re.MULTILINE
+    )
     assert re.search(r"^D hard block +0\.760000 +0\.006 +0\.7777", text, re.MULTILINE)
     assert "contact diameter [m]" in text and "Doubt: Two printed diameters are misprints" in text.replace("\n", " ")
     assert "hertz: nothing to fit: hertz does not read the yield stress" in text
@@ -473,9 +495,11 @@ def test_the_lines_of_some_laws_are_what_the_script_prints(script):
     made += [script.rate_measured(), script.diameter_line("thornton", None), script.croquet_line("kuwabara-kono")]
     for cells in made:
         line = "| " + " | ".join(cells) + " |"
-        assert any(not differences(shown, line) for shown in text.splitlines()), f"{line}\nwrite it anew: python docs/measured.py > docs/measured.md"
+        assert any(not differences(shown, line) for shown in text.splitlines()), (
+            f"{line}\nwrite it anew: python docs/measured.py > docs/measured.md"
+        )
     # e(C)/e(D) of the blocks: 822/760 and 590/530
-    assert script.rate_measured()[3:] == ["1.082", "1.113"]
+    assert script.rate_measured()[3:5] == ["1.082", "1.113"]
 
 
 def test_every_description_of_a_folder_stands_on_the_page(script):

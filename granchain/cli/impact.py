@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
 @app.command()
 def impact(
-    law: Annotated[list[str] | None, typer.Argument(metavar="LAW...", help="Contact laws; with --data all of them if none is named.")] = None,
+    law: Annotated[
+        list[str] | None, typer.Argument(metavar="LAW...", help="Contact laws; with --data all of them if none is named.")
+    ] = None,
     speed: Annotated[str | None, typer.Option("--speed", metavar="V", help="Approach speed [m/s].")] = None,
     speeds: Annotated[str | None, typer.Option("--speeds", metavar="V,V,...", help="Several, for a table of restitutions.")] = None,
     restitutions: Annotated[
@@ -42,7 +44,9 @@ def impact(
     ] = None,
     fit: Annotated[
         str | None,
-        typer.Option("--fit", metavar="NAME", help="Fit one parameter of each law to them: yield_stress_ratio (hardness over it), or damping."),
+        typer.Option(
+            "--fit", metavar="NAME", help="Fit one parameter of each law to them: yield_stress_ratio (hardness over it), or damping."
+        ),
     ] = None,
     law_module: LawModuleOption = None,
     out: Annotated[str | None, typer.Option(metavar="FILE", help="Figure, ending in .png, .pdf or .svg.")] = None,
@@ -60,7 +64,9 @@ def impact(
         return against_data(names, data, fit, changes or [], out, overwrite, as_json)
     if fit is not None or not names:
         got, what = ("--fit without --data", "--data DIR beside it") if fit is not None else ("no law", "one at least, or --data DIR")
-        raise CaseError(f"impact: got {got}, allowed {what}; name a " + ("folder of measured impacts" if fit is not None else "contact law"))
+        raise CaseError(
+            f"impact: got {got}, allowed {what}; name a " + ("folder of measured impacts" if fit is not None else "contact law")
+        )
     asked = study(names, numbers, changes or [])
     rows = collisions(asked)
     if out is not None:
@@ -315,8 +321,8 @@ def collisions(asked: Study) -> list[Row]:
 
 UNITS = {
     "restitution": "", "max_overlap": "m", "max_force": "N", "duration": "s", "approach_time": "s", "recovery_time": "s",
-    "overlap_duration": "s", "residual_overlap": "m", "contact_radius": "m", "dissipated": "J", "dissipated_approach": "J", "dissipated_recovery": "J",
-    "time_step": "s",
+    "overlap_duration": "s", "residual_overlap": "m", "contact_radius": "m", "dissipated": "J", "dissipated_approach": "J",
+    "dissipated_recovery": "J", "time_step": "s",
 }  # fmt: skip
 
 
@@ -325,10 +331,7 @@ def table_of(asked: Study, rows: Sequence[Row]) -> str:
     sides = "<" + ">" * len(asked.laws)
     names = [law.name for law in asked.laws]
     if not asked.swept:
-        lines = [
-            (f"{name} [{unit}]" if unit else name, *(shown_number(row, name) for row in rows))
-            for name, unit in UNITS.items()
-        ]
+        lines = [(f"{name} [{unit}]" if unit else name, *(shown_number(row, name) for row in rows)) for name, unit in UNITS.items()]
         return aligned([("", *names), *lines], sides)
     first = "speed [m/s]" if asked.swept == "speed" else "asked restitution"
     by_law = [[row for row in rows if row.law == name] for name in names]

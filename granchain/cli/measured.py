@@ -58,7 +58,9 @@ def read_changes(names: Sequence[str], changes: Sequence[str]) -> tuple[dict[str
     document: dict[str, Any] = {}
     put_all(document, changes, "psi=2.84", found)
     if "material" in document:
-        found.add("material", "a material", "none: the folder states the two bodies", "give what it leaves open: pair.effective_modulus=1e9")
+        found.add(
+            "material", "a material", "none: the folder states the two bodies", "give what it leaves open: pair.effective_modulus=1e9"
+        )
         del document["material"]
     _, pair = read_pair(document, found)
     document.pop("pair", None)

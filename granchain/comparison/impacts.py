@@ -190,7 +190,9 @@ def compare_impacts(
     return comparison
 
 
-def asked_laws(laws: str | Iterable[str] | Mapping[str, Mapping[str, Any]] | None, known: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+def asked_laws(
+    laws: str | Iterable[str] | Mapping[str, Mapping[str, Any]] | None, known: Mapping[str, Any]
+) -> dict[str, Mapping[str, Any]]:
     """Inputs by the name of each law that is asked for."""
     if laws is None:
         return {name: {} for name in known}
@@ -302,7 +304,8 @@ def computed(law: type[ContactLaw], inputs: Mapping[str, Any], row: MeasuredImpa
     except LawError as error:
         raise NotComputable(str(error)) from error
     except (GranchainError, ArithmeticError) as error:
-        raise NotComputable(f"outside the range of {law.name}: {error}") from error
+        sentence = str(error).removeprefix(f"impact with {law.name} at {row.stated['speed']:g} m/s: ")
+        raise NotComputable(f"outside the range of {law.name}: {sentence}") from error
     return quantity_of(found, row.quantity)
 
 

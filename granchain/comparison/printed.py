@@ -250,7 +250,9 @@ def read_cells(path: Path) -> list[list[str]]:
     except csv.Error as error:
         raise TraceError(f"{path}: got a file that is no CSV ({error}), allowed cells between commas; save it as CSV") from None
     if len(cells) < 2:
-        raise TraceError(f"{path}: got {len(cells)} rows, allowed a heading and one row at least; write {', '.join(WORDS)} above the numbers")
+        raise TraceError(
+            f"{path}: got {len(cells)} rows, allowed a heading and one row at least; write {', '.join(WORDS)} above the numbers"
+        )
     if len(cells) > MOST_ROWS:
         raise TraceError(f"{path}: got {len(cells)} rows, allowed at most {MOST_ROWS}; take a part of them")
     return [[cell.strip() for cell in row] for row in cells]

@@ -182,7 +182,9 @@ def impact_comparison(found: ImpactComparison) -> tuple[Figure, np.ndarray]:
         words = one.law + ("" if one.rms is None else f": {one.rms:.3g}")
         handles.append(Line2D([], [], color=colour, marker="|", ms=8.0, mew=1.8, ls="", label=words))
     top.legend(handles=handles, loc="lower left", bbox_to_anchor=(0.0, 0.0), ncols=min(4, len(handles)), borderaxespad=0.0)
-    fit = {"yield_stress_ratio": "hardness over yield stress fitted", "damping": "one damping constant fitted"}.get(found.fit or "", "nothing fitted")
+    fit = {"yield_stress_ratio": "hardness over yield stress fitted", "damping": "one damping constant fitted"}.get(
+        found.fit or "", "nothing fitted"
+    )
     parts = [found.data.about.who, fit, "behind each law: rms over the cases in bold"]
     write_heading(top, found.data.about.title, parts + ([f"{hidden} more laws are not drawn"] if hidden else []))
     return figure, panels
