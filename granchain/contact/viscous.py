@@ -406,8 +406,8 @@ class KuwabaraKono(Half):
     """Kuwabara and Kono: viscoelastic spheres, F = K d^1.5 + chi d^.5 rate.
 
     Both forces follow from Hertz's field of strain, whose radius of contact is sqrt(R d), and 1 - e grows like v^(1/5): with
-    b = (chi/K)(K/m)^.4 v^.2 <= .1 it is e = 1 - 1.15344 b + .79826 b^2 where the contact ends at d = 0, and .263 b^2.5 more where it is clamped. The review of Wang et al. 2022
-    calls chi's dimension wrong: it is right, chi d^.5 is N s/m.
+    b = (chi/K)(K/m)^.4 v^.2 <= .1 it is e = 1 - 1.15344 b + .79826 b^2 where the contact ends at d = 0, and .263 b^2.5 more where it is
+    clamped. The review of Wang et al. 2022 calls chi's dimension wrong: it is right, chi d^.5 is N s/m.
     """
 
     name = "kuwabara-kono"
