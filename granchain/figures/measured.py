@@ -148,7 +148,8 @@ def impact_comparison(found: ImpactComparison) -> tuple[Figure, np.ndarray]:
     hidden, shown = len(shown[MOST_LAWS:]), shown[:MOST_LAWS]
     quantities = list(dict.fromkeys(row.quantity for row in found.data.rows))
     groups = [[k for k, row in enumerate(found.data.rows) if row.quantity == quantity] for quantity in quantities]
-    lines = math.ceil((len(shown) + 1) / 4)
+    # Names such as jankowski-both-phases leave room for three.
+    lines = math.ceil((len(shown) + 1) / 3)
     figure = new_figure(7.2, 1.2 + 0.25 * lines + 0.5 * len(groups) + 0.26 * len(found.data.rows))
     # An empty row at the top holds the heading and the legend.
     grid = figure.add_gridspec(len(groups) + 1, 1, height_ratios=[0.3 + 0.8 * lines, *(len(group) + 1.0 for group in groups)])
@@ -181,12 +182,12 @@ def impact_comparison(found: ImpactComparison) -> tuple[Figure, np.ndarray]:
     for one, colour in zip(shown, colours, strict=False):
         words = one.law + ("" if one.rms is None else f": {one.rms:.3g}")
         handles.append(Line2D([], [], color=colour, marker="|", ms=8.0, mew=1.8, ls="", label=words))
-    top.legend(handles=handles, loc="lower left", bbox_to_anchor=(0.0, 0.0), ncols=min(4, len(handles)), borderaxespad=0.0)
+    top.legend(handles=handles, loc="lower left", bbox_to_anchor=(0.0, 0.0), ncols=min(3, len(handles)), borderaxespad=0.0)
     fit = {"yield_stress_ratio": "hardness over yield stress fitted", "damping": "one damping constant fitted"}.get(
         found.fit or "", "nothing fitted"
     )
     parts = [found.data.about.who, fit, "behind each law: rms over the cases in bold"]
-    write_heading(top, found.data.about.title, parts + ([f"{hidden} more laws are not drawn"] if hidden else []))
+    write_heading(top, found.data.about.title, parts + ([f"not drawn: {hidden} more"] if hidden else []))
     return figure, panels
 
 
