@@ -352,7 +352,7 @@ def test_missing_files_are_named(folder, tmp_path):
 
 def test_the_folder_that_the_how_to_page_shows_is_read(tmp_path):
     text = (PAGE.parent / "how-to" / "measured-impacts.md").read_text()
-    about, rows = re.findall(r"^```\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    about, rows = (body for language, body in re.findall(r"^```(\w*)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL) if not language)
     (tmp_path / "about.toml").write_text(about)
     (tmp_path / "impacts.csv").write_text(rows)
     found = read_impacts(tmp_path)
