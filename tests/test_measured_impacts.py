@@ -339,10 +339,10 @@ def test_a_folder_without_sources_is_refused(folder):
 
 
 def test_missing_files_are_named(folder, tmp_path):
-    with pytest.raises(FileError, match=r"nowhere: is no folder; name the folder that holds about\.toml and impacts\.csv"):
+    with pytest.raises(FileError, match=r"nowhere: got no folder, allowed one that holds about\.toml and impacts\.csv; name it"):
         read_impacts(tmp_path / "nowhere")
     (folder / "impacts.csv").unlink()
-    with pytest.raises(FileError, match=r"impacts\.csv: there is no such file: the folder holds no table of measured impacts"):
+    with pytest.raises(FileError, match=r"impacts\.csv: got no such file, allowed a folder with a table of measured impacts"):
         read_impacts(folder)
     for content, said in ((b"case\n", "got 1 rows"), (b"\xff\xfe", "not UTF-8"), (b'a,b\n"x,y\n', "is no CSV")):
         (folder / "impacts.csv").write_bytes(content)
@@ -446,7 +446,7 @@ def test_inputs_and_open_quantities_come_from_the_command_line(capsys):
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        (("hertz", "--data", "nowhere"), 4, "nowhere: is no folder"),
+        (("hertz", "--data", "nowhere"), 4, "nowhere: got no folder"),
         (("hertz", "--data", str(STEEL), "--speed", "1"), 2, "got --speed beside --data, allowed neither"),
         (("hertz", "--data", str(STEEL), "--set", "psy=1"), 2, "psy: got an unknown key"),
         (("hertz", "--data", str(STEEL), "--set", "material=steel-316"), 2, "material: got a material, allowed none"),

@@ -153,12 +153,12 @@ def read_impacts(folder: str | os.PathLike[str]) -> MeasuredImpacts:
         With everything that is missing or wrong in it: units, sources, unknown columns.
     """
     if not Path(folder).is_dir():
-        raise FileError(f"{folder}: is no folder; name the folder that holds {ABOUT} and {IMPACTS}")
+        raise FileError(f"{folder}: got no folder, allowed one that holds {ABOUT} and {IMPACTS}; name it")
     problems = Problems()
     about = read_about(Path(folder) / ABOUT, problems)
     path = Path(folder) / IMPACTS
     if not path.exists():
-        raise FileError(f"{path}: there is no such file: the folder holds no table of measured impacts; name one that does")
+        raise FileError(f"{path}: got no such file, allowed a folder with a table of measured impacts; name one that has it")
     cells = read_cells(path)
     constants: dict[str, float] = {}
     inputs: dict[str, float] = {}
