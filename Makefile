@@ -10,7 +10,7 @@ PYTHON := $(VENV)/bin/python
 # Processes that share the tests.
 WORKERS ?= 2
 
-.PHONY: help env run test test-fast test-plain test-bounds test-long check bench bench-peers laws docs verification steps notebooks reliability lock clean
+.PHONY: help env run test test-fast test-plain test-bounds test-long check bench bench-peers laws docs verification steps measured notebooks reliability lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -95,6 +95,10 @@ verification: env ## docs/verification.md anew: elastic chains against exact res
 steps: env ## docs/steps.md anew: errors of the time steps, law by law
 	@echo "steps: docs/steps.md"
 	@new=$$(mktemp); trap 'rm -f "$$new"' EXIT; $(PYTHON) docs/steps.py > "$$new" && cat "$$new" > docs/steps.md
+
+measured: env ## docs/measured.md anew: contact laws against measured impacts
+	@echo "measured: docs/measured.md"
+	@new=$$(mktemp); trap 'rm -f "$$new"' EXIT; $(PYTHON) docs/measured.py > "$$new" && cat "$$new" > docs/measured.md
 
 notebooks: env ## notebooks/*.ipynb anew, run
 	@echo "notebooks: notebooks/*.ipynb"

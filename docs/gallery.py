@@ -68,6 +68,12 @@ def comparison() -> Any:
     return figures.comparison(gc.compare(steel_chain(), trace=trace))
 
 
+def impact_comparison() -> Any:
+    """Laws beside measured impacts, here printed restitutions of steel. `granchain impact ... --data ... --out` draws it."""
+    folder = Path(__file__).parents[1] / "data" / "leeb-steel"
+    return figures.impact_comparison(gc.compare_impacts(["du-wang", "ma-liu", "thornton"], folder, fit="yield_stress_ratio"))
+
+
 def dimer() -> Any:
     """The solitary wave of a dimer: heavy and light beads in turn at the mass ratio that sends nothing back."""
     return figures.space_time(gc.run(gc.load_case("dimer-chain")))
@@ -114,6 +120,7 @@ FIGURES: tuple[Callable[[], Any], ...] = (
     energy,
     losses,
     comparison,
+    impact_comparison,
     dimer,
     vertical_chain,
     impact_loops,
@@ -123,7 +130,8 @@ FIGURES: tuple[Callable[[], Any], ...] = (
 HEAD = """# Gallery
 
 Drawn when this page was built, each by the lines under it; `import granchain as gc` and `from granchain import figures` come first, and
-`steel_chain()` is `gc.run(gc.load_case("steel-chain"))`; `PAIR` are two of its beads. Everything shown is simulated."""
+`steel_chain()` is `gc.run(gc.load_case("steel-chain"))`; `PAIR` are two of its beads. Everything shown is simulated, but for the
+printed numbers that simulated ones are laid beside."""
 
 
 def lines_of(draw: Callable[[], Any]) -> str:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from granchain import errors
     from granchain.case import Case, load_case
     from granchain.certificates import Certificate, certificate
-    from granchain.comparison import Comparison, compare
+    from granchain.comparison import Comparison, ImpactComparison, compare, compare_impacts
     from granchain.contact import laws
     from granchain.contact.guard import Elastoplastic
     from granchain.contact.law import ContactLaw, Quantity, Source
@@ -31,6 +31,7 @@ __all__ = [
     "Comparison",
     "ContactLaw",
     "Elastoplastic",
+    "ImpactComparison",
     "ImpactResult",
     "Material",
     "Pair",
@@ -42,6 +43,7 @@ __all__ = [
     "Verification",
     "certificate",
     "compare",
+    "compare_impacts",
     "errors",
     "impact",
     "laws",
@@ -56,7 +58,7 @@ __all__ = [
 _HOMES = {
     "granchain.case": ("Case", "load_case"),
     "granchain.certificates": ("Certificate", "certificate"),
-    "granchain.comparison": ("Comparison", "compare"),
+    "granchain.comparison": ("Comparison", "ImpactComparison", "compare", "compare_impacts"),
     "granchain.contact": ("laws",),
     "granchain.contact.guard": ("Elastoplastic",),
     "granchain.contact.law": ("ContactLaw", "Quantity", "Source"),

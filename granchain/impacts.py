@@ -66,6 +66,8 @@ class ImpactResult:
         Energy lost, in all, up to the largest overlap, and from there on [J].
     time, overlap, rate, force : (n,) array
         The contact step by step [s], [m], [m/s], [N]; from step CLOSELY on at every 2^n-th step only.
+    contact_radius : float or None
+        Largest radius of the circle of contact [m]; None where the law's source states none.
     """
 
     law: str
@@ -86,6 +88,7 @@ class ImpactResult:
     overlap: np.ndarray = field(repr=False)
     rate: np.ndarray = field(repr=False)
     force: np.ndarray = field(repr=False)
+    contact_radius: float | None = None
 
     def numbers(self) -> dict[str, Any]:
         """The scalars, by name."""
@@ -263,6 +266,9 @@ def measured(model: Model, speed: float, mass: float, dt: float, record: Record,
     jumps = Jumps(2.0 * record.jump_force[span], record.jump_time[span]) if model.law.has_jumps() else None
     max_force = summit(time, force, jumps).height
     residual = float(h[dent]) if (dent := model.remembered("residual_overlap")) >= 0 else 0.0
+    # each of the two bodies has twice the effective radius, beyond which a run stops
+    radius = 0.5 * float(state.contacts.limit[1])
+    contact_radius = float(model.law.contact_radius(max_overlap, radius, c, h)) if model.law.has_contact_radius() else None
     total = 0.5 * mass * (speed * speed - outgoing * outgoing)
     k = int(np.argmax(overlap))
     approach_work = float(np.sum(0.5 * (force[1 : k + 1] + force[:k]) * np.diff(overlap[: k + 1])))
@@ -271,6 +277,7 @@ def measured(model: Model, speed: float, mass: float, dt: float, record: Record,
         law=model.name, speed=speed, restitution=outgoing / speed, max_overlap=max_overlap, max_force=max_force, duration=ended,
         approach_time=at, recovery_time=ended - at, overlap_duration=apart, residual_overlap=residual, dissipated=total,
         dissipated_approach=lost, dissipated_recovery=total - lost, time_step=dt, time=time, overlap=overlap, rate=rate, force=force,
+        contact_radius=contact_radius,
     )  # fmt: skip
 
 

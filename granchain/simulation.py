@@ -15,6 +15,7 @@ from granchain.case import Case
 from granchain.chain import FREE, RIGID, WALL, Chain, End, check_loads
 from granchain.contact import law_named
 from granchain.contact.certified import about_certificate
+from granchain.contact.law import OPEN
 from granchain.engine.scans import start_histories
 from granchain.engine.setup import Contacts, contacts_of, time_step_of
 from granchain.engine.state import Recording, State
@@ -247,6 +248,8 @@ def result_of(case: Case, chain: Chain, state: State, status: Status, messages: 
     if records.snapshot_at.size:
         data["snapshot_time"] = records.snapshot_at[:snapshots] * dt
         data["displacement"], data["velocity"] = records.displacement[:snapshots], records.velocity[:snapshots]
+    if state.model.law.has_contact_radius() and not status.failed:
+        data["contact_radius"] = contact_radii(state)
     history = tuple(quantity for quantity in state.model.history if quantity.output)
     for quantity, row in zip(state.model.history, state.h, strict=True):
         if quantity.output:
@@ -264,6 +267,17 @@ def result_of(case: Case, chain: Chain, state: State, status: Status, messages: 
         data, case=case, law=state.model.name, status=status, time_step=dt, history=history, messages=messages,
         provenance={"started": started, "wall_time": wall_time},
     )  # fmt: skip
+
+
+def contact_radii(state: State) -> np.ndarray:
+    """Largest radius of each contact's circle of contact [m], from its largest overlap; 0 where the two bodies never met."""
+    exists = np.flatnonzero(state.chain.contact_exists)
+    radius = np.asarray(state.chain.pair().effective_radius)[exists].tolist()
+    reach, c = np.maximum(state.contacts.reach[exists], 0.0), state.c[:, exists]
+    # one that forgets its dent: as after one approach to there
+    h = start_histories(state.model, c, reach) if state.model.forgets else state.h[:, exists]
+    contacts = zip(reach.tolist(), radius, map(tuple, c.T.tolist()), map(tuple, h.T.tolist()), strict=True)
+    return np.array([state.model.law.contact_radius(d, r, ck, hk) if d > OPEN else 0.0 for d, r, ck, hk in contacts])
 
 
 def ledger_of(state: State, entries: int) -> dict[str, np.ndarray]:

@@ -1,4 +1,4 @@
-"""`granchain impact`: two bodies under one law or several, at one speed, or over speeds or asked restitutions."""
+"""`granchain impact`: two bodies under one law or several, at one speed, over speeds or asked restitutions, or as they were measured."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
 @app.command()
 def impact(
-    law: Annotated[str, typer.Argument(metavar="LAW", help="Contact law, or several joined by commas.")],
+    law: Annotated[
+        list[str] | None, typer.Argument(metavar="LAW...", help="Contact laws; with --data all of them if none is named.")
+    ] = None,
     speed: Annotated[str | None, typer.Option("--speed", metavar="V", help="Approach speed [m/s].")] = None,
     speeds: Annotated[str | None, typer.Option("--speeds", metavar="V,V,...", help="Several, for a table of restitutions.")] = None,
     restitutions: Annotated[
@@ -37,14 +39,35 @@ def impact(
             help="An input of the law, restitution=0.7; a quantity of the two bodies, pair.effective_radius=1e-3; or material=steel-316.",
         ),
     ] = None,
+    data: Annotated[
+        str | None, typer.Option("--data", metavar="DIR", help="Compare with measured impacts: a folder with about.toml and impacts.csv.")
+    ] = None,
+    fit: Annotated[
+        str | None,
+        typer.Option(
+            "--fit", metavar="NAME", help="Fit one parameter of each law to them: yield_stress_ratio (hardness over it), or damping."
+        ),
+    ] = None,
     law_module: LawModuleOption = None,
     out: Annotated[str | None, typer.Option(metavar="FILE", help="Figure, ending in .png, .pdf or .svg.")] = None,
     overwrite: OverwriteOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Let two bodies collide: restitution, largest overlap and force, times, losses."""
+    """Let two bodies collide: restitution, largest overlap and force, times, losses; or compare laws with measured impacts."""
     load_laws(law_module)
-    asked = study(law.split(","), {"--speed": speed, "--speeds": speeds, "--restitutions": restitutions}, changes or [])
+    names = [name.strip() for part in law or [] for name in part.split(",")]
+    numbers = {"--speed": speed, "--speeds": speeds, "--restitutions": restitutions}
+    if data is not None:
+        from granchain.cli.measured import against_data
+
+        refuse_numbers(numbers)
+        return against_data(names, data, fit, changes or [], out, overwrite, as_json)
+    if fit is not None or not names:
+        got, what = ("--fit without --data", "--data DIR beside it") if fit is not None else ("no law", "one at least, or --data DIR")
+        raise CaseError(
+            f"impact: got {got}, allowed {what}; name a " + ("folder of measured impacts" if fit is not None else "contact law")
+        )
+    asked = study(names, numbers, changes or [])
     rows = collisions(asked)
     if out is not None:
         draw(asked, rows, out, overwrite)
@@ -116,7 +139,7 @@ def study(names: Sequence[str], numbers: Mapping[str, str | None], changes: Sequ
     from granchain.keys import Problems, shown
 
     known = laws()
-    chosen = [known[the_one(name, known, "contact law", LawError)] for name in dict.fromkeys(name.strip() for name in names)]
+    chosen = [known[the_one(name, known, "contact law", LawError)] for name in dict.fromkeys(names)]
     problems = Problems()
     document: dict[str, Any] = {}
     put_all(document, changes, "restitution=0.7", problems)
@@ -144,6 +167,13 @@ def study(names: Sequence[str], numbers: Mapping[str, str | None], changes: Sequ
         restitutions=sweep,
         swept="restitution" if sweep else "speed" if "--speeds" in values else "",
     )
+
+
+def refuse_numbers(numbers: Mapping[str, str | None]) -> None:
+    """Measured impacts have their own speeds."""
+    given = [name for name, text in numbers.items() if text is not None]
+    if given:
+        raise CaseError(f"impact: got {' and '.join(given)} beside --data, allowed neither; each measured impact has its own: leave it out")
 
 
 def read_numbers(name: str, text: str, problems: Problems) -> list[float]:
@@ -291,8 +321,8 @@ def collisions(asked: Study) -> list[Row]:
 
 UNITS = {
     "restitution": "", "max_overlap": "m", "max_force": "N", "duration": "s", "approach_time": "s", "recovery_time": "s",
-    "overlap_duration": "s", "residual_overlap": "m", "dissipated": "J", "dissipated_approach": "J", "dissipated_recovery": "J",
-    "time_step": "s",
+    "overlap_duration": "s", "residual_overlap": "m", "contact_radius": "m", "dissipated": "J", "dissipated_approach": "J",
+    "dissipated_recovery": "J", "time_step": "s",
 }  # fmt: skip
 
 
@@ -301,10 +331,7 @@ def table_of(asked: Study, rows: Sequence[Row]) -> str:
     sides = "<" + ">" * len(asked.laws)
     names = [law.name for law in asked.laws]
     if not asked.swept:
-        lines = [
-            (f"{name} [{unit}]" if unit else name, *("-" if row.result is None else number(getattr(row.result, name)) for row in rows))
-            for name, unit in UNITS.items()
-        ]
+        lines = [(f"{name} [{unit}]" if unit else name, *(shown_number(row, name) for row in rows)) for name, unit in UNITS.items()]
         return aligned([("", *names), *lines], sides)
     first = "speed [m/s]" if asked.swept == "speed" else "asked restitution"
     by_law = [[row for row in rows if row.law == name] for name in names]
@@ -316,6 +343,12 @@ def table_of(asked: Study, rows: Sequence[Row]) -> str:
         for at in zip(*by_law, strict=True)
     ]
     return aligned([(first, *names), *cells], sides)
+
+
+def shown_number(row: Row, name: str) -> str:
+    """A number of an impact for a table; a dash where there is none."""
+    value = getattr(row.result, name, None)
+    return "-" if value is None else number(value)
 
 
 def facts(asked: Study, rows: Sequence[Row]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from granchain.contact.law import OPEN, STIFFNESS, ContactLaw, Quantity, Source
+from granchain.contact.pair import hertz_contact_radius
 
 
 class Hertz(ContactLaw):
@@ -31,6 +32,10 @@ class Hertz(ContactLaw):
         (stiffness,) = c
         d = overlap if overlap > OPEN else 0.0
         return stiffness * (d * math.sqrt(d))
+
+    @staticmethod
+    def contact_radius(overlap: float, radius: float, c: tuple, h: tuple) -> float:
+        return hertz_contact_radius(overlap, radius)
 
     @staticmethod
     def energy(overlap: float, c: tuple, h: tuple) -> float:

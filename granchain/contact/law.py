@@ -326,6 +326,15 @@ class ContactLaw:
         return math.inf
 
     @staticmethod
+    def contact_radius(overlap: float, radius: float, c: tuple, h: tuple) -> float:
+        """Radius [m] of the circle of contact of two spheres at their largest overlap; `radius` is the effective one [m].
+
+        No loop calls it: an impact and a run evaluate it afterwards, for laws that define it. A law whose source states no such radius
+        leaves it out.
+        """
+        return math.nan
+
+    @staticmethod
     def jumps(c: tuple) -> tuple:
         """Overlaps [m] at which the force jumps, or has a kink at which it may be largest.
 
@@ -342,6 +351,11 @@ class ContactLaw:
     def functions(cls) -> Functions:
         """The functions that the engine calls, as defined now."""
         return Functions(*(getattr(cls, name) for name in Functions._fields))
+
+    @classmethod
+    def has_contact_radius(cls) -> bool:
+        """Whether the law says how large the circle of contact is."""
+        return cls.contact_radius is not ContactLaw.contact_radius
 
     @classmethod
     def has_jumps(cls) -> bool:
@@ -384,7 +398,7 @@ def check_law(cls: type[ContactLaw]) -> None:
             "variant: got a method of version 0.1, allowed: model; it returns what to run with: replace(super().model(inputs), ...), see "
             "granchain.contact.hysteresis"
         )
-    for name in Functions._fields:
+    for name in (*Functions._fields, "contact_radius"):
         if not isinstance(inspect.getattr_static(cls, name), staticmethod):
             problems.append(f"{name}: got no @staticmethod, allowed: a pure function of its arguments; write @staticmethod above it")
     for name in ("force", "energy"):

@@ -88,6 +88,11 @@ def hertz_stiffness(modulus: Any, radius: Any) -> Any:
     return 4.0 / 3.0 * modulus * np.sqrt(radius)
 
 
+def hertz_contact_radius(overlap: float, radius: float) -> float:
+    """a = sqrt(R d) of two elastic spheres [m], Johnson 1985, Contact Mechanics, eqs. (4.22), (4.23), doi:10.1017/CBO9781139171731."""
+    return math.sqrt(radius * overlap)
+
+
 def yield_overlap(pair: Pair, pressure: Any) -> Any:
     """d_y = pi^2 R p_y^2/(4 E^2) [m]: the mean Hertz pressure's maximum reaches p_y.
 

@@ -38,7 +38,7 @@ from granchain.contact.law import (
     positive,
 )
 from granchain.contact.onset import onset_weight
-from granchain.contact.pair import Pair, damping_ratio, linearised_plastic_stiffness
+from granchain.contact.pair import Pair, damping_ratio, hertz_contact_radius, linearised_plastic_stiffness
 from granchain.errors import LawError
 
 REVIEW = "Wang et al. 2022, review of contact force models"
@@ -405,20 +405,27 @@ def given(a: float) -> Quantity:
 class KuwabaraKono(Half):
     """Kuwabara and Kono: viscoelastic spheres, F = K d^1.5 + chi d^.5 rate.
 
-    Both forces follow from Hertz's field of strain, so that 1 - e grows like v^(1/5): with b = (chi/K)(K/m)^.4 v^.2 <= .1 it is
-    e = 1 - 1.15344 b + .79826 b^2 where the contact ends at d = 0, and .263 b^2.5 more where it is clamped. The review of Wang et al. 2022
-    calls chi's dimension wrong: it is right, chi d^.5 is N s/m.
+    Both forces follow from Hertz's field of strain, whose radius of contact is sqrt(R d), and 1 - e grows like v^(1/5): with
+    b = (chi/K)(K/m)^.4 v^.2 <= .1 it is e = 1 - 1.15344 b + .79826 b^2 where the contact ends at d = 0, and .263 b^2.5 more where it is
+    clamped. The review of Wang et al. 2022 calls chi's dimension wrong: it is right, chi d^.5 is N s/m.
     """
 
     name = "kuwabara-kono"
     source = Source("Kuwabara & Kono 1987", "", "10.1143/JJAP.26.1230")
     inputs = (given(0.5), STIFFNESS, SEPARATION)
     validity = "viscoelastic spheres; rates far below the sound's"
-    status = "verified against the series of the restitution for weak damping"
+    status = (
+        "verified against the series of the restitution for weak damping; compared with printed impacts of a croquet ball on wood at 0.5 "
+        "to 6 m/s (docs/measured.md): e within 0.009 at all ten speeds with one damping constant; not validated against a measured trace"
+    )
 
     @staticmethod
     def coefficients_of(pair: Pair, inputs: SimpleNamespace) -> tuple[Any, ...]:
         return stiffness_of(pair, inputs), inputs.chi, lowest_force(inputs.separation)
+
+    @staticmethod
+    def contact_radius(overlap: float, radius: float, c: tuple, h: tuple) -> float:
+        return hertz_contact_radius(overlap, radius)
 
 
 class SchwagerPoeschel(PowerOfSchwagerPoeschel):

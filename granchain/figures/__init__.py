@@ -6,7 +6,7 @@ markers, never the look of a measurement.
 
 from granchain.figures.frame import FORMATS, MARKS, MOST_LINES, MOST_ROWS, save, style
 from granchain.figures.impacts import impact_loops, restitution_against_speed, restitution_delivered
-from granchain.figures.measured import MOST_DOTS, comparison
+from granchain.figures.measured import MOST_DOTS, MOST_LAWS, comparison, impact_comparison
 from granchain.figures.run import (
     MOST_PLACES,
     all_figures,
@@ -24,6 +24,7 @@ __all__ = [
     "FORMATS",
     "MARKS",
     "MOST_DOTS",
+    "MOST_LAWS",
     "MOST_LINES",
     "MOST_PLACES",
     "MOST_ROWS",
@@ -34,6 +35,7 @@ __all__ = [
     "energy",
     "force_traces",
     "hysteresis",
+    "impact_comparison",
     "impact_loops",
     "lacking",
     "losses",

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from granchain.figures.frame import MOST_ROWS, body_name, choose, new_figure, palette, styled, time_unit, write_heading
+from granchain.figures.frame import MOST_ROWS, body_name, choose, new_figure, palette, scaled, styled, time_unit, write_heading
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from granchain.comparison import Comparison
+    from granchain.comparison import Comparison, ImpactComparison
+    from granchain.comparison.printed import MeasuredImpact
 
 
 # Dots of a measured trace in one panel.
@@ -120,3 +121,77 @@ def _forces_over_each_other(force: Axes, rest: Axes, found: Comparison, k: int, 
         axes.locator_params(axis="y", nbins=4)
         axes.margins(x=0.02)
     rest.locator_params(axis="x", nbins=5)
+
+
+# Laws in a figure of measured impacts: more marks beside one measured number are not told apart.
+MOST_LAWS = 6
+
+
+@styled
+def impact_comparison(found: ImpactComparison) -> tuple[Figure, np.ndarray]:
+    """Measured impacts with the computed ones beside them: a panel a quantity, a line a case.
+
+    What was measured is a circle, with a bar where its uncertainty is stated; what was computed a tick, each law a little lower than the
+    one before, the nearest first. Rows that laws are ranked by are in bold.
+
+    Parameters
+    ----------
+    found : ImpactComparison
+
+    Returns
+    -------
+    Figure, array of Axes (n_quantities,)
+    """
+    from matplotlib.lines import Line2D
+
+    shown = [one for one in found.laws.values() if any(row.computed is not None for row in one.rows)]
+    hidden, shown = len(shown[MOST_LAWS:]), shown[:MOST_LAWS]
+    quantities = list(dict.fromkeys(row.quantity for row in found.data.rows))
+    groups = [[k for k, row in enumerate(found.data.rows) if row.quantity == quantity] for quantity in quantities]
+    # Names such as jankowski-both-phases leave room for three.
+    lines = math.ceil((len(shown) + 1) / 3)
+    figure = new_figure(7.2, 1.2 + 0.25 * lines + 0.5 * len(groups) + 0.26 * len(found.data.rows))
+    # An empty row at the top holds the heading and the legend.
+    grid = figure.add_gridspec(len(groups) + 1, 1, height_ratios=[0.3 + 0.8 * lines, *(len(group) + 1.0 for group in groups)])
+    top = figure.add_subplot(grid[0])
+    top.set_axis_off()
+    panels = np.empty(len(groups), dtype=object)
+    colours = palette()
+    for i, (quantity, group) in enumerate(zip(quantities, groups, strict=True)):
+        axes = panels[i] = figure.add_subplot(grid[i + 1])
+        factor, unit = _impact_unit(quantity, [found.data.rows[k] for k in group])
+        for line, k in enumerate(group):
+            row = found.data.rows[k]
+            for j, one in enumerate(shown):
+                value = one.rows[k].computed
+                if value is not None:
+                    at = line - 0.3 + 0.6 * (j + 0.5) / len(shown)
+                    axes.plot([factor * value], [at], "|", color=colours[j], markersize=5.0, markeredgewidth=1.8, label=one.law, zorder=2)
+            spread = None if row.uncertainty is None else factor * row.uncertainty
+            look: dict[str, Any] = {"markersize": 5.0, "markerfacecolor": "none", "markeredgewidth": 0.9, "elinewidth": 0.9, "capsize": 2.5}
+            axes.errorbar([factor * row.measured], [line], xerr=spread, fmt="o", color=_MEASURED, label="measured", zorder=3, **look)
+        axes.set_yticks(range(len(group)), [found.data.rows[k].case for k in group], fontsize=7, parse_math=False)
+        for label, k in zip(axes.get_yticklabels(), group, strict=True):
+            label.set_fontweight("bold" if found.data.rows[k].use != "show" else "normal")
+        axes.set_ylim(len(group) - 0.4, -0.6)
+        for line in range(len(group) - 1):
+            axes.axhline(line + 0.5, color="#e4e4e4", linewidth=0.5, zorder=0)
+        axes.set_xlabel(quantity.replace("_", " ") + (f" ({unit})" if unit else ""))
+        axes.margins(x=0.04)
+    handles = [Line2D([], [], color=_MEASURED, marker="o", ms=5.0, mfc="none", mew=0.9, ls="", label=found.data.about.kind)]
+    for one, colour in zip(shown, colours, strict=False):
+        words = one.law + ("" if one.rms is None else f": {one.rms:.3g}")
+        handles.append(Line2D([], [], color=colour, marker="|", ms=8.0, mew=1.8, ls="", label=words))
+    top.legend(handles=handles, loc="lower left", bbox_to_anchor=(0.0, 0.0), ncols=min(3, len(handles)), borderaxespad=0.0)
+    fit = {"yield_stress_ratio": "hardness over yield stress fitted", "damping": "one damping constant fitted"}.get(
+        found.fit or "", "nothing fitted"
+    )
+    parts = [found.data.about.who, fit, "behind each law: rms over the cases in bold"]
+    write_heading(top, found.data.about.title, parts + ([f"not drawn: {hidden} more"] if hidden else []))
+    return figure, panels
+
+
+def _impact_unit(quantity: str, rows: list[MeasuredImpact]) -> tuple[float, str]:
+    """Factor and name of the unit in which a compared quantity is drawn."""
+    unit = {"restitution": "", "duration": "s", "contact_diameter": "m"}[quantity]
+    return scaled(max(row.measured for row in rows), unit) if unit else (1.0, "")

@@ -43,6 +43,7 @@ TABLE: dict[str, Entry] = {
     "final_velocity": Entry(("bead",), "m/s", "velocity at the end"),
     "contact": Entry(("contact",), "1", "label of the contact: k joins body k and k+1"),
     "contact_peak_force": Entry(("contact",), "N", "largest force of the contact"),
+    "contact_radius": Entry(("contact",), "m", "largest radius of the circle of contact"),
     "contact_plastic": Entry(("contact",), "J", "energy that the contact has lost to its dent"),
     "contact_viscous": Entry(("contact",), "J", "energy that the contact has lost to damping"),
     "contact_clamp": Entry(

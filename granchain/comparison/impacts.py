@@ -1,0 +1,448 @@
+"""Contact laws against measured impacts of two bodies: restitution, time of contact, size of the indentation."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from granchain import theory
+from granchain.certificates.examples import factors_of
+from granchain.comparison.printed import COMPARED, YIELD_STRESS_RATIO, MeasuredImpact, MeasuredImpacts, read_impacts
+from granchain.contact import laws as known_laws
+from granchain.contact.law import ContactLaw
+from granchain.contact.pair import PAIR_QUANTITIES, Pair
+from granchain.errors import CaseError, GranchainError, LawError, nearest
+from granchain.impacts import ImpactResult, impact
+
+# What may be fitted, one number a law.
+FITS = {
+    YIELD_STRESS_RATIO: "hardness over yield stress",
+    "damping": "the one damping constant that a law asks for: its chi, alpha or restitution",
+}
+# A ratio is looked for up to a factor 4 to both sides of 2.8, the hardness of metals over their yield stress (Johnson 1985, Contact
+# Mechanics, sec. 6.3, doi:10.1017/CBO9781139171731).
+RATIOS = (0.7, 11.2)
+# A damping coefficient, in units of the one whose force at the largest overlap and the impact's speed is Hertz's: below the first the
+# restitution differs from 1 by less than any measurement, at the last it is below .1 (measured: kuwabara-kono .03).
+DAMPINGS = (1e-4, 10.0)
+RESTITUTIONS = (0.01, 1.0)
+# Values of a parameter at which a minimum is looked for, before it is closed in; as long as one has a minimum, two do not lie closer.
+PLACES = 9
+# How near a fitted parameter is closed in, in parts of it: rms differs in the square of that.
+NEARNESS = 1e-4
+# A parameter that ends this near its bound, in parts of it, was not found inside.
+AT_BOUND = 1e-2
+
+
+@dataclass(frozen=True)
+class ComparedImpact:
+    """A measured number beside the computed one; `computed` is None where the law gives none, and `problem` says why."""
+
+    measured: MeasuredImpact
+    computed: float | None
+    problem: str = ""
+
+    @property
+    def residual(self) -> float:
+        """Computed less measured; nan where nothing is computed."""
+        return math.nan if self.computed is None else self.computed - self.measured.measured
+
+
+@dataclass(frozen=True)
+class LawAgainstImpacts:
+    """One law against a folder of measured impacts.
+
+    Parameters
+    ----------
+    law : str
+        Its name.
+    inputs : dict
+        What it was given.
+    rows : tuple of ComparedImpact
+        In the order of the folder.
+    rms : float or None
+        Of computed less measured, over the rows that laws are ranked by; None where one of them is missing.
+    parameter : str
+        What was fitted: "yield_stress_ratio", or the input of that name; empty where nothing was.
+    fitted : float or None
+        Its value, in SI.
+    unit : str
+        Its unit.
+    problem : str
+        Why there is nothing to compare, or why nothing was fitted, in one sentence.
+    """
+
+    law: str
+    inputs: dict[str, Any]
+    rows: tuple[ComparedImpact, ...]
+    rms: float | None
+    parameter: str = ""
+    fitted: float | None = None
+    unit: str = ""
+    problem: str = ""
+
+
+@dataclass(frozen=True)
+class ImpactComparison:
+    """Contact laws against measured impacts.
+
+    Parameters
+    ----------
+    folder : str
+        Of the measurements.
+    data : MeasuredImpacts
+        What it holds.
+    fit : str or None
+        What was fitted.
+    laws : dict
+        By name: `LawAgainstImpacts`, the nearest first, then those without a number to rank by.
+    """
+
+    folder: str
+    data: MeasuredImpacts
+    fit: str | None
+    laws: dict[str, LawAgainstImpacts] = field(default_factory=dict)
+
+    @property
+    def ranking(self) -> list[str]:
+        """Names of the laws with a value in each row that laws are ranked by, the nearest first; with a fit, of those that were fitted."""
+        return [one.law for one in self.laws.values() if one.rms is not None and (self.fit is None or one.fitted is not None)]
+
+    def as_dict(self) -> dict[str, Any]:
+        """All of it in plain types, for JSON."""
+        return {
+            "folder": self.folder,
+            "title": self.data.about.title,
+            "kind": self.data.about.kind,
+            "fit": self.fit,
+            "ranking": self.ranking,
+            "laws": {name: one_law(one) for name, one in self.laws.items()},
+        }
+
+
+def one_law(one: LawAgainstImpacts) -> dict[str, Any]:
+    """A law's numbers in plain types."""
+    rows = [
+        {
+            "case": row.measured.case,
+            "quantity": row.measured.quantity,
+            "measured": row.measured.measured,
+            "uncertainty": row.measured.uncertainty,
+            "computed": row.computed,
+            "problem": row.problem or None,
+        }
+        for row in one.rows
+    ]
+    fitted = None if one.fitted is None else {"name": one.parameter, "value": one.fitted, "unit": one.unit}
+    return {"rms": one.rms, "fitted": fitted, "inputs": one.inputs, "rows": rows, "problem": one.problem or None}
+
+
+def compare_impacts(
+    laws: str | Iterable[str] | Mapping[str, Mapping[str, Any]] | None,
+    data: str | os.PathLike[str],
+    fit: str | None = None,
+    pair: Mapping[str, float] | None = None,
+) -> ImpactComparison:
+    """Compare contact laws with measured impacts.
+
+    Parameters
+    ----------
+    laws : str, names, mapping or None
+        Names of laws, or a mapping from names to inputs; None for all laws.
+    data : str or path
+        Folder with `about.toml` and `impacts.csv`.
+    fit : str, optional
+        "yield_stress_ratio" (hardness over yield stress) or "damping" (the one damping constant of a law): fitted, law by law, to the rows
+        of use "fit", by the sum of squares.
+    pair : mapping, optional
+        Quantities of the two bodies that the folder does not state, in SI.
+
+    Returns
+    -------
+    ImpactComparison
+
+    Raises
+    ------
+    CaseError
+        For an unknown law, fit or input, and for a quantity that the folder states.
+    FileError, TraceError
+        Where the folder is missing, or what is in it has no unit or no source.
+
+    Notes
+    -----
+    What a law cannot compute is listed with the reason, never extrapolated.
+    """
+    known = known_laws()
+    asked = asked_laws(laws, known)
+    if fit is not None and fit not in FITS:
+        told = ", ".join(f'"{name}" ({meaning})' for name, meaning in FITS.items())
+        raise CaseError(f'compare_impacts: fit: got "{fit}", allowed: {told}; take one of these')
+    measured = with_quantities(read_impacts(data), pair or {})
+    found = [against(known[name], dict(inputs), measured, fit) for name, inputs in asked.items()]
+    comparison = ImpactComparison(os.fspath(data), measured, fit)
+    ranked = sorted(found, key=lambda one: (fit is not None and one.fitted is None, math.inf if one.rms is None else one.rms))
+    comparison.laws.update({one.law: one for one in ranked})
+    return comparison
+
+
+def asked_laws(
+    laws: str | Iterable[str] | Mapping[str, Mapping[str, Any]] | None, known: Mapping[str, Any]
+) -> dict[str, Mapping[str, Any]]:
+    """Inputs by the name of each law that is asked for."""
+    if laws is None:
+        return {name: {} for name in known}
+    asked = dict(laws) if isinstance(laws, Mapping) else {name: {} for name in ([laws] if isinstance(laws, str) else laws)}
+    problems = []
+    for name, inputs in asked.items():
+        if name not in known:
+            near = nearest(str(name), known)
+            advice = f'did you mean "{near}"?' if near else "take one of: " + ", ".join(known)
+            problems.append(f'compare_impacts: law: got "{str(name)[:60]}", allowed a known name; {advice}')
+            continue
+        own = {quantity.name: quantity for quantity in known[name].inputs}
+        for key, value in inputs.items():
+            problem = own[key].problem(value) if key in own else f"got an unknown input of {name}, allowed: {', '.join(own)}; take it out"
+            if problem:
+                problems.append(f"compare_impacts: {name}.{key}: {problem}")
+    if not asked:
+        problems.append("compare_impacts: laws: got none, allowed names of laws, or None for all; name one")
+    if problems:
+        raise CaseError(problems)
+    return asked
+
+
+def with_quantities(data: MeasuredImpacts, pair: Mapping[str, float]) -> MeasuredImpacts:
+    """The rows with quantities of the two bodies that the folder leaves open."""
+    if not pair:
+        return data
+    problems = [
+        f"compare_impacts: pair.{name}: got an unknown quantity, allowed: {', '.join(PAIR_QUANTITIES)}; take it out"
+        for name in pair
+        if name not in PAIR_QUANTITIES
+    ]
+    for name in pair:
+        stating = sum(name in row.stated for row in data.rows)
+        if stating == len(data.rows):
+            problems.append(
+                f"compare_impacts: pair.{name}: got a value, allowed none: the folder states it; take it out, or change it there"
+            )
+    if problems:
+        raise CaseError(problems)
+    Pair(**pair)  # refuses what is not above 0
+    rows = [MeasuredImpact(**{**vars(row), "stated": {**pair, **row.stated}}) for row in data.rows]
+    return MeasuredImpacts(data.about, data.inputs, tuple(rows))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# One law
+
+
+class NotComputable(GranchainError):  # noqa: N818
+    """A number that a law does not give; the sentence says why."""
+
+
+def against(law: type[ContactLaw], given: dict[str, Any], data: MeasuredImpacts, fit: str | None) -> LawAgainstImpacts:
+    """A law against all rows, with its parameter fitted where one is asked for."""
+    inputs = {quantity.name: data.inputs[quantity.name] for quantity in law.inputs if quantity.name in data.inputs} | given
+    parameter, fitted, unit, problem = "", None, "", ""
+    ratio: float | None = None
+    if fit is not None:
+        try:
+            parameter, fitted, unit = fitted_parameter(law, inputs, data, fit)
+        except NotComputable as error:
+            problem = str(error)
+        if fitted is not None and parameter == YIELD_STRESS_RATIO:
+            ratio = fitted
+        elif fitted is not None:
+            inputs[parameter] = fitted
+    missing = [quantity.name for quantity in law.inputs if quantity.required and quantity.name not in inputs]
+    if missing:
+        reason = f"the law needs {' and '.join(missing)}, which the folder does not state"
+        rows = tuple(ComparedImpact(row, None, reason) for row in data.rows)
+    else:
+        rows = tuple(compared(law, inputs, row, ratio) for row in data.rows)
+    return LawAgainstImpacts(law.name, inputs, rows, rms_of(rows), parameter, fitted, unit, problem)
+
+
+def compared(law: type[ContactLaw], inputs: Mapping[str, Any], row: MeasuredImpact, ratio: float | None) -> ComparedImpact:
+    """One row."""
+    try:
+        return ComparedImpact(row, computed(law, inputs, row, ratio))
+    except NotComputable as error:
+        return ComparedImpact(row, None, str(error))
+
+
+def rms_of(rows: Iterable[ComparedImpact]) -> float | None:
+    """Root of the mean square of computed less measured, over the rows that laws are ranked by; None where one is missing."""
+    residuals = np.array([row.residual for row in rows if row.measured.use != "show"])
+    return float(np.sqrt(np.mean(residuals * residuals))) if residuals.size and np.isfinite(residuals).all() else None
+
+
+def computed(law: type[ContactLaw], inputs: Mapping[str, Any], row: MeasuredImpact, ratio: float | None = None) -> float:
+    """What a law gives for one row.
+
+    Raises
+    ------
+    NotComputable
+        Where the folder states too little, or the impact is outside the law's range.
+    """
+    if row.quantity == "contact_diameter" and not law.has_contact_radius():
+        raise NotComputable(f"the source of {law.name} states no contact radius")
+    if "speed" not in row.stated:
+        raise NotComputable("the speed is not stated")
+    pair = pair_of(row, ratio)
+    for name in ("effective_radius", "effective_mass"):
+        if not pair.has(name):
+            raise NotComputable(f"the {name} of the two bodies is not stated")
+    try:
+        found = impact(law=law, pair=pair, speed=row.stated["speed"], **inputs)
+    except LawError as error:
+        raise NotComputable(str(error)) from error
+    except (GranchainError, ArithmeticError) as error:
+        sentence = str(error).removeprefix(f"impact with {law.name} at {row.stated['speed']:g} m/s: ")
+        raise NotComputable(f"outside the range of {law.name}: {sentence}") from error
+    return quantity_of(found, row.quantity)
+
+
+def quantity_of(found: ImpactResult, quantity: str) -> float:
+    """A compared number of an impact."""
+    if quantity == "contact_diameter":
+        assert found.contact_radius is not None
+        return 2.0 * found.contact_radius
+    return float(getattr(found, quantity))
+
+
+def pair_of(row: MeasuredImpact, ratio: float | None = None) -> Pair:
+    """The two bodies of a row; where only the hardness is measured, the yield stress is a part of it."""
+    stated = {name: value for name, value in row.stated.items() if name in PAIR_QUANTITIES}
+    if ratio is None and "yield_stress" not in stated:
+        ratio = row.stated.get(YIELD_STRESS_RATIO)
+    if ratio is not None and "hardness" in stated:
+        stated["yield_stress"] = stated["hardness"] / ratio
+    return Pair(**stated)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# One parameter
+
+
+def fitted_parameter(law: type[ContactLaw], inputs: Mapping[str, Any], data: MeasuredImpacts, fit: str) -> tuple[str, float, str]:
+    """Name, value and unit of a law's parameter with the least sum of squares over the rows of use "fit".
+
+    Raises
+    ------
+    NotComputable
+        Where the law has no such parameter, or has no value in each of these rows whatever it is.
+    """
+    rows = [row for row in data.rows if row.use == "fit"]
+    if not rows:
+        raise NotComputable('nothing to fit to: no row of the folder has the use "fit"')
+    if fit == YIELD_STRESS_RATIO:
+        name, unit, low, high = YIELD_STRESS_RATIO, "1", *RATIOS
+        check_yields(law, inputs, rows)
+    else:
+        name, unit, low, high = damping_of(law, rows[0])
+    missing = [quantity.name for quantity in law.inputs if quantity.required and quantity.name not in (*inputs, name)]
+    if missing:
+        raise NotComputable(f"the law needs {' and '.join(missing)}, which the folder does not state")
+    first = NotComputable("")
+
+    def square(value: float) -> float:
+        """Mean square over the rows; infinite where one has no value."""
+        nonlocal first
+        given, ratio = ({**inputs, name: value}, None) if name != YIELD_STRESS_RATIO else (inputs, value)
+        total = 0.0
+        for row in rows:
+            try:
+                total += (computed(law, given, row, ratio) - row.measured) ** 2
+            except NotComputable as error:
+                first = error
+                return math.inf
+        return total / len(rows)
+
+    value = least(square, low, high)
+    if value is None:
+        raise NotComputable(f"no {name} from {low:.3g} to {high:.3g} {unit} gives a value in each row of use fit: {first}")
+    return name, value, unit
+
+
+def check_yields(law: type[ContactLaw], inputs: Mapping[str, Any], rows: Iterable[MeasuredImpact]) -> None:
+    """Refuse a law that the yield stress does not change, and rows without a hardness."""
+    for row in rows:
+        if "hardness" not in row.stated:
+            raise NotComputable(f"{row.case}: the hardness is not stated, of which the yield stress is a part")
+        try:
+            pairs = [pair_of(row, ratio) for ratio in (2.0, 3.0)]
+            values = [law.coefficients_of(pair, inputs_of(law, inputs)) for pair in pairs]
+        except (GranchainError, ArithmeticError, TypeError, ValueError, AttributeError):
+            continue
+        if all(np.array_equal(one, other) for one, other in zip(*values, strict=True)):
+            raise NotComputable(f"nothing to fit: {law.name} does not read the yield stress")
+        return
+
+
+def inputs_of(law: type[ContactLaw], inputs: Mapping[str, Any]) -> Any:
+    """A value for each input, as the law's own functions read them."""
+    from types import SimpleNamespace
+
+    return SimpleNamespace(**{q.name: inputs.get(q.name, None if q.required else q.default) for q in law.inputs})
+
+
+def damping_of(law: type[ContactLaw], row: MeasuredImpact) -> tuple[str, str, float, float]:
+    """Name, unit and range of the one damping constant of a law."""
+    for quantity in law.inputs:
+        if quantity.name == "restitution":
+            return quantity.name, "1", *RESTITUTIONS
+        if quantity.name in ("chi", "alpha"):
+            scale = damping_scale(quantity.unit, row)
+            return quantity.name, quantity.unit, DAMPINGS[0] * scale, DAMPINGS[1] * scale
+    raise NotComputable(f"nothing to fit: {law.name} has no damping constant among its inputs")
+
+
+def damping_scale(unit: str, row: MeasuredImpact) -> float:
+    """The damping coefficient whose force at the largest overlap of the elastic impact, at the impact's speed, is Hertz's."""
+    try:
+        pair = pair_of(row)
+        elastic = theory.elastic_impact(float(pair.hertz_stiffness), float(pair.effective_mass), row.stated["speed"])
+    except (LawError, KeyError) as error:
+        raise NotComputable(f"{row.case}: {error}") from error
+    scales = {"N": elastic.max_force, "m": elastic.max_overlap, "s": elastic.max_overlap / row.stated["speed"]}
+    return math.prod(scales[name] ** power for name, power in factors_of(unit))
+
+
+def least(square: Callable[[float], float], low: float, high: float) -> float | None:
+    """Where a function of one positive number is least; None where it is finite nowhere.
+
+    A bounded minimum is closed in beside the least of some values, spread evenly over the logarithm: where the law ends the function is
+    infinite, and a search over all of the range may not find the rest of it.
+    """
+    from scipy.optimize import minimize_scalar
+
+    places = np.geomspace(low, high, PLACES)
+    values = np.array([square(float(place)) for place in places])
+    if not np.isfinite(values).any():
+        return None
+    k = int(np.argmin(values))
+    inside = np.log(places[max(k - 1, 0)]), np.log(places[min(k + 1, PLACES - 1)])
+    # a number instead of infinity, so that parabolas through it are numbers
+    worst = 1e6 * (1.0 + float(values[np.isfinite(values)].max()))
+    found = minimize_scalar(lambda x: min(square(math.exp(x)), worst), bounds=inside, method="bounded", options={"xatol": NEARNESS})
+    best = math.exp(float(found.x))
+    return best if square(best) <= values[k] else float(places[k])
+
+
+def at_bound(one: LawAgainstImpacts) -> bool:
+    """Whether a fitted ratio or restitution ended at the limit of what was looked through."""
+    bounds = {YIELD_STRESS_RATIO: RATIOS, "restitution": RESTITUTIONS}.get(one.parameter)
+    return one.fitted is not None and bounds is not None and any(abs(one.fitted / bound - 1.0) < AT_BOUND for bound in bounds)
+
+
+def shown_quantity(quantity: str) -> str:
+    """A quantity with its unit, for tables and figures."""
+    unit = COMPARED[quantity][0]
+    return quantity.replace("_", " ") + ("" if unit == "1" else f" [{unit}]")

@@ -1,0 +1,341 @@
+"""Measured impacts as they are printed: a folder with `about.toml` and `impacts.csv`, each number with its unit and its source."""
+
+from __future__ import annotations
+
+import csv
+import math
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from granchain.case.document import parsed
+from granchain.contact import laws
+from granchain.contact.pair import PAIR_QUANTITIES
+from granchain.errors import CaseError, FileError, TraceError
+from granchain.keys import TITLE_LENGTH, Problems, Table, choice, in_si, key, read_table, shown, suggestion, text
+from granchain.output.limit import Limit
+from granchain.traces.folder import ABOUT, LARGEST_ABOUT, content_of
+
+IMPACTS = "impacts.csv"
+# Rows of a table that someone copied from print.
+MOST_ROWS = 10_000
+
+# What of an impact is compared, with its unit and its meaning.
+COMPARED: dict[str, tuple[str, str]] = {
+    "restitution": ("1", "separation speed over approach speed"),
+    "duration": ("s", "time of contact"),
+    "contact_diameter": ("m", "twice the largest radius of the circle of contact"),
+}
+# Hardness over yield stress: no quantity of a pair, and what gives one its yield stress where only its hardness is measured.
+YIELD_STRESS_RATIO = "yield_stress_ratio"
+# What a row, or the folder for all rows, may state of the two bodies.
+STATED: dict[str, str] = {"speed": "m/s", **PAIR_QUANTITIES, YIELD_STRESS_RATIO: "1"}
+# What a row is for.
+USES = {
+    "fit": "what a parameter is fitted to, and laws are ranked by",
+    "rank": "what laws are ranked by",
+    "show": "what is compared and no more",
+}
+NOT_STATED = "not stated"
+# Columns without a unit.
+WORDS = ("case", "quantity", "measured", "unit", "uncertainty", "use", "source", "doubt")
+REQUIRED_COLUMNS = WORDS[:-1]
+
+
+def line(meaning: str) -> Any:
+    """A key that must hold one line of printable text."""
+    allowed = f"one line of printable text, at most {TITLE_LENGTH} signs"
+    return key(meaning, allowed, pattern=r"^\P{C}+$", max_length=TITLE_LENGTH)
+
+
+class SourceTable(Table):
+    """Where numbers are printed."""
+
+    name: str = key("the word by which rows and constants name it", "a word of letters, digits and hyphens", pattern=r"^[\w.-]+$")
+    printed: str = line("author, year, title, table")
+    doi: str = text("its digital object identifier")
+
+
+class ConstantTable(Table):
+    """A number that holds for all rows that state none of their own."""
+
+    name: str = line("the quantity of the two bodies, or the input of a law")
+    value: float = key("the number", "a finite number")
+    unit: str = line("its unit")
+    source: str = line("the name of a [[source]]")
+    doubt: str = text("why it may be wrong")
+
+
+class StatementTable(Table):
+    """Something else that is printed of the experiment, and that no row holds."""
+
+    what: str = line("what it is")
+    value: Any = key("the value", "a number, a word or a list of them")
+    unit: str = line("its unit")
+    source: str = line("the name of a [[source]]")
+
+
+class ImpactsTable(Table):
+    """All that is said of a folder of measured impacts."""
+
+    title: str = line("a title")
+    kind: Literal["measured", "printed"] = choice("how the numbers were had", ("measured", "printed"))
+    what: str = line("what was done")
+    who: str = line("who did it")
+    licence: str = text("under what terms it may be passed on")
+    source: list[SourceTable] = key("where the numbers are printed", "tables [[source]]")
+    constant: list[ConstantTable] = key("numbers that hold for all rows", "tables [[constant]]", [])
+    input: list[ConstantTable] = key("inputs of laws that a source states", "tables [[input]]", [])
+    fact: list[StatementTable] = key("what else is printed", "tables [[fact]]", [])
+    doubt: list[str] = key("reasons why some of it may be wrong", "a list of texts", [])
+
+
+@dataclass(frozen=True)
+class MeasuredImpact:
+    """One measured number of one impact.
+
+    Parameters
+    ----------
+    case : str
+        Its name.
+    quantity : str
+        "restitution", "duration" or "contact_diameter".
+    measured : float
+        In the unit of `COMPARED`.
+    uncertainty : float or None
+        The same; None where it is not stated.
+    stated : dict
+        Speed and quantities of the two bodies, in SI, by name; what is not stated is not there.
+    use : {"fit", "rank", "show"}
+        What it is for.
+    source, doubt : str
+        Name of the source, and why the number may be wrong.
+    """
+
+    case: str
+    quantity: str
+    measured: float
+    uncertainty: float | None
+    stated: dict[str, float]
+    use: str
+    source: str
+    doubt: str = ""
+
+
+@dataclass(frozen=True)
+class MeasuredImpacts:
+    """A folder of measured impacts: what `about.toml` says, inputs of laws that it states, and the rows of `impacts.csv`."""
+
+    about: ImpactsTable
+    inputs: dict[str, float]
+    rows: tuple[MeasuredImpact, ...]
+
+
+def read_impacts(folder: str | os.PathLike[str]) -> MeasuredImpacts:
+    """Read a folder of measured impacts.
+
+    Parameters
+    ----------
+    folder : str or path
+        With `about.toml` and `impacts.csv`: see docs/how-to/measured-impacts.md.
+
+    Returns
+    -------
+    MeasuredImpacts
+
+    Raises
+    ------
+    FileError
+        Where the folder or one of its files is missing.
+    TraceError
+        With everything that is missing or wrong in it: units, sources, unknown columns.
+    """
+    if not Path(folder).is_dir():
+        raise FileError(f"{folder}: got no folder, allowed one that holds {ABOUT} and {IMPACTS}; name it")
+    problems = Problems()
+    about = read_about(Path(folder) / ABOUT, problems)
+    path = Path(folder) / IMPACTS
+    if not path.exists():
+        raise FileError(f"{path}: got no such file, allowed a folder with a table of measured impacts; name one that has it")
+    cells = read_cells(path)
+    constants: dict[str, float] = {}
+    inputs: dict[str, float] = {}
+    if about is not None:
+        sources = [one.name for one in about.source]
+        constants = constants_of(about.constant, "constant", STATED, sources, problems)
+        inputs = constants_of(about.input, "input", units_of_inputs(), sources, problems)
+        for fact in about.fact:
+            check_source(fact.source, sources, f"fact.{fact.what}.source", problems)
+    else:
+        sources = []
+    rows = rows_of(cells, constants, sources, problems) if about is not None else ()
+    if problems.sentences:
+        raise TraceError([f"{folder}: {sentence}" for sentence in problems.sentences])
+    assert about is not None
+    return MeasuredImpacts(about, inputs, rows)
+
+
+def read_about(path: Path, problems: Problems) -> ImpactsTable | None:
+    """What `about.toml` says."""
+    content = content_of(path, Limit())
+    if len(content) > LARGEST_ABOUT:
+        raise TraceError(f"{path}: got {len(content)} bytes, allowed {LARGEST_ABOUT}; put numbers in {IMPACTS}")
+    try:
+        document = parsed(content.decode("utf-8-sig"), path.name)
+    except UnicodeDecodeError:
+        raise TraceError(f"{path}: got bytes that are not UTF-8, allowed TOML in UTF-8; save the file as UTF-8") from None
+    except CaseError as error:
+        raise TraceError(f"{path.parent}: {error}") from None
+    about: ImpactsTable | None = read_table(ImpactsTable, "", document, problems)
+    return about
+
+
+def units_of_inputs() -> dict[str, str]:
+    """The unit of each number that some law takes as an input."""
+    return {quantity.name: quantity.unit for law in laws().values() for quantity in law.inputs if quantity.kind == "number"}
+
+
+def constants_of(
+    tables: Sequence[ConstantTable], kind: str, units: Mapping[str, str], sources: Sequence[str], problems: Problems
+) -> dict[str, float]:
+    """Numbers of `about.toml` in SI, by name."""
+    found: dict[str, float] = {}
+    for one in tables:
+        where = f"{kind}.{one.name}"
+        if one.name not in units:
+            problems.add(where, "an unknown name", ", ".join(units), suggestion(one.name, units, "take it out"))
+            continue
+        if one.name in found:
+            problems.add(where, "a second value", "one", "take one out")
+        check_source(one.source, sources, f"{where}.source", problems)
+        value = number_in(repr(one.value), one.unit, units[one.name], where, problems)
+        if value is not None:
+            found[one.name] = value
+    return found
+
+
+def check_source(source: str, sources: Sequence[str], where: str, problems: Problems) -> None:
+    """A source must be one of the listed ones."""
+    if source not in sources:
+        allowed = f"the name of a [[source]] of {ABOUT}: {', '.join(sources) or 'there is none'}"
+        problems.add(where, shown(source) if source else "nothing", allowed, suggestion(source, sources, "say where the number is printed"))
+
+
+def number_in(cell: str, unit: str, si: str, where: str, problems: Problems) -> float | None:
+    """A number with its unit, in SI."""
+    try:
+        value = float(cell)
+        value = value if unit == si else in_si(f"{cell} {unit}", si)
+    except ValueError as error:
+        advice = str(error) if unit != si else f"write a number [{si}]"
+        problems.add(where, shown(f"{cell} {unit}"), f"a number and its unit, such as {si if si != '1' else '1 for a pure number'}", advice)
+        return None
+    if not math.isfinite(value):
+        problems.add(where, shown(cell), "a finite number", f"write a number [{si}]")
+        return None
+    return value
+
+
+def read_cells(path: Path) -> list[list[str]]:
+    """The cells of a CSV file, without empty rows and comments."""
+    content = content_of(path, Limit())
+    try:
+        lines = content.decode("utf-8-sig").splitlines()
+    except UnicodeDecodeError:
+        raise TraceError(f"{path}: got bytes that are not UTF-8, allowed CSV in UTF-8; save the file as UTF-8") from None
+    try:
+        cells = list(csv.reader([one for one in lines if one.strip() and not one.startswith("#")], strict=True))
+    except csv.Error as error:
+        raise TraceError(f"{path}: got a file that is no CSV ({error}), allowed cells between commas; save it as CSV") from None
+    if len(cells) < 2:
+        raise TraceError(
+            f"{path}: got {len(cells)} rows, allowed a heading and one row at least; write {', '.join(WORDS)} above the numbers"
+        )
+    if len(cells) > MOST_ROWS:
+        raise TraceError(f"{path}: got {len(cells)} rows, allowed at most {MOST_ROWS}; take a part of them")
+    return [[cell.strip() for cell in row] for row in cells]
+
+
+def headings_of(cells: Sequence[str], problems: Problems) -> list[tuple[str, str]]:
+    """Name and unit of each column; a number of the two bodies has a unit in brackets."""
+    found: list[tuple[str, str]] = []
+    for cell in cells:
+        name, _, rest = cell.partition("[")
+        name, unit = name.strip(), rest.rstrip("] ")
+        where = f"{IMPACTS}.{name}"
+        if name in [known for known, _ in found]:
+            problems.add(where, "two columns of this name", "one", "take one out")
+        elif name in STATED and not unit:
+            problems.add(where, "a column without a unit", f"{name} [{STATED[name]}]", "write the unit in brackets behind the name")
+        elif name not in STATED and name not in WORDS:
+            allowed = [*WORDS, *(f"{quantity} [{si}]" for quantity, si in STATED.items())]
+            problems.add(where, "an unknown column", ", ".join(allowed), suggestion(name, [*WORDS, *STATED], "take it out"))
+        found.append((name, unit))
+    for name in REQUIRED_COLUMNS:
+        if name not in [known for known, _ in found]:
+            problems.add(f"{IMPACTS}.{name}", "no such column", ", ".join(REQUIRED_COLUMNS), f"add the column {name}")
+    return found
+
+
+def rows_of(
+    cells: Sequence[Sequence[str]], constants: Mapping[str, float], sources: Sequence[str], problems: Problems
+) -> tuple[MeasuredImpact, ...]:
+    """The rows under the headings; none where something is wrong."""
+    headings = headings_of(cells[0], problems)
+    if problems.sentences:
+        return ()
+    found = []
+    for count, row in enumerate(cells[1:], 1):
+        where = f"{IMPACTS}, row {count}"
+        if len(row) != len(headings):
+            problems.add(where, f"{len(row)} cells", f"{len(headings)}, as many as the heading has", "put text with commas in quotes")
+            continue
+        one = row_of(dict(zip([name for name, _ in headings], row, strict=True)), dict(headings), constants, sources, where, problems)
+        if one is not None:
+            found.append(one)
+    ranked = {one.quantity for one in found if one.use != "show"}
+    if len(ranked) > 1:
+        problems.add(f"{IMPACTS}.use", f"ranks by {' and '.join(sorted(ranked))}", "one quantity", 'give the other rows the use "show"')
+    return tuple(found)
+
+
+def row_of(
+    cells: Mapping[str, str],
+    units: Mapping[str, str],
+    constants: Mapping[str, float],
+    sources: Sequence[str],
+    where: str,
+    problems: Problems,
+) -> MeasuredImpact | None:
+    """One row in SI; None where its number cannot be read."""
+    stated = dict(constants)
+    for name, cell in cells.items():
+        if name in STATED and cell:
+            value = number_in(cell, units[name], STATED[name], f"{where}, {name}", problems)
+            if value is not None and not value > 0.0:
+                problems.add(f"{where}, {name}", shown(cell), "a number above 0", "leave the cell empty where it is not stated")
+            elif value is not None:
+                stated[name] = value
+    quantity, use = cells["quantity"], cells["use"]
+    if quantity not in COMPARED:
+        problems.add(f"{where}, quantity", shown(quantity), ", ".join(COMPARED), suggestion(quantity, COMPARED, "take one of these"))
+        return None
+    if use not in USES:
+        allowed = ", ".join(f"{word} ({meaning})" for word, meaning in USES.items())
+        problems.add(f"{where}, use", shown(use), allowed, "take one of these")
+    if not cells["unit"]:
+        problems.add(f"{where}, unit", "nothing", COMPARED[quantity][0], "write the unit of the measured number; 1 for a pure number")
+        return None
+    if not cells["uncertainty"]:
+        problems.add(f"{where}, uncertainty", "nothing", f'a number in the same unit, or "{NOT_STATED}"', "say how sure the number is")
+    check_source(cells["source"], sources, f"{where}, source", problems)
+    si = COMPARED[quantity][0]
+    measured = number_in(cells["measured"], cells["unit"], si, f"{where}, measured", problems)
+    uncertainty = None
+    if cells["uncertainty"] not in ("", NOT_STATED):
+        uncertainty = number_in(cells["uncertainty"], cells["unit"], si, f"{where}, uncertainty", problems)
+    if measured is None:
+        return None
+    return MeasuredImpact(cells["case"], quantity, measured, uncertainty, stated, use, cells["source"], cells.get("doubt", ""))
