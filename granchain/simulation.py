@@ -271,6 +271,7 @@ def result_of(case: Case, chain: Chain, state: State, status: Status, messages: 
 
 def contact_radii(state: State) -> np.ndarray:
     """Largest radius of each contact's circle of contact [m], from its largest overlap; 0 where the two bodies never met."""
+    assert isinstance(state.chain, Chain)  # of which a run's state is made: it knows the sizes
     exists = np.flatnonzero(state.chain.contact_exists)
     radius = np.asarray(state.chain.pair().effective_radius)[exists].tolist()
     reach, c = np.maximum(state.contacts.reach[exists], 0.0), state.c[:, exists]
