@@ -135,7 +135,8 @@ def test_what_a_page_shows_is_what_happens(page, clone):
 def check(command: Command) -> None:
     done = subprocess.run(["bash", "-c", command.text], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120)
     assert done.returncode == command.exit_code, f"$ {command.text}\n{done.stdout}"
-    line = missing(command.shown, done.stdout.splitlines())
+    # on a busy machine the wait for Numba is noted
+    line = missing(command.shown, [line for line in done.stdout.splitlines() if "granchain: waiting: for " not in line])
     assert line is None, f"$ {command.text}\nshows: {line}\nprints:\n{done.stdout}"
 
 
