@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from granchain.cli.options import the_one
-from granchain.cli.text import aligned, number, paragraph, tell, tell_json
+from granchain.cli.text import aligned, number, paragraph, print_json, print_text
 from granchain.errors import CaseError, LawError
 
 if TYPE_CHECKING:
@@ -32,12 +32,12 @@ def against_data(
         drawn, _ = figures.impact_comparison(found)
         figures.save(drawn, out, overwrite)
     if as_json:
-        tell_json({"command": "impact", **found.as_dict(), "figure": out})
+        print_json({"command": "impact", **found.as_dict(), "figure": out})
         return
     parts = [*heading(found), ranking(found), *tables(found), *problems(found)]
-    tell("\n\n".join(parts))
+    print_text("\n\n".join(parts))
     if out is not None:
-        tell(out)
+        print_text(out)
 
 
 def read_changes(names: Sequence[str], changes: Sequence[str]) -> tuple[dict[str, dict[str, Any]], dict[str, float]]:
