@@ -249,7 +249,7 @@ def result_of(case: Case, chain: Chain, state: State, status: Status, messages: 
         data["snapshot_time"] = records.snapshot_at[:snapshots] * dt
         data["displacement"], data["velocity"] = records.displacement[:snapshots], records.velocity[:snapshots]
     if state.model.law.has_contact_radius() and not status.failed:
-        data["contact_radius"] = contact_radii(state)
+        data["contact_radius"] = contact_radii(state, chain)
     history = tuple(quantity for quantity in state.model.history if quantity.output)
     for quantity, row in zip(state.model.history, state.h, strict=True):
         if quantity.output:
@@ -269,11 +269,10 @@ def result_of(case: Case, chain: Chain, state: State, status: Status, messages: 
     )  # fmt: skip
 
 
-def contact_radii(state: State) -> np.ndarray:
+def contact_radii(state: State, chain: Chain) -> np.ndarray:
     """Largest radius of each contact's circle of contact [m], from its largest overlap; 0 where the two bodies never met."""
-    assert isinstance(state.chain, Chain)  # of which a run's state is made: it knows the sizes
-    exists = np.flatnonzero(state.chain.contact_exists)
-    radius = np.asarray(state.chain.pair().effective_radius)[exists].tolist()
+    exists = np.flatnonzero(chain.contact_exists)
+    radius = np.asarray(chain.pair().effective_radius)[exists].tolist()
     reach, c = np.maximum(state.contacts.reach[exists], 0.0), state.c[:, exists]
     # one that forgets its dent: as after one approach to there
     h = start_histories(state.model, c, reach) if state.model.forgets else state.h[:, exists]
