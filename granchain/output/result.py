@@ -137,6 +137,23 @@ class Result:
             found["case_sha256"] = self._case.sha256
         return found | self._given | {"data_sha256": data_sha256(self.variables)}
 
+    def equals(self, other: Result) -> bool:
+        """Whether another result says the same: all variables bit for bit, law, status, time step and messages.
+
+        When a run began, what it took and where it ran are no part of it.
+
+        Parameters
+        ----------
+        other : Result
+        """
+        mine, theirs = self.variables, other.variables
+        return (
+            (self.law, self.status, self.time_step, self.messages) == (other.law, other.status, other.time_step, other.messages)
+            and (self.unread, self.thinned) == (other.unread, other.thinned)
+            and mine.keys() == theirs.keys()
+            and all(variable.equals(theirs[name]) for name, variable in mine.items())
+        )
+
     def save(self, path: str | os.PathLike[str], overwrite: bool = False) -> None:
         """Write the file, whole or not at all.
 

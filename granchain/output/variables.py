@@ -114,6 +114,11 @@ class Variable:
         """The bytes of all values, in C order."""
         yield self.data.tobytes() if self.data.size == 0 else self.data.data
 
+    def equals(self, other: Variable) -> bool:
+        """Whether another one holds the same bits under the same axes and meaning."""
+        mine, theirs = ((v.dims, v.shape, v.kind, v.unit, v.long_name) for v in (self, other))
+        return mine == theirs and self.data.tobytes() == other.data.tobytes()
+
 
 class Unread(NamedTuple):
     """What a file says of a variable that was not read."""
@@ -137,7 +142,9 @@ class Hashable(Protocol):
 
 
 # A history quantity of these names could not be reached as an attribute.
-_RESERVED = frozenset({"case", "law", "messages", "provenance", "save", "sealed", "status", "time_step", "title", "to_xarray", "variables"})
+_RESERVED = frozenset(
+    {"case", "equals", "law", "messages", "provenance", "save", "sealed", "status", "time_step", "title", "to_xarray", "variables"}
+)
 
 
 def entries_of(data: Mapping[str, Any], history: Sequence[Quantity]) -> dict[str, Entry]:
