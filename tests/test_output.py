@@ -58,7 +58,13 @@ def test_results_are_equal_by_what_they_say_and_not_by_when_it_was_computed(tmp_
     result.save(tmp_path / "a.h5")
     assert result.equals(open_result(tmp_path / "a.h5"))
     assert result.equals(a_result(provenance={"started": "2027-01-01T00:00:00+00:00", "wall_time": 9.0}))
-    for other in ({"law": "hertz"}, {"status": Status.INTERRUPTED}, {"time_step": np.nextafter(1.25e-8, 1.0)}, {"messages": []}, {"seed": 1}):
+    for other in (
+        {"law": "hertz"},
+        {"status": Status.INTERRUPTED},
+        {"time_step": np.nextafter(1.25e-8, 1.0)},
+        {"messages": []},
+        {"seed": 1},
+    ):
         assert not result.equals(a_result(**other)), other
 
 
