@@ -161,6 +161,11 @@ class Case(Heading):
             inputs["impact_speed"] = self.striker.speed
         return SimpleNamespace(**inputs)
 
+    @property
+    def has_drives(self) -> bool:
+        """Whether an end of the chain is driven."""
+        return bool(self._drives)
+
     def drive_table(self, side: str) -> Drive:
         """The table that a driven end follows.
 

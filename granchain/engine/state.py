@@ -305,6 +305,34 @@ class State:
             if field.most and not 0 <= theirs <= limits[field.most]:
                 raise ValueError(f"{field.name} is {theirs}, and must be 0 to {limits[field.most]}")
 
+    def live_in(self, tables: fields.Tables, clock: np.ndarray, drives: fields.Drives, records: fields.Records) -> None:
+        """Go on in other memory, which takes over what is in its own; see granchain.engine.stack.
+
+        Parameters
+        ----------
+        tables, drives : named tuple of arrays
+            Of the shapes of its own.
+        clock : (1,) array of CLOCK
+        records : named tuple of arrays
+            As long as its own, or longer.
+        """
+        for mine, theirs in zip((*self.tables, *self.drives), (*tables, *drives), strict=True):
+            theirs[:] = mine
+        clock[:] = self._clock
+        shorter = []
+        for mine, theirs in zip(self.records, records, strict=True):
+            theirs[: len(mine)] = mine
+            shorter.append(theirs[: len(mine)])
+        self.tables, self.drives, self.records = tables, drives, fields.Records(*shorter)
+        self.bodies, self.contacts = fields.bodies_of(tables.bodies), fields.contacts_of(tables.contacts)
+        self.c, self.h = tables.c, tables.h
+        self._clock, self.clock, self._steps = clock, clock[0], clock["step"]
+
+    @property
+    def loop(self) -> Callable:
+        """The compiled loop that advances it."""
+        return self._loop
+
     def advance(self, steps: int) -> Status:
         """Do a block of steps, and look at the state.
 
