@@ -12,7 +12,8 @@ from support.kinds import every_law
 from support.random_cases import random_cases
 
 import granchain as gc
-from granchain.engine import stack
+from granchain import simulation
+from granchain.engine import scans, stack
 from granchain.errors import CaseError, GranchainWarning, RunError
 from granchain.simulation import prepare, recording_of
 from granchain.status import Status
@@ -128,15 +129,14 @@ def test_few_members_run_without_a_loop_over_them(monkeypatch: pytest.MonkeyPatc
 
 def test_what_a_case_is_made_of_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Members that are changes of one case share its chain, and a scan looks once at the contacts of all."""
-    asked: list[Any] = []
-    chain_of, over_kinds = many.prepare_together.__globals__["chain_of"], stack.State.__init__.__globals__["start_histories"].__globals__
-    scan = over_kinds["over_kinds"]
-    monkeypatch.setitem(many.prepare_together.__globals__, "chain_of", lambda case: (asked.append("chain"), chain_of(case))[1])
-    monkeypatch.setitem(over_kinds, "over_kinds", lambda make, *rest: (asked.append(make.__name__), scan(make, *rest))[1])
+    asked: list[str] = []
+    chain_of, scan = simulation.chain_of, scans.over_kinds
+    monkeypatch.setattr(simulation, "chain_of", lambda case: (asked.append("chain"), chain_of(case))[1])
+    monkeypatch.setattr(scans, "over_kinds", lambda make, *rest: (asked.append(make.__name__), scan(make, *rest))[1])
     base = short(**{"contact.law": "ma-liu", "contact.psi": 2.84, "contact.xi": 13.0})
-    many.prepare_together([base.replace(**{"contact.psi": psi}) for psi in np.linspace(2.5, 3.0, 30)])
+    simulation.prepare_together([base.replace(**{"contact.psi": psi}) for psi in np.linspace(2.5, 3.0, 30)])
     assert asked.count("chain") == 1
-    assert asked.count("_guard_scan") == 1
+    assert asked.count("_guard_scan") == asked.count("_history_scan") == 1
 
 
 # ---------------------------------------------------------------------------------------------------------------------

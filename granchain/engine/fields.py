@@ -299,6 +299,11 @@ def fill(table: np.ndarray, fields: tuple[Field, ...]) -> None:
         values[:] = field.start
 
 
+def room(shape: tuple[int, ...], field: Field) -> np.ndarray:
+    """An array with the start value everywhere; NumPy's zeros cost nothing until they are written to."""
+    return np.zeros(shape, field.kind) if field.start == 0.0 else np.full(shape, field.start)
+
+
 # Bytes of a page: where addresses repeat as far as the processor looks to tell a store from a load behind it.
 PAGE = 4096
 

@@ -5,7 +5,7 @@ The contacts of many chains are set up together: each scan looks once at the kin
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from types import SimpleNamespace
@@ -18,7 +18,7 @@ from granchain.contact.law import ContactLaw
 from granchain.contact.model import Model
 from granchain.contact.pair import Pair
 from granchain.engine.restitution import with_restitution
-from granchain.engine.scans import contact_limits, own_coefficients, static_overlaps, with_copies, with_windows
+from granchain.engine.scans import contact_limits, own_coefficients, start_histories, static_overlaps, with_copies, with_windows
 from granchain.engine.timestep import TimeStep, choose, demand_of, slopes_of
 
 
@@ -36,12 +36,15 @@ class Contacts:
         Static overlaps [m].
     limits : (n_contacts,) array
         Overlap at which the run stops [m].
+    history : (n_history, n_contacts + 1) array
+        At the start, fresh or under the static overlap; the last column is of a fresh contact like the last.
     """
 
     model: Model
     c: np.ndarray
     overlaps: np.ndarray
     limits: np.ndarray
+    history: np.ndarray
 
 
 class Row(NamedTuple):
@@ -109,23 +112,31 @@ def contacts_together(law: type[ContactLaw], rows: Sequence[Row]) -> list[Contac
     LawError, CaseError
         As `contacts_of`, for the first row that cannot be set up.
     """
-    begun = [_begun(law, row) for row in rows]
+    models: list[tuple[Model, Model]] = []
+    begun = [_begun(law, row, models) for row in rows]
     done: list[Contacts | None] = [None] * len(rows)
     for members in alike([model for model, _, _ in begun]):
-        model = begun[members[0]][0]
+        model, of = begun[members[0]][0], [rows[m].masses for m in members]
         own, limits = [begun[m][1] for m in members], [begun[m][2] for m in members]
         c = in_parts(with_windows(model, np.hstack(own), np.concatenate(limits)), limits)
-        overlaps = static_overlaps(model, c, limits, [rows[m].masses for m in members])
-        for m, mine, static, most in zip(members, c, overlaps, limits, strict=True):
-            done[m] = Contacts(model, mine, static, most)
+        overlaps = static_overlaps(model, c, limits, of)
+        padded = [np.append(np.where(masses.contact_exists, static, 0.0), 0.0) for masses, static in zip(of, overlaps, strict=True)]
+        columns = [table for mine in c for table in (mine, mine[:, -1:])]
+        history = in_parts(start_histories(model, np.hstack(columns), np.concatenate(padded)), padded)
+        for m, *found in zip(members, c, overlaps, limits, history, strict=True):
+            done[m] = Contacts(model, *found)
     return [contacts for contacts in done if contacts is not None]
 
 
-def _begun(law: type[ContactLaw], row: Row) -> tuple[Model, np.ndarray, np.ndarray]:
-    """The model of a row, its law's own coefficients, and its limits."""
+def _begun(law: type[ContactLaw], row: Row, models: list[tuple[Model, Model]]) -> tuple[Model, np.ndarray, np.ndarray]:
+    """The model of a row, its law's own coefficients, and its limits; `models` are those met so far, each with its copy."""
     limits, exists = row.limits.copy(), row.masses.contact_exists
     inputs = with_restitution(row.inputs, row.pair, limits, row.masses.velocity)
-    model = with_copies(law.model(inputs))
+    asked = law.model(inputs)
+    model = next((copy for met, copy in models if met == asked), None)
+    if model is None:
+        model = with_copies(asked)
+        models.append((asked, model))
     own = own_coefficients(model, row.pair, inputs, limits.size)
     # an end without a wall has no contact: its column repeats its neighbour's, so that it is no kind of its own
     for k, neighbour in ((0, 1), (-1, -2)):
@@ -161,11 +172,11 @@ def time_steps_together(planned: Sequence[Planned]) -> list[TimeStep]:
     return [step for step in steps if step is not None]
 
 
-def alike(models: Iterable[Model]) -> list[list[int]]:
-    """Places of the models that are one, for each of them."""
-    places: dict[Model, list[int]] = {}
+def alike(models: Sequence[Model]) -> list[list[int]]:
+    """Places of each model: an object that those have in common that were set up together."""
+    places: dict[int, list[int]] = {}
     for place, model in enumerate(models):
-        places.setdefault(model, []).append(place)
+        places.setdefault(id(model), []).append(place)
     return list(places.values())
 
 

@@ -11,7 +11,7 @@ from functools import cache
 
 import numpy as np
 
-from granchain.engine.fields import PLAN, Drives, Records, Tables, aligned, member_of
+from granchain.engine.fields import PLAN, RECORD, Drives, Field, Records, Tables, aligned, member_of, room
 from granchain.engine.loop import NEVER
 from granchain.engine.specialise import compiled, jitable
 from granchain.engine.state import State
@@ -31,7 +31,7 @@ class Stack:
     Parameters
     ----------
     states : sequence of State
-        All of one `shape_of`. From then on they live in the tables of the stack.
+        All of one `shape_of`, and before their first step. From then on they live in the tables of the stack.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class Stack:
         self._tables = Tables(*(whole.pop(0) if t.dtype == float else np.zeros((n, *t.shape), t.dtype) for t in one.tables))
         self._drives = Drives(*(np.zeros((n, *values.shape)) for values in one.drives))
         self._clocks = np.zeros(n, one.clock.dtype)
-        self._records = Records(*(self._record(name) for name in Records._fields))
+        self._records = Records(*(self._record(field) for field in (*RECORD, *PLAN)))
         for m, state in enumerate(states):
             state.live_in(
                 Tables(*(table[m] for table in self._tables)), self._clocks[m : m + 1], Drives(*(values[m] for values in self._drives)),
@@ -55,12 +55,11 @@ class Stack:
         self.status = np.full(n, RUNNING)
         self._run = stack_of(one.loop) if n >= COMPILED else None
 
-    def _record(self, name: str) -> np.ndarray:
+    def _record(self, field: Field) -> np.ndarray:
         """Room for a record of every member, as long as the longest."""
-        records = [getattr(state.records, name) for state in self.states]
+        records = [getattr(state.records, field.name) for state in self.states]
         shape = (len(records), max(map(len, records)), *records[0].shape[1:])
-        # NumPy's zeros cost nothing until they are written to
-        return np.full(shape, NEVER) if name in _INSTANTS else np.zeros(shape, records[0].dtype)
+        return np.full(shape, NEVER) if field.name in _INSTANTS else room(shape, field)
 
     def advance(self, first: int, last: int, steps: int) -> None:
         """Do a block of steps of the members first..last - 1 that are not done, and look at each.
