@@ -90,6 +90,8 @@ def test_every_table_of_a_stack_has_the_bits_of_its_own_state() -> None:
             assert [name for name in arrays if arrays[name].tobytes() != others[name].tobytes()] == []
 
 
+@pytest.mark.plain
+@pytest.mark.bounds
 def test_members_unlike_in_every_way_run_together(tmp_path: Path) -> None:
     """Laws, lengths, what is recorded, loads and driven ends."""
     # pushes of a micrometre, of the order of the overlaps of the struck chain, and of newtons
@@ -120,6 +122,7 @@ def test_the_number_of_threads_changes_nothing(threads: int, monkeypatch: pytest
     assert all(result.equals(single(case)) for case, result in zip(cases, ensemble, strict=True))
 
 
+@pytest.mark.plain
 def test_few_members_run_without_a_loop_over_them(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stack, "COMPILED", 3)
     monkeypatch.setattr(stack, "stack_of", lambda loop: pytest.fail("a loop over members was compiled"))
