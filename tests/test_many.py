@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import threading
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,8 @@ from support.random_cases import random_cases
 import granchain as gc
 from granchain import simulation
 from granchain.engine import scans, stack
-from granchain.errors import CaseError, GranchainWarning, RunError
+from granchain.errors import CaseError, FileError, GranchainWarning, RunError
+from granchain.output.whole import SEAL, SEAL_LENGTH
 from granchain.simulation import prepare, recording_of
 from granchain.status import Status
 from granchain.studies import many
@@ -259,3 +262,81 @@ def test_what_progress_raises_ends_the_ensemble() -> None:
     with pytest.raises(ZeroDivisionError):
         gc.run_many([short()], progress=broken)
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("granchain")]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Side by side: as a Dataset, and in a file
+
+
+def study() -> gc.Ensemble:
+    """Members of unlike steps, one that has computed nothing, and one of another law."""
+    base = short(**{"contact.law": "ma-liu", "contact.psi": 2.84, "contact.xi": 13.0, "snapshots.interval": 1e-5})
+    psi = [base.replace(**{"contact.psi": value}) for value in (2.0, 3.0, 4.0)]
+    return gc.run_many([*psi, base.replace(**{"chain.precompression": 1e12}), base.replace(**{"contact.law": "hertz"})])
+
+
+def test_the_dataset_has_every_value_of_every_member_and_no_other() -> None:
+    ensemble = study()
+    dataset = ensemble.to_xarray()
+    counted = {"time": "sample", "energy_time": "entry", "snapshot_time": "shot"}
+    assert dataset.sizes["run"] == 5
+    assert dataset["contact.psi"].values[:3].tolist() == [2.0, 3.0, 4.0]
+    assert dataset["contact.law"].values.tolist() == ["ma-liu"] * 4 + ["hertz"]
+    assert dataset.status.values.tolist() == [status.label for status in ensemble.status]
+    assert dataset.message.values.tolist() == list(ensemble.messages)
+    assert len(set(dataset.n_samples.values.tolist())) > 2 and dataset.n_samples.values[3] == 0
+    compared = set()
+    for place, member in enumerate(dataset.run.values):
+        values = {} if place == 3 else ensemble[place].variables
+        for name, array in dataset.isel(run=member).items():
+            if name in ("status", "message", "time_step") or name.startswith("n_"):
+                continue
+            mine = values[name].data if name in values else np.zeros([0] * array.ndim)
+            inside = tuple(slice(length) for length in mine.shape)
+            assert array.values[inside].tobytes() == mine.tobytes(), name
+            rest = array.values.copy()
+            rest[inside] = np.nan
+            assert np.isnan(rest).all(), name
+            compared.add(name)
+        for name, variable in values.items():
+            assert name in compared or variable.dims == (name,), name
+            assert dataset[name].attrs["units"] == variable.unit
+            assert name not in compared or dataset[name].dims == ("run", *(counted.get(axis, axis) for axis in variable.dims))
+    assert {"time", "sensor_force", "energy_residual", "displacement", "residual_overlap"} <= compared
+
+
+@pytest.mark.parametrize("engine", ["h5netcdf", "netcdf4"])
+def test_xarray_opens_the_file_of_an_ensemble_as_to_xarray_gives_it(engine: str, tmp_path: Path) -> None:
+    xarray = pytest.importorskip("xarray")
+    ensemble, path = study(), tmp_path / "study.h5"
+    ensemble.save(path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with xarray.open_dataset(path, engine=engine) as opened:
+            xarray.testing.assert_identical(opened.load(), ensemble.to_xarray())
+
+
+def test_a_saved_ensemble_is_whole_sealed_and_never_replaced_unasked(tmp_path: Path) -> None:
+    ensemble, path = study(), tmp_path / "study.h5"
+    ensemble.save(path)
+    content = path.read_bytes()
+    assert content[-SEAL_LENGTH:] == SEAL % hashlib.sha256(content[:-SEAL_LENGTH]).hexdigest().encode()
+    with pytest.raises(FileError, match="exists"):
+        ensemble.save(path)
+    ensemble.save(path, overwrite=True)
+    assert path.read_bytes() == content
+    assert [file.name for file in tmp_path.iterdir()] == ["study.h5"]
+
+
+def test_the_file_of_an_ensemble_is_no_result_and_says_what_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "study.h5"
+    study().save(path)
+    with pytest.raises(FileError, match="holds an ensemble, allowed the result of one run; open it with xarray"):
+        gc.open_result(path)
+
+
+def test_axes_that_members_do_not_share_are_left_out_and_named() -> None:
+    dataset = gc.run_many([short(), short(**{"chain.beads": 9})]).to_xarray()
+    assert dataset.attrs["left_out"] == "bead, contact"
+    assert "final_velocity" not in dataset and "sensor_force" in dataset
+    assert dataset["chain.beads"].values.tolist() == [8.0, 9.0]

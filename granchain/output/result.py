@@ -191,16 +191,28 @@ class Result:
         GranchainError
             Where xarray is not installed.
         """
-        try:
-            import xarray
-        except ImportError as error:
-            raise GranchainError("to_xarray needs xarray, which is not installed: pip install 'granchain[xarray]'") from error
-        arrays = {name: (v.dims, v.data, {"long_name": v.long_name, "units": v.unit}) for name, v in self.variables.items()}
-        return xarray.Dataset(
-            {name: array for name, array in arrays.items() if array[0] != (name,)},
-            {name: array for name, array in arrays.items() if array[0] == (name,)},
-            root_attributes(self),
-        )
+        return dataset_of(self.variables, root_attributes(self))
+
+
+def dataset_of(variables: Mapping[str, Variable], attributes: Mapping[str, Any], coordinates: Sequence[str] = ()) -> Any:
+    """Variables as an `xarray.Dataset`; labels of an axis are coordinates, and these are too.
+
+    Raises
+    ------
+    GranchainError
+        Where xarray is not installed.
+    """
+    try:
+        import xarray
+    except ImportError as error:
+        raise GranchainError("to_xarray needs xarray, which is not installed: pip install 'granchain[xarray]'") from error
+    arrays = {name: (v.dims, v.data, v.attributes) for name, v in variables.items()}
+    inner = {name for name, v in variables.items() if v.dims == (name,) or name in coordinates}
+    return xarray.Dataset(
+        {name: array for name, array in arrays.items() if name not in inner},
+        {name: array for name, array in arrays.items() if name in inner},
+        attributes,
+    )
 
 
 def _clean(text: str) -> str:

@@ -13,6 +13,8 @@ from granchain.errors import nearest
 
 # Version of the file layout: a reader refuses a newer one.
 FORMAT = "1.1"
+# Attribute of a file that does not hold the result of one run: says what it holds.
+CONTENT = "granchain_content"
 
 
 class Entry(NamedTuple):
@@ -110,8 +112,21 @@ class Variable:
         """Kind of the values, as NumPy writes it."""
         return self.data.dtype.str
 
+    @property
+    def is_text(self) -> bool:
+        """Whether the values are texts."""
+        return self.data.dtype.kind == "O"
+
+    @property
+    def attributes(self) -> dict[str, str]:
+        """What a file says of it; a text, and a key of the case, have no unit."""
+        return {"long_name": self.long_name} | ({"units": self.unit} if self.unit else {})
+
     def pieces(self) -> Iterator[Any]:
         """The bytes of all values, in C order."""
+        if self.is_text:
+            yield "\0".join(self.data.tolist()).encode()
+            return
         yield self.data.tobytes() if self.data.size == 0 else self.data.data
 
     def equals(self, other: Variable) -> bool:

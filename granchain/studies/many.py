@@ -21,6 +21,7 @@ from granchain.engine.stack import Stack, shape_of
 from granchain.engine.state import State
 from granchain.errors import CaseError, GranchainWarning, RunError
 from granchain.output import Result
+from granchain.output.ensemble import SideBySide
 from granchain.simulation import BLOCK_SECONDS, FIRST_BLOCK, ended, prepare_together, recording_of
 from granchain.status import Status
 
@@ -83,6 +84,39 @@ class Ensemble:
     def __repr__(self) -> str:
         labels = [member.status.label for member in self._members]
         return f"<Ensemble: {len(self)} members; {', '.join(f'{labels.count(label)} {label}' for label in dict.fromkeys(labels))}>"
+
+    def _side_by_side(self) -> SideBySide:
+        return SideBySide([member.result for member in self._members], self.status, self.messages, self._cases)
+
+    def save(self, path: str | os.PathLike[str], overwrite: bool = False) -> None:
+        """Write a file of all members, whole or not at all, which xarray opens; see `to_xarray` for what is in it.
+
+        Parameters
+        ----------
+        path : str or path
+            Name of the file, in a folder that exists.
+        overwrite : bool
+            Replace an output file of that name; without it, and where it is none, it is kept.
+
+        Raises
+        ------
+        FileError
+            With path, bytes needed and what to do; the folder is then as it was.
+        """
+        self._side_by_side().save(path, overwrite)
+
+    def to_xarray(self) -> Any:
+        """All members as an `xarray.Dataset`, as xarray would open the saved file.
+
+        The dimension `run` has the keys in which the cases differ as coordinates. Each member has its own time step, so `time` is over run
+        and sample, not a number beyond `n_samples`; so are the ledger's and the snapshots' instants.
+
+        Raises
+        ------
+        GranchainError
+            Where xarray is not installed.
+        """
+        return self._side_by_side().to_xarray()
 
     @property
     def cases(self) -> tuple[Case, ...]:
