@@ -198,6 +198,25 @@ def test_a_number_of_threads_that_is_none_is_refused(threads: Any) -> None:
         gc.run_many([short()], threads=threads)
 
 
+def test_an_ensemble_beyond_memory_is_refused_before_any_is_taken() -> None:
+    # a sample of two beads each 2e-13 s for 3e-5 s: three numbers of eight bytes in 1.5e8 rows, 3.4 GiB a run; 8 GiB are allowed
+    one = short(**{"sensors.interval": 2e-13, "sensors.contacts": [], "time.step": 1e-13})
+    with pytest.raises(CaseError, match=r"cases: got 3 runs that take 10\.1 GiB of memory, allowed 8 GiB; raise the interval"):
+        gc.run_many([one] * 3)
+
+
+def test_members_are_set_up_in_lots_of_bounded_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    memory = [2.0] * 7
+    assert list(many.lots(memory)) == [range(7)]
+    monkeypatch.setattr(many, "LOT", 5.0)
+    assert list(many.lots(memory)) == [range(2), range(2, 4), range(4, 6), range(6, 7)]
+    monkeypatch.setattr(many, "LOT", 0.0)
+    assert list(many.lots(memory)) == [range(place, place + 1) for place in range(7)]
+    monkeypatch.setattr(many, "LOT", 2**40)
+    monkeypatch.setattr(many, "TOGETHER", 3)
+    assert list(many.lots(memory)) == [range(3), range(3, 6), range(6, 7)]
+
+
 # ---------------------------------------------------------------------------------------------------------------------
 # On the way
 

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel, PrivateAttr, ValidationInfo, model_validator
 
-from granchain.case.checks import check_across, known_tables, ledger_interval, read_tables
+from granchain.case.checks import check_across, known_tables, ledger_interval, read_tables, sizes
 from granchain.case.document import CASE_BYTES, CASES, case_names, change, jsonable, noted, parsed, plain, read_text, toml_value
 from granchain.case.drives import Drive
 from granchain.case.tables import (
@@ -110,6 +110,11 @@ class Case(Heading):
     def beads(self) -> int:
         """Number of beads, the striker not counted."""
         return self.chain.total()
+
+    @property
+    def memory(self) -> float:
+        """Memory that its run takes [bytes], from the counts alone."""
+        return sum(size for size, *_ in sizes(dict(self)))
 
     @property
     def toml(self) -> str:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from granchain.case import Case
+from granchain.case.checks import MEMORY
 from granchain.chain import Chain
 from granchain.engine.stack import Stack, shape_of
 from granchain.engine.state import State
@@ -27,6 +28,8 @@ from granchain.status import Status
 
 # Members that are set up together: of 70 beads under a law with history, 50 MB of tables.
 TOGETHER = 1024
+# Memory of those [bytes]: what is set up and not yet a result.
+LOT = 2**28
 # Wall time of a call of compiled code [s]: how soon an interruption is heard.
 CALL_SECONDS = 0.1
 # Body-steps of a task for a thread: .1 s at a nanosecond each; shorter tasks gain nothing from a second thread.
@@ -161,7 +164,7 @@ def run_many(
     Raises
     ------
     CaseError
-        Where there is nothing to run; with `strict`, for a member that cannot be set up, with its index.
+        Where there is nothing to run, or more than memory holds; with `strict`, for a member that cannot be set up, with its index.
     RunError
         With `strict`, for a member whose run failed.
     """
@@ -179,8 +182,8 @@ def run_many(
 
     with ThreadPoolExecutor(threads, "granchain") as pool:
         try:
-            for first in range(0, len(given), TOGETHER):
-                ready, refused = set_up(given, range(first, min(first + TOGETHER, len(given))), strict)
+            for places in lots([case.memory for case in given]):
+                ready, refused = set_up(given, places, strict)
                 for place, message in refused:
                     add(place, Member(Status.NOT_SET_UP, message))
                 begun = pieces_of(ready, threads)
@@ -219,6 +222,22 @@ def checked(cases: Sequence[Any], threads: int | None) -> int:
     if problems:
         raise CaseError(problems)
     return threads
+
+
+def lots(memory: Sequence[float]) -> Iterator[range]:
+    """Places of the members that are set up together, of the memory that each takes [bytes]."""
+    if sum(memory) > MEMORY:
+        raise CaseError(
+            f"cases: got {len(memory)} runs that take {sum(memory) / 2**30:.3g} GiB of memory, allowed {MEMORY // 2**30} GiB; raise the "
+            "interval under [sensors], [snapshots] or [energy], or run them in parts and save each"
+        )
+    first, held = 0, 0.0
+    for place, needed in enumerate(memory):
+        if place > first and (place - first == TOGETHER or held + needed > LOT):
+            yield range(first, place)
+            first, held = place, 0.0
+        held += needed
+    yield range(first, len(memory))
 
 
 @dataclass(frozen=True)
