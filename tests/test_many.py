@@ -145,6 +145,17 @@ def test_what_a_case_is_made_of_is_made_once(monkeypatch: pytest.MonkeyPatch) ->
     assert asked.count("_guard_scan") == asked.count("_history_scan") == 1
 
 
+def test_members_are_named_by_index_from_either_end() -> None:
+    cases = [short(), short(**{"striker.speed": 0.5})]
+    ensemble = gc.run_many(cases)
+    assert len(ensemble) == 2 and ensemble.cases == tuple(cases)
+    assert ensemble[-1] is ensemble[np.int64(1)] and ensemble[-1].equals(gc.run(cases[1]))
+    with pytest.raises(IndexError):
+        ensemble[2]
+    with pytest.raises(TypeError):
+        ensemble[0:1]  # type: ignore[index]
+
+
 # ---------------------------------------------------------------------------------------------------------------------
 # Members that fail
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -79,7 +80,7 @@ class Ensemble:
         return (self[place] for place in range(len(self)))
 
     def __getitem__(self, place: int) -> Result:
-        member = self._members[place]
+        member = self._members[index(place)]
         if member.result is None:
             raise RunError(member.message)
         return member.result
@@ -306,6 +307,7 @@ class Piece:
             while at < last:
                 if stop.is_set():
                     return self
+                self._wall_time = time.perf_counter() - clock
                 before, end = time.perf_counter(), min(last, at + members)
                 self._stack.advance(at, end, block)
                 each = (time.perf_counter() - before) / (end - at)
@@ -335,7 +337,9 @@ def pieces_of(ready: Sequence[Ready], threads: int) -> list[Piece]:
     """Members, alike ones in a stack, cut into pieces of about the same work: some for each thread."""
     groups: dict[tuple, list[Ready]] = {}
     for one in ready:
-        groups.setdefault(shape_of(one.state), []).append(one)
+        # records are as long as the longest of a stack: at most twice as long as any of them
+        longest = max(map(len, one.state.records))
+        groups.setdefault((shape_of(one.state), longest.bit_length()), []).append(one)
     pieces = []
     for group in groups.values():
         stack = Stack([one.state for one in group])
