@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
@@ -168,17 +169,20 @@ def prepare_together(cases: Sequence[Case]) -> list[tuple[Chain, Contacts, TimeS
     """
     # what is too large for a double shows as no finite number in the end, and is told then
     with np.errstate(all="ignore"):
-        # a case that is a change of another has the very tables that were not changed
-        made: dict[tuple[int, ...], tuple[Chain, Pair, np.ndarray]] = {}
+        made: dict[tuple, tuple[Chain, Pair, np.ndarray]] = {}
         rows: dict[type[ContactLaw], list[tuple[int, Row]]] = {}
         chains = []
         for place, case in enumerate(cases):
-            key = (id(case.chain), id(case.striker), id(case.ends)) if not case.has_drives else (id(case),)
+            key = all_but_the_speed(case)
             if key not in made:
                 chain = chain_of(case)
                 check_loads(chain)
                 made[key] = chain, chain.pair(), chain.overlap_limits()
             chain, pair, limits = made[key]
+            if case.striker is not None and chain.velocity[0] != case.striker.speed:
+                velocity = chain.velocity.copy()
+                velocity[0] = case.striker.speed
+                chain = replace(chain, velocity=velocity)
             chains.append(chain)
             rows.setdefault(law_named(case.contact.law), []).append((place, Row(chain, pair, limits, case.law_inputs())))
         contacts: dict[int, Contacts] = {}
@@ -194,6 +198,14 @@ def prepare_together(cases: Sequence[Case]) -> list[tuple[Chain, Contacts, TimeS
             for mine, chain, case in zip(between, chains, cases, strict=True)
         ]
         return list(zip(chains, between, time_steps_together(planned), strict=True))
+
+
+def all_but_the_speed(case: Case) -> tuple:
+    """What cases have in common whose chains differ in the striker's speed at most: a change of a case has the tables not changed."""
+    if case.has_drives:
+        return (id(case),)
+    striker = case.striker and repr({name: value for name, value in case.striker if name != "speed"})
+    return id(case.chain), id(case.ends), striker
 
 
 def chain_of(case: Case) -> Chain:

@@ -156,6 +156,30 @@ def test_members_are_named_by_index_from_either_end() -> None:
         ensemble[0:1]  # type: ignore[index]
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"striker.speed": 0.5},
+        {"striker.mass": 1e-3},
+        {"striker.radius": 3e-3},
+        {"chain.gap": 1e-7},
+        {"ends.right": "wall"},
+        {"striker": None},
+    ],
+)
+def test_members_share_no_chain_that_is_not_theirs(change: dict[str, Any]) -> None:
+    cases = [short(), short().replace(**change), short().replace(**change)]
+    base = cases[0].replace(**{"time.end": 2e-5})
+    cases += [base, base.replace(**change), base.replace(**change | {"energy.ledger": False})]
+    for case, (chain, contacts, step) in zip(cases, simulation.prepare_together(cases), strict=True):
+        own, between, alone = prepare(case)
+        for name in ("radius", "mass", "velocity", "gap"):
+            assert getattr(chain, name).tobytes() == getattr(own, name).tobytes(), name
+        assert (chain.left, chain.right, chain.has_striker) == (own.left, own.right, own.has_striker)
+        assert contacts.c.tobytes() == between.c.tobytes() and contacts.limits.tobytes() == between.limits.tobytes()
+        assert step == alone
+
+
 # ---------------------------------------------------------------------------------------------------------------------
 # Members that fail
 
