@@ -95,7 +95,7 @@ class State:
         self.c, self.h = c, h
         fields.fill(bodies, fields.BODY)
         fields.fill(table, fields.CONTACT)
-        self.bodies, self.contacts = fields.bodies_of(bodies), fields.contacts_of(table)
+        self.bodies, self.contacts = fields.Bodies(*bodies), fields.Contacts(*table)
         self._clock = fields.new_clock(dt=time_step.value, n_steps=time_step.n_steps, n_bodies=n)
         self.clock, self._steps = self._clock[0], self._clock["step"]
         self._put_bodies()
@@ -321,7 +321,7 @@ class State:
             getattr(records, field.name)[: len(mine)] = mine
         self.records = fields.Records(*(theirs[: len(mine)] for mine, theirs in zip(self.records, records, strict=True)))
         self.tables, self.drives = tables, drives
-        self.bodies, self.contacts = fields.bodies_of(tables.bodies), fields.contacts_of(tables.contacts)
+        self.bodies, self.contacts = fields.Bodies(*tables.bodies), fields.Contacts(*tables.contacts)
         self.c, self.h = tables.c, tables.h
         self._clock, self.clock, self._steps = clock, clock[0], clock["step"]
 
