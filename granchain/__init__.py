@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from granchain.output import Result, open_result
     from granchain.sensor import Sensor
     from granchain.simulation import run
+    from granchain.studies import Ensemble, run_many
     from granchain.traces import Trace, read_trace
     from granchain.verification import Verification, verify
 
@@ -31,6 +32,7 @@ __all__ = [
     "Comparison",
     "ContactLaw",
     "Elastoplastic",
+    "Ensemble",
     "ImpactComparison",
     "ImpactResult",
     "Material",
@@ -51,6 +53,7 @@ __all__ = [
     "open_result",
     "read_trace",
     "run",
+    "run_many",
     "verify",
 ]
 
@@ -68,6 +71,7 @@ _HOMES = {
     "granchain.output": ("Result", "open_result"),
     "granchain.sensor": ("Sensor",),
     "granchain.simulation": ("run",),
+    "granchain.studies": ("Ensemble", "run_many"),
     "granchain.traces": ("Trace", "read_trace"),
     "granchain.verification": ("Verification", "verify"),
 }

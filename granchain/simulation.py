@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
@@ -15,9 +16,10 @@ from granchain.case import Case
 from granchain.chain import FREE, RIGID, WALL, Chain, End, check_loads
 from granchain.contact import law_named
 from granchain.contact.certified import about_certificate
-from granchain.contact.law import OPEN
+from granchain.contact.law import OPEN, ContactLaw
+from granchain.contact.pair import Pair
 from granchain.engine.scans import start_histories
-from granchain.engine.setup import Contacts, contacts_of, time_step_of
+from granchain.engine.setup import Contacts, Planned, Row, contacts_together, time_steps_together
 from granchain.engine.state import Recording, State
 from granchain.engine.timestep import TimeStep
 from granchain.errors import CaseError, FileError, LawError, RunError
@@ -87,11 +89,19 @@ def run(
         # an interruption that comes with the last step stops nothing
         status = Status.INTERRUPTED if state.step <= time_step.n_steps else Status.COMPLETE
         journal.save()
-    messages = messages_of(state, case)
-    result = result_of(case, chain, state, status, messages, journal.started, journal.wall_time)
-    if result.status.failed:
-        raise RunError("\n".join([failure(state, status), *messages]) if status.failed else ledger_failure(result, case), result)
+    result, problem = ended(case, chain, state, status, journal.started, journal.wall_time)
+    if problem:
+        raise RunError(problem, result)
     return result
+
+
+def ended(case: Case, chain: Chain, state: State, status: Status, started: str, wall_time: float) -> tuple[Result, str]:
+    """What a run gives back, and why it failed; nothing where it did not."""
+    messages = messages_of(state, case)
+    result = result_of(case, chain, state, status, messages, started, wall_time)
+    if not result.status.failed:
+        return result, ""
+    return result, "\n".join([failure(state, status), *messages]) if status.failed else ledger_failure(result, case)
 
 
 class Journal:
@@ -145,16 +155,57 @@ class Journal:
 
 def prepare(case: Case) -> tuple[Chain, Contacts, TimeStep]:
     """Chain, contacts and time step of a case."""
+    (made,) = prepare_together([case])
+    return made
+
+
+def prepare_together(cases: Sequence[Case]) -> list[tuple[Chain, Contacts, TimeStep]]:
+    """Chain, contacts and time step of many cases; what is the same in several of them is made once.
+
+    Raises
+    ------
+    CaseError, LawError
+        For the first case that cannot be set up.
+    """
     # overflow is reported later as a non-finite result
     with np.errstate(all="ignore"):
-        chain = chain_of(case)
-        check_loads(chain)
-        law = law_named(case.contact.law)
-        try:
-            contacts = contacts_of(law, chain, case.law_inputs())
-        except LawError as error:
-            raise CaseError(str(error)) from None
-        return chain, contacts, time_step_of(contacts, chain, case.time.step, case.time.end, case.time.force_step)
+        made: dict[tuple, tuple[Chain, Pair, np.ndarray]] = {}
+        rows: dict[type[ContactLaw], list[tuple[int, Row]]] = {}
+        chains = []
+        for place, case in enumerate(cases):
+            key = all_but_the_speed(case)
+            if key not in made:
+                chain = chain_of(case)
+                check_loads(chain)
+                made[key] = chain, chain.pair(), chain.overlap_limits()
+            chain, pair, limits = made[key]
+            if case.striker is not None and chain.velocity[0] != case.striker.speed:
+                velocity = chain.velocity.copy()
+                velocity[0] = case.striker.speed
+                chain = replace(chain, velocity=velocity)
+            chains.append(chain)
+            rows.setdefault(law_named(case.contact.law), []).append((place, Row(chain, pair, limits, case.law_inputs())))
+        contacts: dict[int, Contacts] = {}
+        for law, of_law in rows.items():
+            try:
+                found = contacts_together(law, [row for _, row in of_law])
+            except LawError as error:
+                raise CaseError(str(error)) from None
+            contacts |= zip((place for place, _ in of_law), found, strict=True)
+        between = [contacts[place] for place in range(len(cases))]
+        planned = [
+            Planned(mine, chain, case.time.step, case.time.end, case.time.force_step)
+            for mine, chain, case in zip(between, chains, cases, strict=True)
+        ]
+        return list(zip(chains, between, time_steps_together(planned), strict=True))
+
+
+def all_but_the_speed(case: Case) -> tuple:
+    """What cases have in common whose chains differ in the striker's speed at most: a change of a case has the tables not changed."""
+    if case.has_drives:
+        return (id(case),)
+    striker = case.striker and repr({name: value for name, value in case.striker if name != "speed"})
+    return id(case.chain), id(case.ends), striker
 
 
 def chain_of(case: Case) -> Chain:

@@ -14,6 +14,7 @@ class Status(IntEnum):
     OUTSIDE_LAW = 5
     UNSTABLE = 6
     LEDGER_OPEN = 7
+    NOT_SET_UP = 8
 
     @property
     def label(self) -> str:
@@ -40,6 +41,7 @@ _LABELS = {
     Status.OUTSIDE_LAW: "outside the law's range",
     Status.UNSTABLE: "unstable",
     Status.LEDGER_OPEN: "energy ledger open",
+    Status.NOT_SET_UP: "not set up",
 }
 
 _SENTENCES = {
@@ -55,4 +57,5 @@ _SENTENCES = {
     Status.UNSTABLE: "The time step is above the stability limit of the state that the chain has reached: take a smaller time step.",
     Status.LEDGER_OPEN: "The energy ledger does not close within the bound asked for: "
     "take a smaller time step, or raise [energy] bound if you accept it.",
+    Status.NOT_SET_UP: "The case cannot be run: nothing was computed.",
 }

@@ -53,6 +53,41 @@ def test_a_result_comes_back_equal_bit_for_bit(tmp_path):
     assert not any(np.isnan(v.data).any() for v in opened.variables.values())
 
 
+def test_results_are_equal_by_what_they_say_and_not_by_when_it_was_computed(tmp_path):
+    result = a_result()
+    result.save(tmp_path / "a.h5")
+    assert result.equals(open_result(tmp_path / "a.h5"))
+    assert result.equals(a_result(provenance={"started": "2027-01-01T00:00:00+00:00", "wall_time": 9.0}))
+    for other in (
+        {"law": "hertz"},
+        {"status": Status.INTERRUPTED},
+        {"time_step": np.nextafter(1.25e-8, 1.0)},
+        {"messages": []},
+        {"seed": 1},
+    ):
+        assert not result.equals(a_result(**other)), other
+
+
+# Values that compare as they should not, bit by bit: the two zeros are equal and are not the same, a value that is no number is the same.
+@pytest.mark.parametrize(("mine", "theirs", "same"), [(0.0, -0.0, False), (np.nan, np.nan, True), (1.0, np.nextafter(1.0, 2.0), False)])
+def test_results_are_compared_bit_by_bit(mine, theirs, same):
+    one, other = (
+        Result({"bead": [1], "final_velocity": [v]}, case=None, law="", status=Status.UNSTABLE, time_step=1.0) for v in (mine, theirs)
+    )
+    assert one.equals(other) is same
+
+
+def test_a_result_is_not_equal_to_a_part_of_it():
+    data = {"bead": [1], "final_velocity": [0.5]}
+    whole, part, longer = (
+        Result(values, case=None, law="", status=Status.COMPLETE, time_step=1.0)
+        for values in ({**data, "mass": [1.0]}, data, {"bead": [1, 2], "final_velocity": [0.5, 0.5], "mass": [1.0, 1.0]})
+    )
+    assert not whole.equals(part)
+    assert not part.equals(whole)
+    assert not whole.equals(longer)
+
+
 @pytest.mark.parametrize("status", Status)
 def test_every_end_of_a_run_comes_back(tmp_path, status):
     a_result(status=status).save(tmp_path / "a.h5")
@@ -329,7 +364,7 @@ def test_a_variable_without_its_axis_is_refused():
         Result({"mass": [1.0]}, case=None, law="", status=Status.COMPLETE, time_step=1.0)
 
 
-@pytest.mark.parametrize("name", ["law", "sensor_force", "_x", "two words", "save"])
+@pytest.mark.parametrize("name", ["law", "sensor_force", "_x", "two words", "save", "equals"])
 def test_a_history_quantity_cannot_take_a_name_that_is_taken(name):
     with pytest.raises(ValueError, match="cannot be the name"):
         Result({"contact": [1], name: [1.0]}, case=None, law="", status=Status.COMPLETE, time_step=1.0, history=[Quantity(name, "m")])

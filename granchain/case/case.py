@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel, PrivateAttr, ValidationInfo, model_validator
 
-from granchain.case.checks import check_across, known_tables, ledger_interval, read_tables
+from granchain.case.checks import check_across, known_tables, ledger_interval, read_tables, sizes
 from granchain.case.document import CASE_BYTES, CASES, case_names, change, jsonable, noted, parsed, plain, read_text, toml_value
 from granchain.case.drives import Drive
 from granchain.case.tables import (
@@ -112,6 +112,11 @@ class Case(Heading):
         return self.chain.total()
 
     @property
+    def memory(self) -> float:
+        """Memory that its run takes [bytes], from the counts alone."""
+        return sum(size for size, *_ in sizes(dict(self)))
+
+    @property
     def toml(self) -> str:
         """The text of the case file as given; changes made since are appended as comments."""
         return self._toml
@@ -160,6 +165,11 @@ class Case(Heading):
         if inputs.get("impact_speed") == "striker" and self.striker is not None:
             inputs["impact_speed"] = self.striker.speed
         return SimpleNamespace(**inputs)
+
+    @property
+    def has_drives(self) -> bool:
+        """Whether an end of the chain is driven."""
+        return bool(self._drives)
 
     def drive_table(self, side: str) -> Drive:
         """The table that a driven end follows.

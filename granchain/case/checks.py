@@ -224,10 +224,32 @@ def ledger_interval(energy: EnergyTable, time: TimeTable) -> float:
 
 def check_size(tables: Mapping[str, Any], problems: Problems) -> None:
     """Refuse what does not fit, from the counts alone."""
+    time, parts = tables["time"], sizes(tables)
+    total = sum(size for size, *_ in parts)
+    if total > MEMORY:
+        # More bodies than fit make everything else large: only they are reported then.
+        too_large = parts[:1] if parts[0][0] > MEMORY else [part for part in parts if part[0] > MEMORY] or [max(parts)]
+        for size, place, got, advice in too_large:
+            got = f"{got} ({size / 2**30:.3g} of {total / 2**30:.3g} GiB)"
+            problems.add(place, got, f"{MEMORY // 2**30} GiB for the whole run", advice)
+    step, bodies = time.step if isinstance(time.step, float) else 0.0, bodies_in(tables)
+    if step and bodies * (time.end / step) > BEAD_STEPS:
+        problems.add("time.step", f"{time.end / step:.3g} steps of {bodies} bodies", f"{BEAD_STEPS:g} bead-steps", "take a longer step")
+    if step > time.end:
+        problems.add("time.step", f"{step:g}, longer than the run", f"at most time.end, {time.end:g}", "take a shorter step")
+
+
+def bodies_in(tables: Mapping[str, Any]) -> int:
+    """Beads, and the striker where there is one."""
+    return int(tables["chain"].total() + (1 if tables.get("striker") else 0))
+
+
+def sizes(tables: Mapping[str, Any]) -> list[tuple[float, str, str, str]]:
+    """Memory that each part of a run takes [bytes], with the key that decides it, what it is, and what makes it smaller."""
     chain, time, sensors, energy = tables["chain"], tables["time"], tables["sensors"], tables["energy"]
     snapshots = tables.get("snapshots")
     law = laws().get(tables["contact"].law, ContactLaw) if "contact" in tables else ContactLaw
-    bodies = chain.total() + (1 if tables.get("striker") else 0)
+    bodies = bodies_in(tables)
     step = time.step if isinstance(time.step, float) else 0.0
     beads, longer = "chain.segment" if chain.segment else "chain.beads", "take a longer interval, or an earlier time.end"
     parts = [(8.0 * bodies * (ARRAYS + len(law.coefficients) + len(law.history)), beads, f"{bodies} bodies", "take fewer beads")]
@@ -239,14 +261,4 @@ def check_size(tables: Mapping[str, Any], problems: Problems) -> None:
     ):
         rows = time.end / max(interval, step)
         parts.append((8.0 * rows * numbers, f"{name}.interval", f"{rows:.3g} rows of {numbers} numbers", longer))
-    total = sum(size for size, *_ in parts)
-    if total > MEMORY:
-        # More bodies than fit make everything else large: only they are reported then.
-        too_large = parts[:1] if parts[0][0] > MEMORY else [part for part in parts if part[0] > MEMORY] or [max(parts)]
-        for size, place, got, advice in too_large:
-            got = f"{got} ({size / 2**30:.3g} of {total / 2**30:.3g} GiB)"
-            problems.add(place, got, f"{MEMORY // 2**30} GiB for the whole run", advice)
-    if step and bodies * (time.end / step) > BEAD_STEPS:
-        problems.add("time.step", f"{time.end / step:.3g} steps of {bodies} bodies", f"{BEAD_STEPS:g} bead-steps", "take a longer step")
-    if step > time.end:
-        problems.add("time.step", f"{step:g}, longer than the run", f"at most time.end, {time.end:g}", "take a shorter step")
+    return parts

@@ -8,6 +8,7 @@ ends. From the declarations follow the rows that the compiled loop names (`bodie
 
 from __future__ import annotations
 
+import math
 from collections import namedtuple
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -255,6 +256,31 @@ bodies_of, contacts_of, events_of = rows_as(Bodies), rows_as(Contacts), rows_as(
 corrections_of, jumps_of = rows_as(Corrections), rows_as(Jumps)
 
 
+def member_of(kind: Any) -> Callable:
+    """Plain function (arrays with a leading axis, m) -> named tuple of those of member m."""
+    members = _members(len(kind._fields))
+
+    def view(arrays, m):  # type: ignore[no-untyped-def]
+        return kind(*members(arrays, m))
+
+    return view
+
+
+def _members(count: int) -> Callable:
+    if count == 0:
+        return _no_member
+    before, last = _members(count - 1), count - 1
+
+    def take(arrays, m):  # type: ignore[no-untyped-def]
+        return before(arrays, m) + (arrays[last][m],)
+
+    return take
+
+
+def _no_member(arrays, m):  # type: ignore[no-untyped-def]
+    return ()
+
+
 def row_of(tables):  # type: ignore[no-untyped-def]
     """The row of beads that the tables hold."""
     return Row(
@@ -273,17 +299,22 @@ def fill(table: np.ndarray, fields: tuple[Field, ...]) -> None:
         values[:] = field.start
 
 
+def room(shape: tuple[int, ...], field: Field) -> np.ndarray:
+    """An array with the start value everywhere; NumPy's zeros cost nothing until they are written to."""
+    return np.zeros(shape, field.kind) if field.start == 0.0 else np.full(shape, field.start)
+
+
 # Bytes of a page: where addresses repeat as far as the processor looks to distinguish a store from a later load.
 PAGE = 4096
 
 
-def aligned(shapes: tuple[tuple[int, int], ...]) -> list[np.ndarray]:
+def aligned(shapes: tuple[tuple[int, ...], ...]) -> list[np.ndarray]:
     """Tables of zeros, side by side from the start of a page on.
 
     Rows of whole vectors then begin at a cache line (a vector across two lines costs twice), and which rows share the low part of an
     address does not change from run to run.
     """
-    sizes = [rows * width for rows, width in shapes]
+    sizes = [math.prod(shape) for shape in shapes]
     memory = np.zeros(sum(sizes) + PAGE // 8)
     at = -memory.ctypes.data % PAGE // 8
     tables = []

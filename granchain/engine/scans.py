@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from types import SimpleNamespace
@@ -166,6 +166,11 @@ def coefficients(model: Model, pair: Pair, inputs: SimpleNamespace, limits: np.n
     LawError
         Where the pair misses something, or a coefficient is not a number.
     """
+    return with_windows(model, own_coefficients(model, pair, inputs, limits.size), limits)
+
+
+def own_coefficients(model: Model, pair: Pair, inputs: SimpleNamespace, n_contacts: int) -> np.ndarray:
+    """(n_own, n_contacts) The coefficients that the law gives by itself; see `coefficients`."""
     try:
         with np.errstate(all="ignore"), finite(model.law):
             values = tuple(model.law.coefficients_of(pair, inputs))
@@ -179,13 +184,18 @@ def coefficients(model: Model, pair: Pair, inputs: SimpleNamespace, limits: np.n
             f"contact law {model.name}: coefficients_of: got {len(values)} values, allowed: {len(own)}, one for each of its coefficients "
             f"({', '.join(q.name for q in own)}); return these"
         )
-    table = columns(values, limits.size)
+    table = columns(values, n_contacts)
     for quantity, row in zip(own, table, strict=True):
         if np.isnan(row).any():
             raise LawError(
                 f"contact law {model.name}: coefficient {quantity.name}: got a value that is not a number, allowed: numbers; check the "
                 "inputs and the material"
             )
+    return table
+
+
+def with_windows(model: Model, table: np.ndarray, limits: np.ndarray) -> np.ndarray:
+    """A table of a law's own coefficients, with the windows of the energy guard where the law has one; see `coefficients`."""
     if not model.windows:
         return table
     if model.guarded is None:
@@ -290,27 +300,35 @@ def largest_force(model: Model, c: np.ndarray, limit: float) -> str:
     return f", here {force:.6g} N" if math.isfinite(force) else ""
 
 
-def static_overlaps(model: Model, c: np.ndarray, limits: np.ndarray, masses: Masses) -> np.ndarray:
-    """Overlap [m] at which each contact at rest carries its static force; `limits` are the largest allowed ones [m].
+def static_overlaps(model: Model, c: Sequence[np.ndarray], limits: Sequence[np.ndarray], rows: Sequence[Masses]) -> list[np.ndarray]:
+    """Overlap [m] at which each contact of some rows at rest carries its static force; `limits` are the largest allowed ones [m].
 
     Raises
     ------
     CaseError
         Where the law has no such force within its range.
     """
-    force = masses.static_forces()
-    if not force.any():
-        return np.zeros(force.size)
-    limits = contact_limits(model, c, limits)
-    overlaps = over_kinds(_static_scan, model, (c, force[None, :], limits[None, :]), 1)[0]
-    bad = np.flatnonzero(np.isnan(overlaps))
-    if bad.size:
-        k = int(bad[0])
-        raise CaseError(
-            f"chain.precompression: got {force[k]:.6g} N that contact {int(masses.contact_labels[k])} has to carry at rest, allowed: at "
-            f"most the force of the law {model.name} at its largest overlap, {limits[k]:.6g} m{largest_force(model, c[:, k], limits[k])}; "
-            "lower the precompression or gravity, or take another law"
-        )
+    forces = [masses.static_forces() for masses in rows]
+    overlaps = [np.zeros(force.size) for force in forces]
+    loaded = [m for m, force in enumerate(forces) if force.any()]
+    if not loaded:
+        return overlaps
+    table, force = np.hstack([c[m] for m in loaded]), np.concatenate([forces[m] for m in loaded])
+    within = contact_limits(model, table, np.concatenate([limits[m] for m in loaded]))
+    found = over_kinds(_static_scan, model, (table, force[None, :], within[None, :]), 1)[0]
+    first = 0
+    for m in loaded:
+        mine = slice(first, first + forces[m].size)
+        first, overlaps[m] = mine.stop, np.ascontiguousarray(found[mine])
+        bad = np.flatnonzero(np.isnan(overlaps[m]))
+        if bad.size:
+            k = int(bad[0])
+            most = within[mine][k]
+            raise CaseError(
+                f"chain.precompression: got {forces[m][k]:.6g} N that contact {int(rows[m].contact_labels[k])} has to carry at rest, "
+                f"allowed: at most the force of the law {model.name} at its largest overlap, {most:.6g} m"
+                f"{largest_force(model, c[m][:, k], most)}; lower the precompression or gravity, or take another law"
+            )
     return overlaps
 
 

@@ -1,9 +1,15 @@
-"""What a run is set up from: law, pair, inputs, limits and static force make the contacts; contacts and chain make the time step."""
+"""What a run is set up from: law, pair, inputs, limits and static force make the contacts; contacts and chain make the time step.
+
+The contacts of many chains are set up together: each scan looks once at the kinds of contact of all of them.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from types import SimpleNamespace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,8 +18,8 @@ from granchain.contact.law import ContactLaw
 from granchain.contact.model import Model
 from granchain.contact.pair import Pair
 from granchain.engine.restitution import with_restitution
-from granchain.engine.scans import coefficients, contact_limits, static_overlaps, with_copies
-from granchain.engine.timestep import TimeStep, choose
+from granchain.engine.scans import contact_limits, own_coefficients, start_histories, static_overlaps, with_copies, with_windows
+from granchain.engine.timestep import TimeStep, choose, demand_of, slopes_of
 
 
 @dataclass(frozen=True)
@@ -30,12 +36,46 @@ class Contacts:
         Static overlaps [m].
     limits : (n_contacts,) array
         Overlap at which the run stops [m].
+    history : (n_history, n_contacts + 1) array
+        At the start, fresh or under the static overlap; the last column is of a fresh contact like the last.
     """
 
     model: Model
     c: np.ndarray
     overlaps: np.ndarray
     limits: np.ndarray
+    history: np.ndarray
+
+
+class Row(NamedTuple):
+    """A row of masses with what lies between them, under a law's inputs.
+
+    Parameters
+    ----------
+    masses : Masses
+        What stands between the ends, and under which loads.
+    pair : Pair
+        The two bodies of each contact: numbers, or (n_contacts,) arrays.
+    limits : (n_contacts,) array
+        Overlap at which the run stops [m].
+    inputs : namespace
+        A value for each of the law's inputs.
+    """
+
+    masses: Masses
+    pair: Pair
+    limits: np.ndarray
+    inputs: SimpleNamespace
+
+
+class Planned(NamedTuple):
+    """Contacts of a row of masses, and the step that their case asks for: see granchain.engine.timestep.choose."""
+
+    contacts: Contacts
+    masses: Masses
+    step: str | float
+    end: float
+    force_step: bool = False
 
 
 def contacts_of(law: type[ContactLaw], chain: Chain, inputs: SimpleNamespace) -> Contacts:
@@ -59,38 +99,90 @@ def contacts_of(law: type[ContactLaw], chain: Chain, inputs: SimpleNamespace) ->
 
 
 def contacts_between(law: type[ContactLaw], masses: Masses, pair: Pair, limits: np.ndarray, inputs: SimpleNamespace) -> Contacts:
-    """Coefficients, guard and static start of the contacts of a row of masses, however these came to be.
+    """Coefficients, guard and static start of the contacts of a row of masses, however these came to be; see `Row`."""
+    (contacts,) = contacts_together(law, [Row(masses, pair, limits, inputs)])
+    return contacts
 
-    Parameters
-    ----------
-    law : type of ContactLaw
-        As registered.
-    masses : Masses
-        What stands between the ends, and under which loads.
-    pair : Pair
-        The two bodies of each contact: numbers, or (n_contacts,) arrays.
-    limits : (n_contacts,) array
-        Overlap at which the run stops [m].
-    inputs : namespace
-        A value for each of the law's inputs.
+
+def contacts_together(law: type[ContactLaw], rows: Sequence[Row]) -> list[Contacts]:
+    """The contacts of many rows of masses under one law, each as if it were set up alone.
 
     Raises
     ------
     LawError, CaseError
-        As `contacts_of`.
+        As `contacts_of`, for the first row that cannot be set up.
     """
-    limits, exists = limits.copy(), masses.contact_exists
-    inputs = with_restitution(inputs, pair, limits, masses.velocity)
-    model = with_copies(law.model(inputs))
-    c = coefficients(model, pair, inputs, limits)
+    models: list[tuple[Model, Model]] = []
+    begun = [_begun(law, row, models) for row in rows]
+    done: list[Contacts | None] = [None] * len(rows)
+    for members in alike([model for model, _, _ in begun]):
+        model, of = begun[members[0]][0], [rows[m].masses for m in members]
+        own, limits = [begun[m][1] for m in members], [begun[m][2] for m in members]
+        c = in_parts(with_windows(model, np.hstack(own), np.concatenate(limits)), limits)
+        overlaps = static_overlaps(model, c, limits, of)
+        padded = [np.append(np.where(masses.contact_exists, static, 0.0), 0.0) for masses, static in zip(of, overlaps, strict=True)]
+        columns = [table for mine in c for table in (mine, mine[:, -1:])]
+        history = in_parts(start_histories(model, np.hstack(columns), np.concatenate(padded)), padded)
+        for m, *found in zip(members, c, overlaps, limits, history, strict=True):
+            done[m] = Contacts(model, *found)
+    return [contacts for contacts in done if contacts is not None]
+
+
+def _begun(law: type[ContactLaw], row: Row, models: list[tuple[Model, Model]]) -> tuple[Model, np.ndarray, np.ndarray]:
+    """The model of a row, its law's own coefficients, and its limits; `models` are those met so far, each with its copy."""
+    limits, exists = row.limits.copy(), row.masses.contact_exists
+    inputs = with_restitution(row.inputs, row.pair, limits, row.masses.velocity)
+    asked = law.model(inputs)
+    model = next((copy for met, copy in models if met == asked), None)
+    if model is None:
+        model = with_copies(asked)
+        models.append((asked, model))
+    own = own_coefficients(model, row.pair, inputs, limits.size)
     # an end without a wall has no contact: its column repeats its neighbour's, so that it is no kind of its own
     for k, neighbour in ((0, 1), (-1, -2)):
         if not exists[k]:
-            c[:, k], limits[k] = c[:, neighbour], limits[neighbour]
-    return Contacts(model, c, static_overlaps(model, c, limits, masses), limits)
+            own[:, k], limits[k] = own[:, neighbour], limits[neighbour]
+    return model, own, limits
 
 
 def time_step_of(contacts: Contacts, chain: Masses, step: str | float, end: float, force_step: bool = False) -> TimeStep:
     """The time step of a run; see granchain.engine.timestep.choose."""
-    limits = contact_limits(contacts.model, contacts.c, contacts.limits)
-    return choose(contacts.model, chain, contacts.c, contacts.overlaps, limits, step, end, force_step)
+    (time_step,) = time_steps_together([Planned(contacts, chain, step, end, force_step)])
+    return time_step
+
+
+def time_steps_together(planned: Sequence[Planned]) -> list[TimeStep]:
+    """The time steps of many runs, each as if it were set up alone.
+
+    Raises
+    ------
+    CaseError
+        For the first run with a step above the limit.
+    """
+    steps: list[TimeStep | None] = [None] * len(planned)
+    for members in alike([run.contacts.model for run in planned]):
+        of = [planned[m] for m in members]
+        model, limits = of[0].contacts.model, [run.contacts.limits for run in of]
+        c = np.hstack([run.contacts.c for run in of])
+        within = in_parts(contact_limits(model, c, np.concatenate(limits)), limits)
+        demand = [demand_of(run.masses, run.contacts.overlaps, most) for run, most in zip(of, within, strict=True)]
+        slopes = in_parts(slopes_of(model, c, np.hstack(demand)), limits)
+        for m, run, found in zip(members, of, slopes, strict=True):
+            steps[m] = choose(run.masses, found, run.step, run.end, run.force_step)
+    return [step for step in steps if step is not None]
+
+
+def alike(models: Sequence[Model]) -> list[list[int]]:
+    """Places of each model: an object that those have in common that were set up together."""
+    places: dict[int, list[int]] = {}
+    for place, model in enumerate(models):
+        places.setdefault(id(model), []).append(place)
+    return list(places.values())
+
+
+def in_parts(table: np.ndarray, like: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """A table cut along its last axis into as many columns as each of some rows has."""
+    if len(like) == 1:
+        return [table]
+    ends = list(accumulate(row.size for row in like))
+    return [np.ascontiguousarray(table[..., end - row.size : end]) for end, row in zip(ends, like, strict=True)]

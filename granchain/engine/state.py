@@ -14,7 +14,6 @@ from granchain.engine import fields
 from granchain.engine.contact_step import features_of
 from granchain.engine.fields import Field
 from granchain.engine.loop import loop_of
-from granchain.engine.scans import start_histories
 from granchain.engine.setup import Contacts
 from granchain.engine.specialise import fingerprint, frozen
 from granchain.engine.timestep import TimeStep
@@ -96,7 +95,7 @@ class State:
         self.c, self.h = c, h
         fields.fill(bodies, fields.BODY)
         fields.fill(table, fields.CONTACT)
-        self.bodies, self.contacts = fields.bodies_of(bodies), fields.contacts_of(table)
+        self.bodies, self.contacts = fields.Bodies(*bodies), fields.Contacts(*table)
         self._clock = fields.new_clock(dt=time_step.value, n_steps=time_step.n_steps, n_bodies=n)
         self.clock, self._steps = self._clock[0], self._clock["step"]
         self._put_bodies()
@@ -139,9 +138,8 @@ class State:
         contacts.endwise[[0, n]] = exists[[0, -1]]
         self.c[:, : n + 1] = given.c
         self.c[:, n + 1 :] = given.c[:, -1:]
-        overlaps = np.zeros(self.c.shape[1])
-        overlaps[: n + 1] = np.where(exists, given.overlaps, 0.0)
-        self.h[:] = start_histories(self.model, self.c, overlaps)
+        self.h[:, : n + 1] = given.history[:, :-1]
+        self.h[:, n + 1 :] = given.history[:, -1:]
 
     def _first_front(self) -> int:
         """The first contact that may be left out: none of a loaded chain, else the one ahead of the last moving body."""
@@ -183,8 +181,7 @@ class State:
             "displacement": (snapshot_at.size, chain.n_bodies), "velocity": (snapshot_at.size, chain.n_bodies),
             "energies": (energy_at.size, len(fields.ENERGY)),
         }  # fmt: skip
-        # NumPy's zeros cost nothing until they are written to
-        values = {f.name: np.zeros(shapes[f.name]) if f.start == 0.0 else np.full(shapes[f.name], f.start) for f in fields.RECORD}
+        values = {field.name: fields.room(shapes[field.name], field) for field in fields.RECORD}
         return fields.Records(
             **values, sensor_left=beads, sensor_right=beads + 1, recorded=recorded, snapshot_at=snapshot_at, energy_at=energy_at
         )
@@ -304,6 +301,34 @@ class State:
                 raise ValueError(f"{field.name} is {theirs}, and must be {mine}")
             if field.most and not 0 <= theirs <= limits[field.most]:
                 raise ValueError(f"{field.name} is {theirs}, and must be 0 to {limits[field.most]}")
+
+    def live_in(self, tables: fields.Tables, clock: np.ndarray, drives: fields.Drives, records: fields.Records) -> None:
+        """Before the first step, move to other memory; see granchain.engine.stack.
+
+        Parameters
+        ----------
+        tables, drives : named tuple of arrays
+            Of the shapes of its own.
+        clock : (1,) array of CLOCK
+        records : named tuple of arrays
+            As long as its own, or longer; what is to be recorded there is as it starts.
+        """
+        for mine, theirs in zip((*self.tables, *self.drives), (*tables, *drives), strict=True):
+            theirs[:] = mine
+        clock[:] = self._clock
+        for field in fields.PLAN:
+            mine = getattr(self.records, field.name)
+            getattr(records, field.name)[: len(mine)] = mine
+        self.records = fields.Records(*(theirs[: len(mine)] for mine, theirs in zip(self.records, records, strict=True)))
+        self.tables, self.drives = tables, drives
+        self.bodies, self.contacts = fields.Bodies(*tables.bodies), fields.Contacts(*tables.contacts)
+        self.c, self.h = tables.c, tables.h
+        self._clock, self.clock, self._steps = clock, clock[0], clock["step"]
+
+    @property
+    def loop(self) -> Callable:
+        """The compiled loop that advances it."""
+        return self._loop
 
     def advance(self, steps: int) -> Status:
         """Do a block of steps, and look at the state.

@@ -55,20 +55,15 @@ class TimeStep:
         return max(1, round(min(interval / self.value, self.n_steps + 1)))
 
 
-def choose(model: Model, chain: Masses, c: np.ndarray, overlaps: np.ndarray, limits: np.ndarray, step: str | float, end: float,
-           force_step: bool = False) -> TimeStep:  # fmt: skip
+def choose(chain: Masses, slopes: np.ndarray, step: str | float, end: float, force_step: bool = False) -> TimeStep:
     """The time step of a run.
 
     Parameters
     ----------
-    model : Model
-        The law, as it runs.
     chain : Masses
         The row of bodies.
-    c : (n_coefficients, n_contacts) array
-        Coefficients.
-    overlaps, limits : (n_contacts,) array
-        Static overlap and largest allowed overlap of each contact [m].
+    slopes : (3, n_contacts) array
+        Of `slopes_of`.
     step : "auto", "fast" or float
         As the case gives it [s].
     end : float
@@ -81,7 +76,7 @@ def choose(model: Model, chain: Masses, c: np.ndarray, overlaps: np.ndarray, lim
     CaseError
         For a step above the limit.
     """
-    omega, gamma, where, overlap = stiffest(model, chain, c, overlaps, limits)
+    omega, gamma, where, overlap = stiffest(chain, slopes)
     label = int(chain.body_labels[where])
     if not math.isfinite(omega * omega + gamma * gamma):
         raise CaseError(
@@ -119,12 +114,21 @@ def whole_steps(end: float, step: float) -> int:
     return max(1, math.ceil(end / step * (1.0 - 1e-12)))
 
 
-def stiffest(model: Model, chain: Masses, c: np.ndarray, overlaps: np.ndarray, limits: np.ndarray) -> tuple[float, float, int, float]:
-    """omega [1/s] and gamma [1/s] of the body that limits the step, its index, and the overlap [m] that was allowed for."""
+def demand_of(chain: Masses, overlaps: np.ndarray, limits: np.ndarray) -> np.ndarray:
+    """(4, n_contacts) What each contact may have to take: energy [J], force [N], from its static overlap up to its largest [m]."""
     energy, force = energy_and_force(chain)
     n = overlaps.size
-    demand = np.vstack([np.full(n, energy), np.full(n, force), overlaps, limits])
-    stiffness, damping, reach = over_kinds(_stiffness_scan, model, (c, demand), 3)
+    return np.vstack([np.full(n, energy), np.full(n, force), overlaps, limits])
+
+
+def slopes_of(model: Model, c: np.ndarray, demand: np.ndarray) -> np.ndarray:
+    """(3, n_contacts) Largest stiffness [N/m] and damping [N s/m] of each contact, and the overlap [m] up to which it was looked for."""
+    return over_kinds(_stiffness_scan, model, (c, demand), 3)
+
+
+def stiffest(chain: Masses, slopes: np.ndarray) -> tuple[float, float, int, float]:
+    """omega [1/s] and gamma [1/s] of the body that limits the step, its index, and the overlap [m] that was allowed for."""
+    stiffness, damping, reach = slopes
     exists = chain.contact_exists
     weight = np.where(exists, 2.0, 0.0)
     weight[0], weight[-1] = float(exists[0]), float(exists[-1])

@@ -25,7 +25,7 @@ from granchain.contact.law import Quantity
 from granchain.errors import FileError, GranchainWarning
 from granchain.output.provenance import NUMBERS, TEXTS, data_sha256
 from granchain.output.result import Result
-from granchain.output.variables import FORMAT, LABELS, TABLE, Unread, check_axes
+from granchain.output.variables import CONTENT, FORMAT, LABELS, TABLE, Unread, check_axes
 from granchain.output.whole import DAMAGED, LARGEST_FILE, UNSEALED, StoredFile, check_seal, quoted
 from granchain.output.writer import CHUNK
 from granchain.status import Status
@@ -336,6 +336,8 @@ def _restored(
 def _check_format(file: Any) -> None:
     if "granchain_format" not in file.attrs:
         raise _RefusedError("is an HDF5 file, but not one that granchain wrote")
+    if CONTENT in file.attrs:
+        raise _RefusedError(f"holds an {_text_attribute(file, CONTENT)[:50]}, allowed the result of one run; open it with xarray")
     written = _text_attribute(file, "granchain_format")
     numbers = written.split(".")
     # Ten digits: more are no version, and int() of very many is an error.

@@ -137,6 +137,23 @@ class Result:
             found["case_sha256"] = self._case.sha256
         return found | self._given | {"data_sha256": data_sha256(self.variables)}
 
+    def equals(self, other: Result) -> bool:
+        """Whether another result says the same: all variables bit for bit, law, status, time step and messages.
+
+        When a run began, what it took and where it ran are no part of it.
+
+        Parameters
+        ----------
+        other : Result
+        """
+        mine, theirs = self.variables, other.variables
+        return (
+            (self.law, self.status, self.time_step, self.messages) == (other.law, other.status, other.time_step, other.messages)
+            and (self.unread, self.thinned) == (other.unread, other.thinned)
+            and mine.keys() == theirs.keys()
+            and all(variable.equals(theirs[name]) for name, variable in mine.items())
+        )
+
     def save(self, path: str | os.PathLike[str], overwrite: bool = False) -> None:
         """Write the file, whole or not at all.
 
@@ -174,16 +191,28 @@ class Result:
         GranchainError
             Where xarray is not installed.
         """
-        try:
-            import xarray
-        except ImportError as error:
-            raise GranchainError("to_xarray needs xarray, which is not installed: pip install 'granchain[xarray]'") from error
-        arrays = {name: (v.dims, v.data, {"long_name": v.long_name, "units": v.unit}) for name, v in self.variables.items()}
-        return xarray.Dataset(
-            {name: array for name, array in arrays.items() if array[0] != (name,)},
-            {name: array for name, array in arrays.items() if array[0] == (name,)},
-            root_attributes(self),
-        )
+        return dataset_of(self.variables, root_attributes(self))
+
+
+def dataset_of(variables: Mapping[str, Variable], attributes: Mapping[str, Any], coordinates: Sequence[str] = ()) -> Any:
+    """Variables as an `xarray.Dataset`; labels of an axis are coordinates, and these are too.
+
+    Raises
+    ------
+    GranchainError
+        Where xarray is not installed.
+    """
+    try:
+        import xarray
+    except ImportError as error:
+        raise GranchainError("to_xarray needs xarray, which is not installed: pip install 'granchain[xarray]'") from error
+    arrays = {name: (v.dims, v.data, v.attributes) for name, v in variables.items()}
+    inner = {name for name, v in variables.items() if v.dims == (name,) or name in coordinates}
+    return xarray.Dataset(
+        {name: array for name, array in arrays.items() if name not in inner},
+        {name: array for name, array in arrays.items() if name in inner},
+        attributes,
+    )
 
 
 def _clean(text: str) -> str:

@@ -13,6 +13,8 @@ from granchain.errors import nearest
 
 # Version of the file layout: a reader refuses a newer one.
 FORMAT = "1.1"
+# Attribute of a file that does not hold the result of one run: says what it holds.
+CONTENT = "granchain_content"
 
 
 class Entry(NamedTuple):
@@ -111,9 +113,27 @@ class Variable:
         """Kind of the values, as NumPy writes it."""
         return self.data.dtype.str
 
+    @property
+    def is_text(self) -> bool:
+        """Whether the values are texts."""
+        return self.data.dtype.kind == "O"
+
+    @property
+    def attributes(self) -> dict[str, str]:
+        """What a file says of it; a text, and a key of the case, have no unit."""
+        return {"long_name": self.long_name} | ({"units": self.unit} if self.unit else {})
+
     def pieces(self) -> Iterator[Any]:
         """The bytes of all values, in C order."""
+        if self.is_text:
+            yield "\0".join(self.data.tolist()).encode()
+            return
         yield self.data.tobytes() if self.data.size == 0 else self.data.data
+
+    def equals(self, other: Variable) -> bool:
+        """Whether another one holds the same bits under the same axes and meaning."""
+        mine, theirs = ((v.dims, v.shape, v.kind, v.unit, v.long_name) for v in (self, other))
+        return mine == theirs and self.data.tobytes() == other.data.tobytes()
 
 
 class Unread(NamedTuple):
@@ -138,7 +158,9 @@ class Hashable(Protocol):
 
 
 # A history quantity of these names could not be reached as an attribute.
-_RESERVED = frozenset({"case", "law", "messages", "provenance", "save", "sealed", "status", "time_step", "title", "to_xarray", "variables"})
+_RESERVED = frozenset(
+    {"case", "equals", "law", "messages", "provenance", "save", "sealed", "status", "time_step", "title", "to_xarray", "variables"}
+)
 
 
 def entries_of(data: Mapping[str, Any], history: Sequence[Quantity]) -> dict[str, Entry]:

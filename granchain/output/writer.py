@@ -19,7 +19,17 @@ from granchain.status import Status
 CHUNK = 32768
 
 
-class Written(Protocol):
+class Held(Protocol):
+    """What a file holds: of a result, or of an ensemble."""
+
+    sealed: bool
+    variables: dict[str, Variable]
+
+    @property
+    def provenance(self) -> dict[str, Any]: ...
+
+
+class Written(Held, Protocol):
     """What a file holds of a result."""
 
     title: str
@@ -27,11 +37,6 @@ class Written(Protocol):
     status: Status
     time_step: float
     messages: list[str]
-    sealed: bool
-    variables: dict[str, Variable]
-
-    @property
-    def provenance(self) -> dict[str, Any]: ...
 
 
 def image(result: Written) -> bytes:
@@ -40,23 +45,27 @@ def image(result: Written) -> bytes:
     That of an interrupted run is not packed: packing 100 MB takes 3 s, and who has stopped a run waits. A result that was read without its
     seal gets none: a copy vouches for no more than what it was made from.
     """
+    provenance = {name: value for name, value in result.provenance.items() if name != "granchain_version"}
+    provenance["messages"] = json.dumps(result.messages)
+    return image_of(result, root_attributes(result), provenance, packed=result.status is not Status.INTERRUPTED)
+
+
+def image_of(held: Held, attributes: dict[str, Any], provenance: dict[str, Any], *, packed: bool = True) -> bytes:
+    """The bytes of a file with these attributes at its root, and this under `/provenance`."""
     import h5py
 
     text = h5py.string_dtype()
-    attributes = root_attributes(result)
-    provenance = {name: value for name, value in result.provenance.items() if name != "granchain_version"}
-    provenance["messages"] = json.dumps(result.messages)
-    packed = result.status is not Status.INTERRUPTED
     with h5py.File.in_memory() as file:
         for name, value in attributes.items():
             file.attrs.create(name, value, dtype=None if isinstance(value, float) else text)
-        for name, v in result.variables.items():
-            dataset = file.create_dataset(name, data=v.data, track_times=False, **_storage(v.data.shape, packed))
-            dataset.attrs["long_name"] = v.long_name
-            dataset.attrs["units"] = v.unit
+        for name, v in held.variables.items():
+            storage = {"dtype": text} if v.is_text else _storage(v.data.shape, packed)
+            dataset = file.create_dataset(name, data=v.data, track_times=False, **storage)
+            for attribute, value in v.attributes.items():
+                dataset.attrs[attribute] = value
             if v.dims == (name,):
                 dataset.make_scale(name)
-        for name, v in result.variables.items():
+        for name, v in held.variables.items():
             if v.dims != (name,):
                 for axis, scale in enumerate(v.dims):
                     file[name].dims[axis].attach_scale(file[scale])
@@ -69,17 +78,18 @@ def image(result: Written) -> bytes:
                 group.create_dataset(name, data=provenance[name], dtype=text, track_times=False)
         file.flush()
         content: bytes = file.id.get_file_image()
-    return content + SEAL % hashlib.sha256(content).hexdigest().encode() if result.sealed else content
+    return content + SEAL % hashlib.sha256(content).hexdigest().encode() if held.sealed else content
 
 
 def _storage(shape: tuple[int, ...], packed: bool) -> dict[str, Any]:
     """With a checksum, and packed if asked, in whole rows where they fit; an axis without an entry leaves nothing to pack."""
     if not math.prod(shape):
         return {}
-    columns = min(shape[-1], CHUNK)
-    chunks = (columns,) if len(shape) == 1 else (min(shape[0], max(1, CHUNK // columns)), columns)
+    chunks: list[int] = []
+    for length in reversed(shape):
+        chunks.insert(0, min(length, max(1, CHUNK // math.prod(chunks))))
     packing = {"compression": "gzip", "compression_opts": 4, "shuffle": True} if packed else {}
-    return {"chunks": chunks, "fletcher32": True, **packing}
+    return {"chunks": tuple(chunks), "fletcher32": True, **packing}
 
 
 def root_attributes(result: Written) -> dict[str, Any]:

@@ -1,0 +1,103 @@
+"""Many rows of beads under one compiled loop: every table with a leading axis, one place for each row.
+
+The loop is the one that advances a single row, called for one row after the other inside compiled code: the same bits, and no time in
+Python for each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+
+import numpy as np
+
+from granchain.engine.fields import PLAN, RECORD, Drives, Field, Records, Tables, aligned, member_of, room
+from granchain.engine.loop import NEVER
+from granchain.engine.specialise import compiled, jitable
+from granchain.engine.state import State
+from granchain.status import Status
+
+RUNNING = int(Status.RUNNING)
+# Members from which a loop over them is compiled, which takes a second or two; below, Python calls the loop of one.
+COMPILED = 16
+# Steps at which something is recorded; beyond those of a member, one that no run reaches.
+_INSTANTS = tuple(field.name for field in PLAN if field.name.endswith("_at"))
+tables_of, drives_of, records_of = member_of(Tables), member_of(Drives), member_of(Records)
+
+
+class Stack:
+    """States that share a loop and the shapes of their tables, advanced side by side.
+
+    Parameters
+    ----------
+    states : sequence of State
+        All of one `shape_of`, and before their first step. From then on they live in the tables of the stack.
+
+    Attributes
+    ----------
+    status : (n_members,) integer array
+        How far each is.
+    """
+
+    def __init__(self, states: Sequence[State]):
+        self.states = tuple(states)
+        one, n = states[0], len(states)
+        whole = aligned(tuple((n, *table.shape) for table in one.tables if table.dtype == float))
+        self._tables = Tables(*(whole.pop(0) if t.dtype == float else np.zeros((n, *t.shape), t.dtype) for t in one.tables))
+        self._drives = Drives(*(np.zeros((n, *values.shape)) for values in one.drives))
+        self._clocks = np.zeros(n, one.clock.dtype)
+        self._records = Records(*(self._record(field) for field in (*RECORD, *PLAN)))
+        for m, state in enumerate(states):
+            state.live_in(
+                Tables(*(table[m] for table in self._tables)), self._clocks[m : m + 1], Drives(*(values[m] for values in self._drives)),
+                Records(*(values[m] for values in self._records)),
+            )  # fmt: skip
+        self.status = np.full(n, RUNNING)
+        self._run = stack_of(one.loop) if n >= COMPILED else None
+
+    def _record(self, field: Field) -> np.ndarray:
+        """Room for a record of every member, as long as the longest."""
+        records = [getattr(state.records, field.name) for state in self.states]
+        shape = (len(records), max(map(len, records)), *records[0].shape[1:])
+        return np.full(shape, NEVER) if field.name in _INSTANTS else room(shape, field)
+
+    def advance(self, first: int, last: int, steps: int) -> None:
+        """Do a block of steps of the members first..last - 1 that are not done, and look at each.
+
+        Parameters
+        ----------
+        first, last : int
+            Places of members.
+        steps : int
+            Number of steps; a member's last step ends its block earlier.
+        """
+        if self._run is not None:
+            self._run(first, last, steps, self._tables, self._clocks, self._drives, self._records, self.status)
+            return
+        for m in range(first, last):
+            if self.status[m] == RUNNING:
+                self.status[m] = self.states[m].advance(steps)
+
+
+def shape_of(state: State) -> tuple:
+    """What states of one stack share: the loop, and the shapes of all but the length of what is recorded."""
+    tables = tuple(table.shape for table in (*state.tables, *state.drives))
+    records = tuple(values.shape[1:] if values.ndim > 1 else len(values) * (name not in _INSTANTS)
+                    for name, values in state.records._asdict().items())  # fmt: skip
+    return state.loop, tables, records
+
+
+@cache
+def stack_of(loop: Callable) -> Callable:
+    """A compiled loop over members, around the compiled loop of one."""
+    for function in (tables_of, drives_of, records_of):
+        jitable(function)
+
+    def stack(first, last, steps, tables, clocks, drives, records, status):  # type: ignore[no-untyped-def]
+        for m in range(first, last):
+            if status[m] == RUNNING:
+                clock = clocks[m]
+                stop = min(clock.step + steps, clock.n_steps + 1)
+                status[m] = loop(stop, tables_of(tables, m), clock, drives_of(drives, m), records_of(records, m))
+
+    return compiled(stack)

@@ -1,0 +1,356 @@
+"""Many cases at once: set up together, advanced in stacks on threads, each to the bits of its own run."""
+
+from __future__ import annotations
+
+import math
+import os
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from operator import index
+from typing import Any
+
+import numpy as np
+
+from granchain.case import Case
+from granchain.case.checks import MEMORY
+from granchain.chain import Chain
+from granchain.engine.stack import Stack, shape_of
+from granchain.engine.state import State
+from granchain.errors import CaseError, GranchainWarning, RunError
+from granchain.output import Result
+from granchain.output.ensemble import SideBySide
+from granchain.simulation import BLOCK_SECONDS, FIRST_BLOCK, ended, prepare_together, recording_of
+from granchain.status import Status
+
+# Members that are set up together: of 70 beads under a law with history, 50 MB of tables.
+TOGETHER = 1024
+# Memory of those [bytes]: what is set up and not yet a result.
+LOT = 2**28
+# Wall time of a call of compiled code [s]: how soon an interruption is heard.
+CALL_SECONDS = 0.1
+# Body-steps of a task for a thread: .1 s at a nanosecond each; shorter tasks gain nothing from a second thread.
+PIECE = 1e8
+# Threads, ours: more than any machine has processors.
+MOST_THREADS = 4096
+
+
+@dataclass(frozen=True)
+class Member:
+    """One case of an ensemble, and what became of it.
+
+    Parameters
+    ----------
+    status : Status
+        How it ended.
+    message : str
+        Why it failed, or was not computed; empty where it is complete.
+    result : Result, optional
+        What was computed; None where nothing was.
+    """
+
+    status: Status
+    message: str = ""
+    result: Result | None = None
+
+
+class Ensemble:
+    """What many cases gave, in their order; made by `run_many`.
+
+    `len(ensemble)`, `ensemble[i]` and iteration give results, equal to those of `granchain.run`; that of a member that failed holds what
+    was computed up to there.
+
+    Parameters
+    ----------
+    cases : sequence of Case
+    members : sequence of Member
+    """
+
+    def __init__(self, cases: Sequence[Case], members: Sequence[Member]):
+        self._cases, self._members = tuple(cases), tuple(members)
+
+    def __len__(self) -> int:
+        return len(self._members)
+
+    def __iter__(self) -> Iterator[Result]:
+        return (self[place] for place in range(len(self)))
+
+    def __getitem__(self, place: int) -> Result:
+        member = self._members[index(place)]
+        if member.result is None:
+            raise RunError(member.message)
+        return member.result
+
+    def __repr__(self) -> str:
+        labels = [member.status.label for member in self._members]
+        return f"<Ensemble: {len(self)} members; {', '.join(f'{labels.count(label)} {label}' for label in dict.fromkeys(labels))}>"
+
+    def _side_by_side(self) -> SideBySide:
+        return SideBySide([member.result for member in self._members], self.status, self.messages, self._cases)
+
+    def save(self, path: str | os.PathLike[str], overwrite: bool = False) -> None:
+        """Write a file of all members, whole or not at all, which xarray opens; see `to_xarray` for what is in it.
+
+        Parameters
+        ----------
+        path : str or path
+            Name of the file, in a folder that exists.
+        overwrite : bool
+            Replace an output file of that name; without it, and where it is none, it is kept.
+
+        Raises
+        ------
+        FileError
+            With path, bytes needed and what to do; the folder is then as it was.
+        """
+        self._side_by_side().save(path, overwrite)
+
+    def to_xarray(self) -> Any:
+        """All members as an `xarray.Dataset`, as xarray would open the saved file.
+
+        The dimension `run` has the keys in which the cases differ as coordinates. Each member has its own time step, so `time` is over run
+        and sample, not a number beyond `n_samples`; so are the ledger's and the snapshots' instants.
+
+        Raises
+        ------
+        GranchainError
+            Where xarray is not installed.
+        """
+        return self._side_by_side().to_xarray()
+
+    @property
+    def cases(self) -> tuple[Case, ...]:
+        """The cases."""
+        return self._cases
+
+    @property
+    def status(self) -> tuple[Status, ...]:
+        """How each member ended."""
+        return tuple(member.status for member in self._members)
+
+    @property
+    def messages(self) -> tuple[str, ...]:
+        """Why a member failed, with its index, or was not computed; empty where it is complete."""
+        return tuple(member.message for member in self._members)
+
+
+def run_many(
+    cases: Iterable[Case], *, threads: int | None = None, strict: bool = False, progress: Callable[[int, int], Any] | None = None
+) -> Ensemble:
+    """Run many cases: each gives the result of `granchain.run`, bit for bit.
+
+    What a law's scans find is found once for all cases; alike cases are advanced by one compiled call, on several threads. An interruption
+    (KeyboardInterrupt) ends the call, not the ensemble: what is done stays, and a warning says how much it is.
+
+    Parameters
+    ----------
+    cases : iterable of Case
+        What to run.
+    threads : int, optional
+        Threads that advance them; as many as there are processors for this process, unless given.
+    strict : bool
+        Raise the error of the first member that fails. Without it, its status and message say so, and the others run.
+    progress : callable, optional
+        Called with how many members are done and how many there are, as they come.
+
+    Returns
+    -------
+    Ensemble
+        In memory.
+
+    Raises
+    ------
+    CaseError
+        Where there is nothing to run, or more than memory holds; with `strict`, for a member that cannot be set up, with its index.
+    RunError
+        With `strict`, for a member whose run failed.
+    """
+    given = list(cases)
+    threads = checked(given, threads)
+    members: dict[int, Member] = {}
+    begun: list[Piece] = []
+    stop = threading.Event()
+    started = datetime.now(UTC).isoformat(timespec="seconds")
+
+    def add(place: int, member: Member) -> None:
+        members[place] = member
+        if progress is not None:
+            progress(len(members), len(given))
+
+    with ThreadPoolExecutor(threads, "granchain") as pool:
+        try:
+            for places in lots([case.memory for case in given]):
+                ready, refused = set_up(given, places, strict)
+                for place, message in refused:
+                    add(place, Member(Status.NOT_SET_UP, message))
+                begun = pieces_of(ready, threads)
+                for future in as_completed([pool.submit(piece.march, stop) for piece in begun]):
+                    for place, member in future.result().members(started):
+                        add(place, member)
+                        if strict and member.status.failed:
+                            raise RunError(member.message, member.result)
+        except KeyboardInterrupt:
+            stop.set()
+        except BaseException:
+            stop.set()
+            pool.shutdown(cancel_futures=True)
+            raise
+    if len(members) < len(given):
+        # the pool has ended: what was advanced and not yet collected is whole
+        members |= {place: member for piece in begun for place, member in piece.members(started) if place not in members}
+        done = sum(member.status is not Status.INTERRUPTED for member in members.values())
+        warnings.warn(f"interrupted: {done} of {len(given)} members are done; the ensemble has these", GranchainWarning, stacklevel=2)
+    return Ensemble(given, [members.get(place) or unbegun(place) for place in range(len(given))])
+
+
+def checked(cases: Sequence[Any], threads: int | None) -> int:
+    """The number of threads, once all that is asked for is looked through."""
+    problems = [
+        f"cases[{place}]: got {type(case).__name__}, allowed a Case; make it with granchain.load_case or case.replace"
+        for place, case in enumerate(cases)
+        if not isinstance(case, Case)
+    ]
+    if not cases:
+        problems.append("cases: got none, allowed one or more; give a list of cases")
+    if threads is None:
+        threads = len(os.sched_getaffinity(0))
+    elif isinstance(threads, bool) or not isinstance(threads, int) or not 1 <= threads <= MOST_THREADS:
+        problems.append(f"threads: got {threads!r}, allowed a whole number from 1 to {MOST_THREADS}; leave it out for one a processor")
+    if problems:
+        raise CaseError(problems)
+    return threads
+
+
+def lots(memory: Sequence[float]) -> Iterator[range]:
+    """Places of the members that are set up together, of the memory that each takes [bytes]."""
+    if sum(memory) > MEMORY:
+        raise CaseError(
+            f"cases: got {len(memory)} runs that take {sum(memory) / 2**30:.3g} GiB of memory, allowed {MEMORY // 2**30} GiB; raise the "
+            "interval under [sensors], [snapshots] or [energy], or run them in parts and save each"
+        )
+    first, held = 0, 0.0
+    for place, needed in enumerate(memory):
+        if place > first and (place - first == TOGETHER or held + needed > LOT):
+            yield range(first, place)
+            first, held = place, 0.0
+        held += needed
+    yield range(first, len(memory))
+
+
+@dataclass(frozen=True)
+class Ready:
+    """A member that is set up.
+
+    Parameters
+    ----------
+    place : int
+        Its index.
+    case : Case
+    chain : Chain
+    state : State
+    """
+
+    place: int
+    case: Case
+    chain: Chain
+    state: State
+
+
+def set_up(cases: Sequence[Case], places: Sequence[int], strict: bool) -> tuple[list[Ready], list[tuple[int, str]]]:
+    """The members that can run, and those that cannot, each with the reason."""
+    try:
+        prepared = prepare_together([cases[place] for place in places])
+    except CaseError as error:
+        if len(places) == 1:
+            sentences = [f"member {places[0]}: {problem}" for problem in error.problems]
+            if strict:
+                raise CaseError(sentences) from None
+            return [], [(places[0], "\n".join(sentences))]
+        # one of them is at fault, or some: halves of halves find which
+        half = len(places) // 2
+        one, other = (set_up(cases, part, strict) for part in (places[:half], places[half:]))
+        return one[0] + other[0], one[1] + other[1]
+    return [
+        Ready(place, cases[place], chain, State(contacts, chain, time_step, recording_of(cases[place])))
+        for place, (chain, contacts, time_step) in zip(places, prepared, strict=True)
+    ], []
+
+
+class Piece:
+    """Some members of a stack, which one thread advances.
+
+    Parameters
+    ----------
+    stack : Stack
+    ready : sequence of Ready
+        Those members.
+    first : int
+        Place in the stack of the first of them.
+    """
+
+    def __init__(self, stack: Stack, ready: Sequence[Ready], first: int):
+        self._stack, self._ready, self._first = stack, ready, first
+        self._status = stack.status[first : first + len(ready)]
+        self._wall_time = 0.0
+
+    def march(self, stop: threading.Event) -> Piece:
+        """Blocks of steps, as a single run takes them, until all members are done."""
+        last, clock = self._first + len(self._ready), time.perf_counter()
+        block, members, each = max(1, FIRST_BLOCK // self._ready[0].chain.n_bodies), 1, 0.0
+        most = max(one.state.time_step.n_steps for one in self._ready)
+        while (self._status == Status.RUNNING).any():
+            at = self._first
+            while at < last:
+                if stop.is_set():
+                    return self
+                self._wall_time = time.perf_counter() - clock
+                before, end = time.perf_counter(), min(last, at + members)
+                self._stack.advance(at, end, block)
+                each = (time.perf_counter() - before) / (end - at)
+                at, members = end, max(1, int(CALL_SECONDS / max(each, 1e-9)))
+            grown = max(1, min(4 * block, int(block * BLOCK_SECONDS / max(each, 1e-9)), most))
+            block, members = grown, max(1, members * block // grown)
+        self._wall_time = time.perf_counter() - clock
+        return self
+
+    def members(self, started: str) -> Iterator[tuple[int, Member]]:
+        """The members that have begun, each with its place."""
+        for ready, number in zip(self._ready, self._status, strict=True):
+            status = Status(number)
+            if status is Status.RUNNING:
+                if not ready.state.step:
+                    continue
+                status = Status.INTERRUPTED
+            result, problem = ended(ready.case, ready.chain, ready.state, status, started, self._wall_time / len(self._ready))
+            if problem:
+                problem = f"member {ready.place}: {problem}"
+            elif status is Status.INTERRUPTED:
+                problem = f"member {ready.place}: {status.sentence}"
+            yield ready.place, Member(result.status, problem, result)
+
+
+def pieces_of(ready: Sequence[Ready], threads: int) -> list[Piece]:
+    """Members, alike ones in a stack, cut into pieces of about the same work: some for each thread."""
+    groups: dict[tuple, list[Ready]] = {}
+    for one in ready:
+        # records are as long as the longest of a stack: at most twice as long as any of them
+        longest = max(map(len, one.state.records))
+        groups.setdefault((shape_of(one.state), longest.bit_length()), []).append(one)
+    pieces = []
+    for group in groups.values():
+        stack = Stack([one.state for one in group])
+        work = np.cumsum([float(one.chain.n_bodies * one.state.time_step.n_steps) for one in group])
+        count = min(len(group), threads * max(1, math.ceil(work[-1] / (threads * PIECE))))
+        ends = np.unique(np.append(np.searchsorted(work, work[-1] * np.arange(1, count) / count), len(group)))
+        firsts = [0, *ends[:-1].tolist()]
+        pieces += [Piece(stack, group[first:end], first) for first, end in zip(firsts, ends.tolist(), strict=True) if end > first]
+    return pieces
+
+
+def unbegun(place: int) -> Member:
+    """A member that an interruption has come before."""
+    return Member(Status.INTERRUPTED, f"member {place}: the ensemble was interrupted before this member had begun; run its case again")

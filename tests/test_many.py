@@ -1,0 +1,396 @@
+"""Many cases at once: each member to the bits of its own run, what fails and what is interrupted."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from support.kinds import every_law
+from support.random_cases import random_cases
+
+import granchain as gc
+from granchain import simulation
+from granchain.engine import scans, stack
+from granchain.errors import CaseError, FileError, GranchainWarning, RunError
+from granchain.output.whole import SEAL, SEAL_LENGTH
+from granchain.simulation import prepare, recording_of
+from granchain.status import Status
+from granchain.studies import many
+
+# Without rate and history, with a rate and an onset, with dents, with a rate alone: each kind of loop.
+FAST = ["hertz", "flores", "ma-liu", "tsuji"]
+# Members of a small ensemble: more than two threads have, and unlike in step, end, gaps and walls.
+MEMBERS = 5
+
+
+@pytest.fixture(autouse=True)
+def stacked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small ensembles run in compiled stacks, too."""
+    monkeypatch.setattr(stack, "COMPILED", 1)
+
+
+def recorded(case: gc.Case) -> gc.Case:
+    """The case, with everything recorded that there is, at strides that share no steps."""
+    end = case.time.end
+    return case.replace(**{"sensors.contacts": [0, 3], "snapshots.interval": end / 7.3, "energy.interval": end / 11.7})
+
+
+def drawn(law: str, count: int = MEMBERS, seed: int = 14) -> list[gc.Case]:
+    """Cases of a law in rows of eight beads."""
+    return [recorded(case) for case in random_cases(count, seed, (law,), beads=(8, 8), bare=True)]
+
+
+def short(**changes: Any) -> gc.Case:
+    """The elastic chain, of eight beads and for as long as the pulse is in the first of them."""
+    quick = {"chain.beads": 8, "sensors.beads": [2, 5], "sensors.contacts": [1], "snapshots": None, "time.end": 3e-5}
+    return gc.load_case("steel-chain-hertz").replace(**quick | changes)
+
+
+def single(case: gc.Case) -> gc.Result:
+    """What a run of its own gives, to its failure where it fails."""
+    try:
+        return gc.run(case)
+    except RunError as error:
+        assert isinstance(error.result, gc.Result)
+        return error.result
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The bits of a single run
+
+
+@pytest.mark.parametrize("law", every_law(FAST))
+def test_each_member_has_the_bits_of_its_own_run(law: str) -> None:
+    """Sensors, contacts, snapshots, ledger, history, peaks and messages; members unlike in all numbers and in their steps."""
+    cases = drawn(law)
+    ensemble = gc.run_many(cases, threads=2)
+    assert len({result.time.size for result in ensemble}) > 1
+    for case, result in zip(cases, ensemble, strict=True):
+        assert result.equals(single(case))
+        assert result.sensor_force.max() > 0.0
+
+
+def test_every_table_of_a_stack_has_the_bits_of_its_own_state() -> None:
+    for law in ("ma-liu", "tsuji"):
+        made = [(prepare(case), recording_of(case)) for case in drawn(law)]
+        alone, together = ([stack.State(contacts, chain, step, record) for (chain, contacts, step), record in made] for _ in range(2))
+        by_shape: dict[tuple, list[stack.State]] = {}
+        for state in together:
+            by_shape.setdefault(stack.shape_of(state), []).append(state)
+        for states in by_shape.values():
+            one = stack.Stack(states)
+            while (one.status == Status.RUNNING).any():
+                one.advance(0, len(states), 100)
+        for mine, theirs in zip(alone, together, strict=True):
+            while mine.advance(100) is Status.RUNNING:
+                pass
+            arrays, others = mine.arrays(), theirs.arrays()
+            assert [name for name in arrays if arrays[name].tobytes() != others[name].tobytes()] == []
+
+
+@pytest.mark.plain
+@pytest.mark.bounds
+def test_members_unlike_in_every_way_run_together(tmp_path: Path) -> None:
+    """Laws, lengths, what is recorded, loads and driven ends."""
+    # pushes of a micrometre, of the order of the overlaps of the struck chain, and of newtons
+    for name, most in (("push", 1e-6), ("shove", 2e-6), ("force", 20.0)):
+        (tmp_path / f"{name}.csv").write_text(f"0,0\n1e-5,{most}\n3e-5,0\n")
+    push, shove, force = ({"drive": "displacement", "file": str(tmp_path / f"{name}.csv")} for name in ("push", "shove", "force"))
+    cases = [
+        short(),
+        short(**{"chain.beads": 17}),
+        short(**{"striker": None, "ends.left": push}),
+        short(**{"striker": None, "ends.left": shove}),
+        short(**{"contact.law": "ma-liu", "contact.psi": 2.84, "contact.xi": 13.0}),
+        short(**{"chain.precompression": 20.0, "time.end": 1e-5}),
+        short(**{"energy.ledger": False, "sensors.beads": [3], "sensors.contacts": []}),
+        short(**{"striker": None, "ends.left": force | {"drive": "force"}}),
+        short(**{"contact.law": "ma-liu", "contact.psi": 2.5, "contact.xi": 13.0}),
+        short(**{"striker.speed": 0.5, "time.end": 2e-5}),
+    ]
+    for case, result in zip(cases, gc.run_many(cases), strict=True):
+        assert result.equals(single(case))
+
+
+@pytest.mark.parametrize("threads", [1, 2, 7])
+def test_the_number_of_threads_changes_nothing(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(many, "TOGETHER", 4)  # three lots
+    cases = [short(**{"striker.speed": speed}) for speed in np.linspace(0.5, 2.0, 10)]
+    ensemble = gc.run_many(cases, threads=threads)
+    assert all(result.equals(single(case)) for case, result in zip(cases, ensemble, strict=True))
+
+
+@pytest.mark.plain
+def test_few_members_run_without_a_loop_over_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stack, "COMPILED", 3)
+    monkeypatch.setattr(stack, "stack_of", lambda loop: pytest.fail("a loop over members was compiled"))
+    cases = [short(), short(**{"striker.speed": 0.5})]
+    assert all(result.equals(single(case)) for case, result in zip(cases, gc.run_many(cases), strict=True))
+
+
+def test_what_a_case_is_made_of_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Members that are changes of one case share its chain, and a scan looks once at the contacts of all."""
+    asked: list[str] = []
+    chain_of, scan = simulation.chain_of, scans.over_kinds
+    monkeypatch.setattr(simulation, "chain_of", lambda case: (asked.append("chain"), chain_of(case))[1])
+    monkeypatch.setattr(scans, "over_kinds", lambda make, *rest: (asked.append(make.__name__), scan(make, *rest))[1])
+    base = short(**{"contact.law": "ma-liu", "contact.psi": 2.84, "contact.xi": 13.0})
+    simulation.prepare_together([base.replace(**{"contact.psi": psi}) for psi in np.linspace(2.5, 3.0, 30)])
+    assert asked.count("chain") == 1
+    assert asked.count("_guard_scan") == asked.count("_history_scan") == 1
+
+
+def test_members_are_named_by_index_from_either_end() -> None:
+    cases = [short(), short(**{"striker.speed": 0.5})]
+    ensemble = gc.run_many(cases)
+    assert len(ensemble) == 2 and ensemble.cases == tuple(cases)
+    assert ensemble[-1] is ensemble[np.int64(1)] and ensemble[-1].equals(gc.run(cases[1]))
+    with pytest.raises(IndexError):
+        ensemble[2]
+    with pytest.raises(TypeError):
+        ensemble[0:1]  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"striker.speed": 0.5},
+        {"striker.mass": 1e-3},
+        {"striker.radius": 3e-3},
+        {"chain.gap": 1e-7},
+        {"ends.right": "wall"},
+        {"striker": None},
+    ],
+)
+def test_members_share_no_chain_that_is_not_theirs(change: dict[str, Any]) -> None:
+    cases = [short(), short().replace(**change), short().replace(**change)]
+    base = cases[0].replace(**{"time.end": 2e-5})
+    cases += [base, base.replace(**change), base.replace(**change | {"energy.ledger": False})]
+    for case, (chain, contacts, step) in zip(cases, simulation.prepare_together(cases), strict=True):
+        own, between, alone = prepare(case)
+        for name in ("radius", "mass", "velocity", "gap"):
+            assert getattr(chain, name).tobytes() == getattr(own, name).tobytes(), name
+        assert (chain.left, chain.right, chain.has_striker) == (own.left, own.right, own.has_striker)
+        assert contacts.c.tobytes() == between.c.tobytes() and contacts.limits.tobytes() == between.limits.tobytes()
+        assert step == alone
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Members that fail
+
+
+def outcasts() -> list[gc.Case]:
+    """A good case, one that no law can hold, one whose step is too long, another good one."""
+    # the stability limit of this chain is near 2e-6 s: three times that fails within some steps
+    torn = short(**{"time.step": 6e-6, "time.force_step": True, "time.end": 6e-4, "sensors.contacts": []})
+    return [short(), short(**{"chain.precompression": 1e12}), torn, short(**{"striker.speed": 0.5})]
+
+
+def test_a_member_that_fails_says_so_and_the_others_run() -> None:
+    cases = outcasts()
+    ensemble = gc.run_many(cases)
+    assert [status.failed for status in ensemble.status] == [False, True, True, False]
+    assert ensemble.status[1] is Status.NOT_SET_UP
+    assert ensemble.messages[0] == ensemble.messages[3] == ""
+    assert ensemble.messages[1].startswith("member 1: chain.precompression: got 1e+12 N")
+    assert ensemble.messages[2].startswith("member 2: the run stopped at t = ")
+    assert ensemble[0].equals(gc.run(cases[0])) and ensemble[3].equals(gc.run(cases[3]))
+    assert ensemble[2].equals(single(cases[2]))
+    with pytest.raises(RunError, match=r"member 1: chain\.precompression"):
+        ensemble[1]
+    assert repr(ensemble) == f"<Ensemble: 4 members; 2 complete, 1 not set up, 1 {ensemble.status[2].label}>"
+
+
+def test_a_strict_ensemble_raises_what_the_first_failure_is() -> None:
+    cases = outcasts()
+    with pytest.raises(CaseError, match=r"member 1: chain\.precompression"):
+        gc.run_many(cases, strict=True)
+    with pytest.raises(RunError, match="member 1: the run stopped") as caught:
+        gc.run_many([cases[0], cases[2]], strict=True)
+    assert caught.value.result.equals(single(cases[2]))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (([],), "cases: got none, allowed one or more"),
+        ((["steel-chain"],), r"cases\[0\]: got str, allowed a Case; make it with granchain.load_case"),
+    ],
+)
+def test_what_are_no_cases_is_refused(arguments: tuple, sentence: str) -> None:
+    with pytest.raises(CaseError, match=sentence):
+        gc.run_many(*arguments)
+
+
+@pytest.mark.parametrize("threads", [0, -1, 1.5, True, 10**9])
+def test_a_number_of_threads_that_is_none_is_refused(threads: Any) -> None:
+    with pytest.raises(CaseError, match=r"threads: got .*, allowed a whole number from 1 to"):
+        gc.run_many([short()], threads=threads)
+
+
+def test_an_ensemble_beyond_memory_is_refused_before_any_is_taken() -> None:
+    # a sample of two beads each 2e-13 s for 3e-5 s: three numbers of eight bytes in 1.5e8 rows, 3.4 GiB a run; 8 GiB are allowed
+    one = short(**{"sensors.interval": 2e-13, "sensors.contacts": [], "time.step": 1e-13})
+    with pytest.raises(CaseError, match=r"cases: got 3 runs that take 10\.1 GiB of memory, allowed 8 GiB; raise the interval"):
+        gc.run_many([one] * 3)
+
+
+def test_members_are_set_up_in_lots_of_bounded_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    memory = [2.0] * 7
+    assert list(many.lots(memory)) == [range(7)]
+    monkeypatch.setattr(many, "LOT", 5.0)
+    assert list(many.lots(memory)) == [range(2), range(2, 4), range(4, 6), range(6, 7)]
+    monkeypatch.setattr(many, "LOT", 0.0)
+    assert list(many.lots(memory)) == [range(place, place + 1) for place in range(7)]
+    monkeypatch.setattr(many, "LOT", 2**40)
+    monkeypatch.setattr(many, "TOGETHER", 3)
+    assert list(many.lots(memory)) == [range(3), range(3, 6), range(6, 7)]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# On the way
+
+
+def test_progress_counts_every_member_once() -> None:
+    seen: list[tuple[int, int]] = []
+    gc.run_many(outcasts(), progress=lambda done, total: seen.append((done, total)))
+    assert seen == [(1, 4), (2, 4), (3, 4), (4, 4)]
+
+
+def test_an_interruption_keeps_what_is_done_and_says_how_much(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(many, "TOGETHER", 3)
+    cases = [short(**{"striker.speed": speed}) for speed in np.linspace(0.5, 2.0, 8)]
+
+    def stop(done: int, total: int) -> None:
+        if done == 4:
+            raise KeyboardInterrupt
+
+    with pytest.warns(GranchainWarning, match="interrupted: [45678] of 8 members are done; the ensemble has these"):
+        ensemble = gc.run_many(cases, threads=1, progress=stop)
+    assert len(ensemble) == 8
+    done = [place for place, status in enumerate(ensemble.status) if status is Status.COMPLETE]
+    assert done[:4] == [0, 1, 2, 3] and len(done) < 8
+    assert all(ensemble[place].equals(gc.run(cases[place])) for place in done)
+    assert ensemble.status[7] is Status.INTERRUPTED
+    with pytest.raises(RunError, match=r"member 7: .* interrupted before this member had begun; run its case again"):
+        ensemble[7]
+
+
+def test_an_interruption_within_a_member_keeps_what_it_has_computed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As that of a single run; it is heard between two calls of compiled code."""
+    monkeypatch.setattr(many, "FIRST_BLOCK", 100)
+    monkeypatch.setattr(many, "BLOCK_SECONDS", 1e-12)  # a step at a time, from the second block on
+    cases = [short(), short(**{"striker.speed": 0.5})]
+    begun = threading.Event()
+    advance = stack.Stack.advance
+
+    def slow(self: stack.Stack, first: int, last: int, steps: int) -> None:
+        advance(self, first, last, steps)
+        begun.set()
+
+    monkeypatch.setattr(stack.Stack, "advance", slow)
+
+    def wait(futures: Any) -> Any:
+        begun.wait()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(many, "as_completed", wait)
+    with pytest.warns(GranchainWarning, match="interrupted: 0 of 2 members are done"):
+        ensemble = gc.run_many(cases, threads=1)
+    assert ensemble.status == (Status.INTERRUPTED, Status.INTERRUPTED)
+    whole = gc.run(cases[0])
+    samples = ensemble[0].time.size
+    assert 0 < samples < whole.time.size
+    assert ensemble[0].sensor_force.tobytes() == whole.sensor_force[:samples].tobytes()
+
+
+def test_what_progress_raises_ends_the_ensemble() -> None:
+    def broken(done: int, total: int) -> None:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        gc.run_many([short()], progress=broken)
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("granchain")]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Side by side: as a Dataset, and in a file
+
+
+def study() -> gc.Ensemble:
+    """Members of unlike steps, one that has computed nothing, and one of another law."""
+    base = short(**{"contact.law": "ma-liu", "contact.psi": 2.84, "contact.xi": 13.0, "snapshots.interval": 1e-5})
+    psi = [base.replace(**{"contact.psi": value}) for value in (2.0, 3.0, 4.0)]
+    return gc.run_many([*psi, base.replace(**{"chain.precompression": 1e12}), base.replace(**{"contact.law": "hertz"})])
+
+
+def test_the_dataset_has_every_value_of_every_member_and_no_other() -> None:
+    ensemble = study()
+    dataset = ensemble.to_xarray()
+    counted = {"time": "sample", "energy_time": "entry", "snapshot_time": "shot"}
+    assert dataset.sizes["run"] == 5
+    assert dataset["contact.psi"].values[:3].tolist() == [2.0, 3.0, 4.0]
+    assert dataset["contact.law"].values.tolist() == ["ma-liu"] * 4 + ["hertz"]
+    assert dataset.status.values.tolist() == [status.label for status in ensemble.status]
+    assert dataset.message.values.tolist() == list(ensemble.messages)
+    assert len(set(dataset.n_samples.values.tolist())) > 2 and dataset.n_samples.values[3] == 0
+    compared = set()
+    for place, member in enumerate(dataset.run.values):
+        values = {} if place == 3 else ensemble[place].variables
+        for name, array in dataset.isel(run=member).items():
+            if name in ("status", "message", "time_step") or name.startswith("n_"):
+                continue
+            mine = values[name].data if name in values else np.zeros([0] * array.ndim)
+            inside = tuple(slice(length) for length in mine.shape)
+            assert array.values[inside].tobytes() == mine.tobytes(), name
+            rest = array.values.copy()
+            rest[inside] = np.nan
+            assert np.isnan(rest).all(), name
+            compared.add(name)
+        for name, variable in values.items():
+            assert name in compared or variable.dims == (name,), name
+            assert dataset[name].attrs["units"] == variable.unit
+            assert name not in compared or dataset[name].dims == ("run", *(counted.get(axis, axis) for axis in variable.dims))
+    assert {"time", "sensor_force", "energy_residual", "displacement", "residual_overlap"} <= compared
+
+
+@pytest.mark.parametrize("engine", ["h5netcdf", "netcdf4"])
+def test_xarray_opens_the_file_of_an_ensemble_as_to_xarray_gives_it(engine: str, tmp_path: Path) -> None:
+    xarray = pytest.importorskip("xarray")
+    ensemble, path = study(), tmp_path / "study.h5"
+    ensemble.save(path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with xarray.open_dataset(path, engine=engine) as opened:
+            xarray.testing.assert_identical(opened.load(), ensemble.to_xarray())
+
+
+def test_a_saved_ensemble_is_whole_sealed_and_never_replaced_unasked(tmp_path: Path) -> None:
+    ensemble, path = study(), tmp_path / "study.h5"
+    ensemble.save(path)
+    content = path.read_bytes()
+    assert content[-SEAL_LENGTH:] == SEAL % hashlib.sha256(content[:-SEAL_LENGTH]).hexdigest().encode()
+    with pytest.raises(FileError, match="exists"):
+        ensemble.save(path)
+    ensemble.save(path, overwrite=True)
+    assert path.read_bytes() == content
+    assert [file.name for file in tmp_path.iterdir()] == ["study.h5"]
+
+
+def test_the_file_of_an_ensemble_is_no_result_and_says_what_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "study.h5"
+    study().save(path)
+    with pytest.raises(FileError, match="holds an ensemble, allowed the result of one run; open it with xarray"):
+        gc.open_result(path)
+
+
+def test_axes_that_members_do_not_share_are_left_out_and_named() -> None:
+    dataset = gc.run_many([short(), short(**{"chain.beads": 9})]).to_xarray()
+    assert dataset.attrs["left_out"] == "bead, contact"
+    assert "final_velocity" not in dataset and "sensor_force" in dataset
+    assert dataset["chain.beads"].values.tolist() == [8.0, 9.0]
