@@ -17,7 +17,8 @@ from textwrap import fill
 import numpy as np
 
 import granchain as gc
-from granchain.comparison import LawAgainstImpacts, at_bound, read_impacts
+from granchain.comparison import read_impacts
+from granchain.comparison.impacts import LawAgainstImpacts, at_bound
 from granchain.contact.guard import Elastoplastic
 
 DATA = Path(__file__).parents[1] / "data"

@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     from granchain import errors
     from granchain.case import Case, load_case
     from granchain.certificates import Certificate, certificate
-    from granchain.comparison import Comparison, ImpactComparison, compare, compare_impacts
+    from granchain.comparison import Comparison, compare
+    from granchain.comparison.impacts import ImpactComparison, compare_impacts
     from granchain.contact import laws
     from granchain.contact.guard import Elastoplastic
     from granchain.contact.law import ContactLaw, Quantity, Source
@@ -61,7 +62,8 @@ __all__ = [
 _HOMES = {
     "granchain.case": ("Case", "load_case"),
     "granchain.certificates": ("Certificate", "certificate"),
-    "granchain.comparison": ("Comparison", "ImpactComparison", "compare", "compare_impacts"),
+    "granchain.comparison": ("Comparison", "compare"),
+    "granchain.comparison.impacts": ("ImpactComparison", "compare_impacts"),
     "granchain.contact": ("laws",),
     "granchain.contact.guard": ("Elastoplastic",),
     "granchain.contact.law": ("ContactLaw", "Quantity", "Source"),

@@ -19,8 +19,9 @@ import granchain as gc
 from granchain import figures
 from granchain.certificates import example_inputs, example_pair
 from granchain.cli import obey
-from granchain.comparison import compare_impacts, read_impacts
 from granchain.comparison import impacts as comparing
+from granchain.comparison import read_impacts
+from granchain.comparison.impacts import compare_impacts
 from granchain.contact import laws
 from granchain.contact.law import ContactLaw, Source
 from granchain.contact.viscous import Half

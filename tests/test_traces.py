@@ -891,7 +891,8 @@ def test_a_missing_file_is_a_matter_of_files(capsys):
 
 
 def test_every_folder_of_traces_in_the_project_is_whole():
-    folders = sorted(path.parent for path in (ROOT / "data").glob("*/about.toml"))
+    # those of measured impacts have tests of their own
+    folders = sorted(path.parent for path in (ROOT / "data").glob("*/about.toml") if not (path.parent / "impacts.csv").exists())
     assert len(folders) >= 2
     for folder in folders:
         about = read_about(folder)

@@ -11,7 +11,7 @@ from granchain.cli.text import aligned, number, paragraph, print_json, print_tex
 from granchain.errors import CaseError, LawError
 
 if TYPE_CHECKING:
-    from granchain.comparison import ImpactComparison, LawAgainstImpacts
+    from granchain.comparison.impacts import ImpactComparison, LawAgainstImpacts
     from granchain.comparison.printed import MeasuredImpact
 
 # Laws beside each other in a table: more do not fit a line.
@@ -22,7 +22,7 @@ def against_data(
     names: Sequence[str], data: str, fit: str | None, changes: Sequence[str], out: str | None, overwrite: bool, as_json: bool
 ) -> None:
     """Compare laws with a folder of measured impacts, and print what was found."""
-    from granchain.comparison import compare_impacts
+    from granchain.comparison.impacts import compare_impacts
 
     inputs, pair = read_changes(names, changes)
     found = compare_impacts(inputs, data, fit, pair)
@@ -88,7 +88,7 @@ def heading(found: ImpactComparison) -> list[str]:
 
 def ranking(found: ImpactComparison) -> str:
     """The laws, the nearest first: what was fitted, rms and largest residual over the rows that laws are ranked by."""
-    from granchain.comparison import at_bound
+    from granchain.comparison.impacts import at_bound
 
     ranked = {row.quantity for row in found.data.rows if row.use != "show"}
     if not ranked or not found.ranking:
@@ -111,7 +111,7 @@ def fitted(one: LawAgainstImpacts) -> str:
 
 def tables(found: ImpactComparison) -> list[str]:
     """A table for each quantity: measured with its uncertainty, and the nearest laws beside it."""
-    from granchain.comparison import shown_quantity
+    from granchain.comparison.impacts import shown_quantity
 
     some = [one for one in found.laws.values() if any(row.computed is not None for row in one.rows)][:MOST_COLUMNS]
     parts = []

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from granchain.comparison import Comparison, ImpactComparison
+    from granchain.comparison import Comparison
+    from granchain.comparison.impacts import ImpactComparison
     from granchain.comparison.printed import MeasuredImpact
 
 
