@@ -1,0 +1,82 @@
+"""The inputs of a law, filled and checked in one place; contact radii from their formulas. As plain Python."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from granchain.certificates import example_inputs, example_pair
+from granchain.contact import laws
+from granchain.contact.guard import Elastoplastic
+from granchain.contact.inputs import Slip, chosen, filled
+from granchain.contact.law import ContactLaw
+from granchain.engine.scans import coefficients
+
+pytestmark = pytest.mark.plain
+
+
+def test_values_are_filled_and_every_mistake_has_its_sentence():
+    values, slips = filled(laws()["flores"], {"restitution": 1, "separation": "glued", "stifness": 1.0})
+    assert values["restitution"] == 1.0 and type(values["restitution"]) is float and values["damping"] == "published"
+    sentences = [slip.sentence for slip in slips]
+    assert sentences[0].startswith("unknown input stifness; allowed: restitution, ") and "take it out" in sentences[0]
+    assert sentences[1].startswith('separation: got "glued", allowed: "clamped", "tensile"; give separation: ')
+    _, (missing,) = filled(laws()["ma-liu"], {"psi": 2.84})
+    assert missing.sentence == "xi: got nothing, allowed: a number above 1.41421; give it, ma-liu needs it"
+
+
+def test_a_restitution_may_be_the_table_of_another_law():
+    table = {"law": "ma-liu", "psi": 2.84, "xi": 13.0}
+    values, slips = filled(laws()["flores"], {"restitution": table})
+    assert not slips and values["restitution"]["law"] == "ma-liu" and values["restitution"]["xi"] == 13.0
+    _, (slip,) = filled(laws()["flores"], {"restitution": {**table, "xi": 1.0}})
+    assert slip.place == "restitution.xi"
+    values, (slip,) = filled(laws()["flores"], {"restitution": {"law": "hertz"}})
+    assert slip.place == "restitution.law" and slip.allowed.startswith("an elastoplastic law: ") and values["restitution"] == {"law": ""}
+
+
+def test_a_text_is_read_as_a_number_with_its_unit_or_the_reason_is_given():
+    def read(text: str, unit: str) -> float:
+        if text != "1 kN/m":
+            raise ValueError(f"write a number in {unit}")
+        return 1e3
+
+    law = laws()["kelvin-voigt"]
+    values, slips = filled(law, {"restitution": 0.5, "stiffness": "1 kN/m"}, read)
+    assert not slips and values["stiffness"] == 1e3
+    _, (slip,) = filled(law, {"restitution": 0.5, "stiffness": "stiff"}, read)
+    assert slip.got == "stiff" and slip.advice.startswith("write a number in N/m")
+
+
+def test_a_law_is_chosen_by_its_name_among_those_of_a_kind():
+    assert chosen("hertz") is laws()["hertz"] and chosen("ma-liu", Elastoplastic) is laws()["ma-liu"]
+    assert isinstance(chosen("hertz", Elastoplastic), Slip) and isinstance(chosen(3), Slip)
+
+
+def radius(law: str, overlap: float) -> tuple[float, float, tuple]:
+    """Contact radius at an overlap, that of Hertz there, and the coefficients, of the example pair."""
+    pair, values = example_pair(), example_inputs(laws()[law])
+    model = laws()[law].model(values)
+    c = tuple(coefficients(model, pair, values, np.array([float(pair.effective_radius)]))[:, 0].tolist())
+    h = model.functions.history_of(c)
+    if model.functions.needs_update(overlap, 0.0, c, h):
+        h = model.functions.update((overlap, 0.0, 0.0, 1.0), c, h)
+    r = float(pair.effective_radius)
+    return laws()[law].contact_radius(overlap, r, c, h), math.sqrt(r * overlap), c
+
+
+@pytest.mark.parametrize("law", [name for name, law in laws().items() if law.has_contact_radius()])
+def test_a_contact_radius_is_that_of_hertz_before_yield_and_grows(law):
+    # far below any yield of steel, and 1 um and 10 um of two beads of 2.38 mm
+    small, hertz, _ = radius(law, 1e-10)
+    assert small == pytest.approx(hertz, rel=1e-12)
+    one, two = radius(law, 1e-6)[0], radius(law, 1e-5)[0]
+    # of order sqrt(R d): from the spheres' cut, sqrt(2 R d), down to half of Hertz's
+    assert small < one < two and 0.5 * radius(law, 1e-5)[1] < two < 1.5 * radius(law, 1e-5)[1]
+
+
+def test_a_law_whose_source_states_no_contact_radius_has_none():
+    assert math.isnan(ContactLaw.contact_radius(1e-6, 1e-3, (), ()))
+    assert not laws()["stronge"].has_contact_radius()
