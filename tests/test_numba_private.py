@@ -72,6 +72,7 @@ def without(missing: dict[str, list[str]], names: list[str], cache: Path, questi
     return hashes, said
 
 
+@pytest.mark.long
 def test_without_all_that_numba_does_not_promise_the_bits_are_the_same_and_it_is_said(tmp_path: Path) -> None:
     hashes, (said,) = without(WITHOUT_ALL, ["hertz"], tmp_path)
     assert hashes == {"hertz": state_hashes.few("hertz")}

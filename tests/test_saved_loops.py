@@ -271,6 +271,7 @@ LOADING = """
 """
 
 
+@pytest.mark.long
 def test_a_saved_loop_is_loaded_without_what_only_compiling_needs_and_others_are_compiled_beside_it(tmp_path: Path) -> None:
     def runs(*laws: str) -> dict[str, tuple[str, int, bool]]:
         return {
