@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from granchain.sensor import Sensor
     from granchain.simulation import run
     from granchain.studies import Ensemble, run_many
+    from granchain.studies.distributions import Disorder, Distribution, disorder, distribution, lognormal, normal, uniform
     from granchain.traces import Trace, read_trace
     from granchain.verification import Verification, verify
 
@@ -32,6 +33,8 @@ __all__ = [
     "Certificate",
     "Comparison",
     "ContactLaw",
+    "Disorder",
+    "Distribution",
     "Elastoplastic",
     "Ensemble",
     "ImpactComparison",
@@ -47,14 +50,19 @@ __all__ = [
     "certificate",
     "compare",
     "compare_impacts",
+    "disorder",
+    "distribution",
     "errors",
     "impact",
     "laws",
     "load_case",
+    "lognormal",
+    "normal",
     "open_result",
     "read_trace",
     "run",
     "run_many",
+    "uniform",
     "verify",
 ]
 
@@ -74,6 +82,7 @@ _HOMES = {
     "granchain.sensor": ("Sensor",),
     "granchain.simulation": ("run",),
     "granchain.studies": ("Ensemble", "run_many"),
+    "granchain.studies.distributions": ("Disorder", "Distribution", "disorder", "distribution", "lognormal", "normal", "uniform"),
     "granchain.traces": ("Trace", "read_trace"),
     "granchain.verification": ("Verification", "verify"),
 }

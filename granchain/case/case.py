@@ -11,6 +11,7 @@ import copy
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -151,7 +152,26 @@ class Case(Heading):
             columns["gap"].append(repeated([self.chain.gap_after(segment) for segment in group], counts, repeat))
             material += [kind.material for kind, count in zip(kinds, counts, strict=True) for _ in range(count)] * repeat
         arrays = {name: np.concatenate(parts) for name, parts in columns.items()}
-        return {**arrays, "gap": arrays["gap"][:-1], "material": material}
+        arrays["gap"] = arrays["gap"][:-1]
+        self._disorder(arrays, material)
+        return {**arrays, "material": material}
+
+    def _disorder(self, arrays: dict[str, Any], material: list[Material]) -> None:
+        """Give each bead its own size, mass and modulus, and each gap its own width, where the case has them; the striker is left alone."""
+        chain, beads = self.chain, slice(0 if self.striker is None else 1, None)
+        if chain.radius_factor is not None:
+            factor = np.array(chain.radius_factor)
+            arrays["radius"][beads] *= factor
+            arrays["mass"][beads] *= factor * factor * factor
+        if chain.mass_factor is not None:
+            arrays["mass"][beads] *= chain.mass_factor
+        if chain.gap_added is not None:
+            arrays["gap"][beads] += chain.gap_added
+        if chain.modulus_factor is not None:
+            material[beads] = [
+                replace(own, youngs_modulus=own.youngs_modulus * factor)
+                for own, factor in zip(material[beads], chain.modulus_factor, strict=True)
+            ]
 
     def _striker(self, striker: StrikerTable) -> Body:
         return body(striker, self._first())

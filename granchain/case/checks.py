@@ -112,6 +112,51 @@ def check_chain(chain: ChainTable, problems: Problems) -> None:
         problems.add("chain.beads", f"{chain.beads} beside [[chain.segment]]", "one of the two", "take one out")
     for where, segment in chain.places():
         check_body(where, body(segment, chain), problems)
+    check_disorder(chain, problems)
+
+
+def check_disorder(chain: ChainTable, problems: Problems) -> None:
+    """A factor for every bead, a number for every gap, and no gap below 0."""
+    if not problems.clear("chain.beads"):
+        return
+    beads = chain.total()
+    for name, length, each in (
+        ("radius_factor", beads, "bead"),
+        ("mass_factor", beads, "bead"),
+        ("modulus_factor", beads, "bead"),
+        ("gap_added", beads - 1, "gap"),
+    ):
+        given = getattr(chain, name)
+        if given is not None and len(given) != length and problems.clear(f"chain.{name}"):
+            advice = f"give one for each {each}, or take it out"
+            problems.add(f"chain.{name}", f"{len(given)} numbers", f"{length}, one for each {each} of the chain", advice)
+    if problems.clear("chain"):
+        check_factors(chain, problems)
+    if chain.gap_added is None or not problems.clear("chain.gap_added", "chain.gap"):
+        return
+    for i, (gap, added) in enumerate(zip(chain.gaps(), chain.gap_added, strict=True)):
+        if gap + added < 0.0:
+            problems.add(f"chain.gap_added.{i}", f"{added:g} on a gap of {gap:g}", f"a number from {0.0 - gap:g}", "raise it, or the gap")
+            return
+
+
+def check_factors(chain: ChainTable, problems: Problems) -> None:
+    """Radius, mass and modulus of every bead are numbers above 0 also with their factors."""
+    ends = {}
+    for name in ("radius_factor", "mass_factor", "modulus_factor"):
+        given = getattr(chain, name) or (1.0,)
+        ends[name] = (min(given), max(given))
+    sizes = ends["radius_factor"]
+    masses = [size * size * size * factor for size, factor in zip(sizes, ends["mass_factor"], strict=True)]
+    for name, factors, of in (
+        ("radius_factor", sizes, lambda kind: kind.radius),
+        ("mass_factor" if chain.mass_factor else "radius_factor", masses, lambda kind: kind.mass),
+        ("modulus_factor", ends["modulus_factor"], lambda kind: kind.material.youngs_modulus),
+    ):
+        values = [of(body(segment, chain)) * factor for _, segment in chain.places() for factor in factors]
+        if not all(0.0 < value < math.inf for value in values):
+            got = f"factors from {factors[0]:g} to {factors[1]:g}"
+            problems.add(f"chain.{name}", got, "factors whose products are finite and above 0", "take factors nearer to 1")
 
 
 def check_striker(chain: ChainTable, striker: StrikerTable | None, problems: Problems) -> None:
@@ -144,6 +189,9 @@ def check_support(chain: ChainTable, ends: EndsTable, problems: Problems) -> Non
             place = "chain.gap" if segment.gap is None else f"{where}.gap"
             advice = f"close the gap, or take out {' and '.join(loads)}"
             problems.add(place, f"a gap with {' and '.join(loads)}", "0 in a chain that carries a load at rest", advice)
+    if loads and any(chain.gap_added or ()):
+        advice = f"take out gap_added or {' and '.join(loads)}"
+        problems.add("chain.gap_added", f"gaps with {' and '.join(loads)}", "0 in a chain that carries a load at rest", advice)
     for fault in hanging(chain.gravity, ends.has_wall("right")) if problems.clear("ends.right") else ():
         problems.add(*fault)
 
@@ -213,7 +261,10 @@ def touches_at_rest(chain: ChainTable, ends: EndsTable, striker: StrikerTable | 
     repeat, last = runs[-1]
     if last.count == 1 and repeat == 1:
         runs.pop()
-    closed = any(chain.gap_after(segment) == 0.0 for _, segment in runs)
+    if chain.gap_added is None:
+        closed = any(chain.gap_after(segment) == 0.0 for _, segment in runs)
+    else:
+        closed = any(gap + added == 0.0 for gap, added in zip(chain.gaps(), chain.gap_added, strict=True))
     return closed or ends.has_wall("right") or (ends.has_wall("left") and striker is None)
 
 
