@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from granchain.simulation import run
     from granchain.studies import Ensemble, run_many
     from granchain.studies.distributions import Disorder, Distribution, disorder, distribution, lognormal, normal, uniform
+    from granchain.studies.sweep import sweep
     from granchain.traces import Trace, read_trace
     from granchain.verification import Verification, verify
 
@@ -62,6 +63,7 @@ __all__ = [
     "read_trace",
     "run",
     "run_many",
+    "sweep",
     "uniform",
     "verify",
 ]
@@ -83,6 +85,7 @@ _HOMES = {
     "granchain.simulation": ("run",),
     "granchain.studies": ("Ensemble", "run_many"),
     "granchain.studies.distributions": ("Disorder", "Distribution", "disorder", "distribution", "lognormal", "normal", "uniform"),
+    "granchain.studies.sweep": ("sweep",),
     "granchain.traces": ("Trace", "read_trace"),
     "granchain.verification": ("Verification", "verify"),
 }

@@ -19,6 +19,7 @@ from granchain.case import Case
 from granchain.engine.state import Recording, State
 from granchain.errors import GranchainError, GranchainWarning, text_of
 from granchain.output import Result
+from granchain.output.study import packed, unpacked
 from granchain.simulation import ended, recording_of
 from granchain.status import Status
 from granchain.studies.features import first_pulses, passed_on, wave_speeds
@@ -28,6 +29,11 @@ from granchain.studies.many import LOT, Piece, Ready, checked, pieces_of, set_up
 TOGETHER = 128
 
 Summary = Callable[[Result], Mapping[str, float]]
+
+
+# Numbers of each sensor, of each member.
+OF_SENSOR = ("peak", "arrival", "width")
+OF_MEMBER = ("wave_speed", "transmitted_momentum", "transmitted_energy", "time_step")
 
 
 @dataclass
@@ -75,18 +81,55 @@ class Measures:
     def empty(cls, cases: Sequence[Case]) -> Measures:
         """Nothing computed yet."""
         n, sensors = len(cases), len(cases[0].sensors.beads)
-        pulses: Any = {name: np.full((n, sensors), math.nan) for name in ("peak", "arrival", "width")}
-        of_run: Any = {name: np.full(n, math.nan) for name in ("wave_speed", "transmitted_momentum", "transmitted_energy", "time_step")}
+        pulses: Any = {name: np.full((n, sensors), math.nan) for name in OF_SENSOR}
+        of_run: Any = {name: np.full(n, math.nan) for name in OF_MEMBER}
         return cls(
             sensor_bead=tuple(cases[0].sensors.beads),
             status=[Status.INTERRUPTED] * n,
-            message=["the study was interrupted before it had begun"] * n,
+            message=["the study was interrupted before this member had begun"] * n,
             time=[np.zeros(0)] * n,
             force=[np.zeros((0, sensors))] * n,
             summaries=[{} for _ in range(n)],
             **pulses,
             **of_run,
         )
+
+    @property
+    def missing(self) -> list[int]:
+        """Places of the members that are not computed."""
+        return [place for place, status in enumerate(self.status) if status is Status.INTERRUPTED]
+
+    def record(self, place: int, traces: bool) -> dict[str, Any]:
+        """What became of a member, as plain data of JSON."""
+        found: dict[str, Any] = {"status": self.status[place].label, "message": self.message[place]}
+        found |= {name: [_or_none(value) for value in getattr(self, name)[place].tolist()] for name in OF_SENSOR}
+        found |= {name: _or_none(float(getattr(self, name)[place])) for name in OF_MEMBER}
+        if self.summaries[place]:
+            found["summary"] = {name: _or_none(value) for name, value in self.summaries[place].items()}
+        if traces:
+            found |= {"time": packed(self.time[place]), "force": packed(self.force[place])}
+        return found
+
+    def take(self, place: int, record: Mapping[str, Any]) -> None:
+        """Put what `record` gave at a place."""
+        self.status[place] = next(status for status in Status if status.label == record["status"])
+        self.message[place] = record["message"]
+        for name in OF_SENSOR:
+            getattr(self, name)[place] = [_or_nan(value) for value in record[name]]
+        for name in OF_MEMBER:
+            getattr(self, name)[place] = _or_nan(record[name])
+        self.summaries[place] = {name: _or_nan(value) for name, value in record.get("summary", {}).items()}
+        if "force" in record:
+            self.time[place], self.force[place] = unpacked(record["time"]), unpacked(record["force"], len(self.sensor_bead))
+
+
+def _or_none(value: float) -> float | str | None:
+    """A number as JSON has it, which has none that are not finite."""
+    return value if math.isfinite(value) else None if math.isnan(value) else repr(value)
+
+
+def _or_nan(value: float | str | None) -> float:
+    return math.nan if value is None else float(value)
 
 
 def measure(
@@ -138,7 +181,7 @@ def measure(
             for places in lots(cases):
                 ready, refused = set_up(cases, places, False, record)
                 for place, message in refused:
-                    found.status[place], found.message[place] = Status.NOT_SET_UP, message
+                    found.status[place], found.message[place] = Status.NOT_SET_UP, message.removeprefix(f"member {place}: ")
                 begun = [pool.submit(whole.take, piece, stop) for piece in pieces_of(ready, threads)]
                 # those before are waited for when these have been set up, so that no thread is without work
                 collect(waiting)
@@ -264,8 +307,8 @@ class Whole:
             try:
                 found.summaries[place] = numbers(self._summary(result))
             except Exception as error:
-                problem = f"member {place}: summary: {type(error).__name__}: {text_of(error)}"
-        found.status[place], found.message[place] = result.status, f"member {place}: {problem}" if problem else ""
+                problem = f"summary: {type(error).__name__}: {text_of(error)}"
+        found.status[place], found.message[place] = result.status, problem
         return result.status
 
 
