@@ -21,8 +21,20 @@ import numpy as np
 from granchain.errors import FileError
 from granchain.output.provenance import data_sha256, source_hash, versions
 from granchain.output.reader import LARGEST_RATIO, MOST_NAMES, _member, _RefusedError, _text_attribute
+from granchain.output.result import dataset_of
 from granchain.output.variables import CONTENT, FORMAT, STUDY, Variable
-from granchain.output.whole import DAMAGED, LARGEST_FILE, NEW_FILE, OUTPUT_MARK, UNSEALED, StoredFile, check_seal, quoted, replaceable, write_whole
+from granchain.output.whole import (
+    DAMAGED,
+    LARGEST_FILE,
+    NEW_FILE,
+    OUTPUT_MARK,
+    UNSEALED,
+    StoredFile,
+    check_seal,
+    quoted,
+    replaceable,
+    write_whole,
+)
 from granchain.output.writer import image_of
 
 # First line of FILE.part: by it the file is known to be one of ours.
@@ -159,6 +171,12 @@ class StudyFile:
     def provenance(self) -> dict[str, Any]:
         """Where it comes from."""
         return {"versions": versions(), "source_hash": source_hash(), "data_sha256": data_sha256(self.variables)}
+
+    def to_xarray(self) -> Any:
+        """As an `xarray.Dataset`, as xarray would open the file."""
+        attributes = dict(self.attributes)
+        inside = str(attributes.pop("coordinates", "")).split()
+        return dataset_of(self.variables, attributes, inside)
 
     def save(self, path: str | os.PathLike[str], overwrite: bool) -> None:
         """Write it, whole or not at all; take the `claim` first."""

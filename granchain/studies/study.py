@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -47,9 +48,9 @@ def variables_of(plan: Plan, found: Measures, points: Sequence[str] | None, trac
     dims, shape = plan.dims, plan.shape
     variables = {name: Variable((name,), np.arange(n), "1", f"index of the {name}") for name, n in zip(dims, shape, strict=True)
                  if name in ("run", "draw")}  # fmt: skip
-    for key, values in plan.listed.items():
+    for key, listed in plan.listed.items():
         unit, meaning = about_key(plan.case, key)
-        variables[key] = Variable(("run",) if plan.how == "zip" else (key,), column(values), unit, meaning)
+        variables[key] = Variable(("run",) if plan.how == "zip" else (key,), column(listed), unit, meaning)
     for key, drawn in plan.sample.items():
         unit, meaning = about_key(plan.case, key)
         along = tuple(name for name in dims[-1:] if name in ("draw", "run") and (plan.n > 1 or plan.how == "sobol"))
@@ -150,7 +151,7 @@ def about_key(case: Case, key: str) -> tuple[str, str]:
             if quantity.name == name:
                 return quantity.unit, quantity.meaning
     parts = name.split(".")
-    for part, inner in zip(parts[:-1], parts[1:], strict=True):
+    for part, inner in pairwise(parts):
         if part.endswith("material"):
             model, name = MaterialTable, inner
         elif part == "segment":

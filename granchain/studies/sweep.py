@@ -158,10 +158,10 @@ def tried(case: Case, summary: Summary) -> None:
 
 def check_traces(cases: Sequence[Case], traces: bool) -> None:
     """Refuse traces that memory, or a file, does not hold."""
-    size = size_of(cases, traces)
-    if size > min(MEMORY, LARGEST_FILE):
+    size, most = size_of(cases, traces), min(MEMORY, LARGEST_FILE)
+    if size > most:
         raise CaseError(
-            f"sweep: got {len(cases)} members whose numbers take {size / 2**30:.3g} GiB, allowed {min(MEMORY, LARGEST_FILE) / 2**30:g} GiB; "
+            f"sweep: got {len(cases)} members whose numbers take {size / 2**30:.3g} GiB, allowed {most / 2**30:g} GiB; "
             "leave out the traces, raise sensors.interval, or take fewer members"
         )
 
@@ -250,14 +250,15 @@ def load_sweep(path: str | os.PathLike[str]) -> Description:
     for name in document:
         if name not in KEYS:
             problems.add_unknown(str(name), KEYS, "take it out")
-    name, traces = document.get("case"), document.get("traces", False)
-    if not isinstance(name, str):
-        problems.add("case", "nothing" if name is None else shown(name), KEYS["case"], 'write for example case = "steel-chain"')
+    named: Any = document.get("case")
+    traces: Any = document.get("traces", False)
+    if not isinstance(named, str):
+        problems.add("case", "nothing" if named is None else shown(named), KEYS["case"], 'write for example case = "steel-chain"')
     if not isinstance(traces, bool):
         problems.add("traces", shown(traces), KEYS["traces"], "write true to keep the forces of the sensors")
     if problems.sentences:
         raise CaseError(problems.sentences)
-    case = load_case(name if name in case_names() else file.parent / str(name))
+    case = load_case(named if named in case_names() else file.parent / named)
     vary = document.get("vary")
     if isinstance(vary, dict):
         vary = dict(flat(vary))
