@@ -461,7 +461,7 @@ def test_figures_of_a_study_say_what_they_show():
                             "chain.radius": gc.disorder(gc.normal(1.0, 0.02))}, n=16)  # fmt: skip
     drawn = {name: draw() for name, draw in figures.study_figures(study).items()}
     assert {"peaks", "wave_speed-over-striker-speed", "wave_speed-map", "wave_speed-distribution"} <= drawn.keys()
-    figure, axes = drawn["wave_speed-over-striker-speed"]
+    _, axes = drawn["wave_speed-over-striker-speed"]
     assert (axes.get_xlabel(), axes.get_ylabel(), axes.get_xscale()) == ("striker.speed (m/s)", "wave speed (m/s)", "log")
     line = axes.get_lines()[0]
     expected = np.median(study.wave_speed.values[:, 0, 0], axis=-1)
