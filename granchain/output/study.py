@@ -184,9 +184,12 @@ class StudyFile:
 
 
 def is_study(path: str | os.PathLike[str]) -> bool:
-    """Whether a file says that it is a study: what its first bytes hold, no more."""
+    """Whether a file says that it is a study; nothing is said of one that is not there, or not sealed."""
     import h5py
 
+    # the name of an attribute near the beginning; another file is not looked through
+    if not os.path.isfile(path) or not replaceable(Path(path), (CONTENT.encode(),)):
+        return False
     try:
         content = StoredFile(path, "an output file")
         if not check_seal(path, content):
