@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
+from itertools import accumulate
 from types import SimpleNamespace
 
 import numpy as np
@@ -103,6 +104,29 @@ def with_copies(model: Model) -> Model:
     """The same model of functions that are `frozen`: what is remembered of it holds for as long as the process runs."""
     guarded = model.guarded and Guarded(*frozen(*model.guarded))
     return replace(model, functions=Functions(*frozen(*model.functions)), guarded=guarded)
+
+
+class Copies:
+    """Models of which alike ones share one that is made `with_copies`."""
+
+    def __init__(self) -> None:
+        self._met: list[tuple[Model, Model]] = []
+
+    def of(self, asked: Model) -> Model:
+        """The model that is shared."""
+        for met, copy in self._met:
+            if met == asked:
+                return copy
+        self._met.append((asked, with_copies(asked)))
+        return self._met[-1][1]
+
+
+def in_parts(table: np.ndarray, like: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """A table cut along its last axis into as many columns as each of some rows has."""
+    if len(like) == 1:
+        return [table]
+    ends = list(accumulate(row.size for row in like))
+    return [np.ascontiguousarray(table[..., end - row.size : end]) for end, row in zip(ends, like, strict=True)]
 
 
 def _scan_of(make: Callable[[Model], Callable], model: Model) -> Callable:

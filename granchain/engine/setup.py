@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 from types import SimpleNamespace
 from typing import NamedTuple
 
@@ -17,8 +16,8 @@ from granchain.chain import Chain, Masses
 from granchain.contact.law import ContactLaw
 from granchain.contact.model import Model
 from granchain.contact.pair import Pair
-from granchain.engine.restitution import with_restitution
-from granchain.engine.scans import contact_limits, own_coefficients, start_histories, static_overlaps, with_copies, with_windows
+from granchain.engine.restitution import Asked, with_restitutions
+from granchain.engine.scans import Copies, contact_limits, in_parts, own_coefficients, start_histories, static_overlaps, with_windows
 from granchain.engine.timestep import TimeStep, choose, demand_of, slopes_of
 
 
@@ -112,8 +111,9 @@ def contacts_together(law: type[ContactLaw], rows: Sequence[Row]) -> list[Contac
     LawError, CaseError
         As `contacts_of`, for the first row that cannot be set up.
     """
-    models: list[tuple[Model, Model]] = []
-    begun = [_begun(law, row, models) for row in rows]
+    copies = Copies()
+    given = with_restitutions([Asked(row.inputs, row.pair, row.limits, row.masses.velocity) for row in rows])
+    begun = [_begun(law, row, inputs, copies) for row, inputs in zip(rows, given, strict=True)]
     done: list[Contacts | None] = [None] * len(rows)
     for members in alike([model for model, _, _ in begun]):
         model, of = begun[members[0]][0], [rows[m].masses for m in members]
@@ -128,15 +128,10 @@ def contacts_together(law: type[ContactLaw], rows: Sequence[Row]) -> list[Contac
     return [contacts for contacts in done if contacts is not None]
 
 
-def _begun(law: type[ContactLaw], row: Row, models: list[tuple[Model, Model]]) -> tuple[Model, np.ndarray, np.ndarray]:
-    """The model of a row, its law's own coefficients, and its limits; `models` are those met so far, each with its copy."""
+def _begun(law: type[ContactLaw], row: Row, inputs: SimpleNamespace, copies: Copies) -> tuple[Model, np.ndarray, np.ndarray]:
+    """The model of a row, its law's own coefficients, and its limits; `inputs` are those with the restitutions in them."""
     limits, exists = row.limits.copy(), row.masses.contact_exists
-    inputs = with_restitution(row.inputs, row.pair, limits, row.masses.velocity)
-    asked = law.model(inputs)
-    model = next((copy for met, copy in models if met == asked), None)
-    if model is None:
-        model = with_copies(asked)
-        models.append((asked, model))
+    model = copies.of(law.model(inputs))
     own = own_coefficients(model, row.pair, inputs, limits.size)
     # an end without a wall has no contact: its column repeats its neighbour's, so that it is no kind of its own
     for k, neighbour in ((0, 1), (-1, -2)):
@@ -179,10 +174,3 @@ def alike(models: Sequence[Model]) -> list[list[int]]:
         places.setdefault(id(model), []).append(place)
     return list(places.values())
 
-
-def in_parts(table: np.ndarray, like: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """A table cut along its last axis into as many columns as each of some rows has."""
-    if len(like) == 1:
-        return [table]
-    ends = list(accumulate(row.size for row in like))
-    return [np.ascontiguousarray(table[..., end - row.size : end]) for end, row in zip(ends, like, strict=True)]
