@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
@@ -27,6 +28,10 @@ from granchain.errors import CaseError, LawError
 
 # Above this many kinds of contact a scan is compiled: below it, compiling takes longer than the scan.
 PLAIN_KINDS = 64
+# Time that a scan may have taken as plain Python, in all, before it is compiled [s]: about what compiling takes.
+PLAIN_SECONDS = 0.5
+# What each has taken [s].
+_SPENT: Bounded[float] = Bounded(1024)
 
 # Answers of scans that a process remembers, and the bytes of them with what was asked: a study of a thousand cases, or some chains of
 # 10^5 kinds of contact.
@@ -58,7 +63,7 @@ def over_kinds(make: Callable[[Model], Callable], model: Model, inputs: tuple[np
     -------
     (n_out, n_contacts) array
     """
-    first, which = kinds_of(np.ascontiguousarray(np.vstack(inputs).T))
+    first, which = kinds_of_columns(inputs)
     tables = tuple(np.ascontiguousarray(table[:, first]) for table in inputs)
     scan = _scan_of(make, model)
     # a scan is a copy that is never edited, and the only one for functions that do the same
@@ -66,11 +71,29 @@ def over_kinds(make: Callable[[Model], Callable], model: Model, inputs: tuple[np
     out = ANSWERS.get(asked)
     if out is None:
         out = np.zeros((n_out, first.size))
-        run = _compiled_scan(scan) if first.size > PLAIN_KINDS else scan
+        spent = _SPENT.get(scan) or 0.0
+        plain = first.size <= PLAIN_KINDS and spent <= PLAIN_SECONDS
+        run, clock = scan if plain else compiled_scan(scan), time.perf_counter()
         with np.errstate(all="ignore"), finite(model.law):
             run(*tables, out)
+        if plain:
+            _SPENT.put(scan, spent + time.perf_counter() - clock)
         ANSWERS.put(asked, out, out.nbytes + sum(table.nbytes for table in tables))
     return np.ascontiguousarray(out[:, which])
+
+
+def kinds_of_columns(tables: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """The distinct columns of some tables that stand on each other: where each is met first, and the kind of each column.
+
+    Neighbours are compared where they stand; what is left is looked through.
+    """
+    new = np.ones(tables[0].shape[1], dtype=bool)
+    for table in tables:
+        for row in table:
+            new[1:] |= row[1:] != row[:-1]
+    runs = np.flatnonzero(new)
+    first, which = kinds_of(np.ascontiguousarray(np.vstack([table[:, runs] for table in tables]).T))
+    return runs[first], which[np.cumsum(new) - 1]
 
 
 def kinds_of(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -126,7 +149,7 @@ def in_parts(table: np.ndarray, like: Sequence[np.ndarray]) -> list[np.ndarray]:
     if len(like) == 1:
         return [table]
     ends = list(accumulate(row.size for row in like))
-    return [np.ascontiguousarray(table[..., end - row.size : end]) for end, row in zip(ends, like, strict=True)]
+    return [table[..., end - row.size : end] for end, row in zip(ends, like, strict=True)]
 
 
 def _scan_of(make: Callable[[Model], Callable], model: Model) -> Callable:
@@ -157,7 +180,7 @@ def finite(law: type[ContactLaw]) -> Iterator[None]:
 
 
 @cache
-def _compiled_scan(scan: Callable) -> Callable:
+def compiled_scan(scan: Callable) -> Callable:
     """A scan, which is `frozen`, compiled."""
     jitable(scan)
 
@@ -209,6 +232,8 @@ def own_coefficients(model: Model, pair: Pair, inputs: SimpleNamespace, n_contac
             f"({', '.join(q.name for q in own)}); return these"
         )
     table = columns(values, n_contacts)
+    if not np.isnan(table).any():
+        return table
     for quantity, row in zip(own, table, strict=True):
         if np.isnan(row).any():
             raise LawError(
