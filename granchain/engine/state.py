@@ -388,7 +388,7 @@ class Memory:
 
 def _drive_of(end: End) -> tuple[int, tuple[np.ndarray, np.ndarray]]:
     """Kind of a drive, its knots and coefficients: shape-preserving cubic for a displacement, straight lines for a force."""
-    if end.time is None or end.value is None:
+    if end.time is None or end.value is None or end.kind not in (DRIVEN_DISPLACEMENT, DRIVEN_FORCE):
         return fields.NO_DRIVE, _NO_TABLE
     time, value = np.asarray(end.time, dtype=float), np.asarray(end.value, dtype=float)
     spline = np.zeros((4, time.size - 1))
@@ -397,7 +397,5 @@ def _drive_of(end: End) -> tuple[int, tuple[np.ndarray, np.ndarray]]:
 
         spline[:] = PchipInterpolator(time, value).c
         return fields.DISPLACEMENT, (time, spline)
-    if end.kind == DRIVEN_FORCE:
-        spline[2], spline[3] = np.diff(value) / np.diff(time), value[:-1]
-        return fields.FORCE, (time, spline)
-    return fields.NO_DRIVE, (time, spline)
+    spline[2], spline[3] = np.diff(value) / np.diff(time), value[:-1]
+    return fields.FORCE, (time, spline)
