@@ -83,12 +83,12 @@ def _over_contacts(function: Callable, make: Callable, model: Model, tables: tup
     n = tables[0].shape[1]
     # of a user's law, what no loop calls may be anything
     if model.law.__module__.startswith("granchain."):
-        (function,) = frozen(function)
         looked = (_LOOKED.get(function) or 0) + n
         _LOOKED.put(function, looked)
         if looked > PLAIN_CONTACTS:
             out = np.zeros((1, n))
-            compiled_scan(*frozen(make(function, len(model.coefficients), len(model.history))))(*map(np.ascontiguousarray, tables), out)
+            scan = make(*frozen(function), len(model.coefficients), len(model.history))
+            compiled_scan(*frozen(scan))(*map(np.ascontiguousarray, tables), out)
             return out[0]
     numbers, c, h = ([tuple(column) for column in table.T.tolist()] for table in tables)
     return np.array([function(*few, ck, hk) for few, ck, hk in zip(numbers, c, h, strict=True)], dtype=float)

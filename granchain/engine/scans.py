@@ -89,8 +89,7 @@ def kinds_of_columns(tables: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarr
     """
     new = np.ones(tables[0].shape[1], dtype=bool)
     for table in tables:
-        for row in table:
-            new[1:] |= row[1:] != row[:-1]
+        new[1:] |= (table[:, 1:] != table[:, :-1]).any(axis=0)
     runs = np.flatnonzero(new)
     first, which = kinds_of(np.ascontiguousarray(np.vstack([table[:, runs] for table in tables]).T))
     return runs[first], which[np.cumsum(new) - 1]

@@ -111,7 +111,7 @@ def contacts_together(law: type[ContactLaw], rows: Sequence[Row]) -> list[Contac
     LawError, CaseError
         As `contacts_of`, for the first row that cannot be set up.
     """
-    copies, single = Copies(), SinglePairs()
+    copies, single = Copies(), SinglePairs() if len(rows) > 1 else None
     given = with_restitutions([Asked(row.inputs, row.pair, row.limits, row.masses.velocity) for row in rows])
     begun = [_begun(law, row, inputs, copies, single) for row, inputs in zip(rows, given, strict=True)]
     done: list[Contacts | None] = [None] * len(rows)
@@ -160,7 +160,7 @@ def _single(pair: Pair, contacts: slice) -> Pair | None:
 
 
 def _begun(
-    law: type[ContactLaw], row: Row, inputs: SimpleNamespace, copies: Copies, single: SinglePairs
+    law: type[ContactLaw], row: Row, inputs: SimpleNamespace, copies: Copies, single: SinglePairs | None
 ) -> tuple[Model, np.ndarray, np.ndarray]:
     """The model of a row, its law's own coefficients, and its limits, each with the last column twice.
 
@@ -171,7 +171,8 @@ def _begun(
     # one of ours gives numbers the bits that it gives arrays
     ours = law.__module__.startswith("granchain.") and not any(isinstance(value, np.ndarray) for value in vars(inputs).values())
     own = np.empty((len(model.own), limits.size))
-    own[:, :-1] = own_coefficients(model, (single.of(row.pair, there) if ours else None) or row.pair, inputs, row.limits.size)
+    alike_ones = single.of(row.pair, there) if single is not None and ours else None
+    own[:, :-1] = own_coefficients(model, alike_ones or row.pair, inputs, row.limits.size)
     # an end without a wall has no contact: its column repeats its neighbour's, so that it is no kind of its own
     for k, neighbour, exists in ((0, 1, there.start == 0), (-2, -3, there.stop == row.limits.size)):
         if not exists:
