@@ -498,8 +498,8 @@ def test_the_wave_speed_of_an_elastic_chain_goes_with_the_sixth_root_of_its_forc
 
 
 def test_the_least_transmission_of_a_dimer_moves_towards_its_limit_along_the_chain():
-    # solitary waves pass whole at the mass ratios .3428 (Jayaprakash, Starosvetsky & Vakakis 2011, doi:10.1103/PhysRevE.83.036606) and 1; the
-    # least transmission lies between them: at bead 50 near the middle, .53 to .62, and nearer to the first where the pulse is young
+    # solitary waves pass whole at the mass ratios .3428 (Jayaprakash, Starosvetsky & Vakakis 2011, doi:10.1103/PhysRevE.83.036606) and 1;
+    # the least transmission lies between them: at bead 50 near the middle, .53 to .62, and nearer to the first where the pulse is young
     ratio = np.linspace(0.38, 0.66, 15)
     case = gc.load_case("dimer-chain").replace(**{"time.step": "fast", "time.end": 8e-4})
     study = gc.sweep(case, {"chain.segment.0.mass": 0.45e-3 * ratio})

@@ -93,7 +93,9 @@ class StudyPart:
         try:
             content = self.path.read_bytes()
         except OSError as error:
-            raise FileError(f"{self.path}: got a file that cannot be read ({error.strerror}); look at its permissions") from error
+            raise FileError(
+                f"{self.path}: got a file that cannot be read ({error.strerror}), allowed one that can; look at its permissions"
+            ) from error
         if not content.startswith(HEAD):
             return 0
         at = len(HEAD)
@@ -126,7 +128,8 @@ class StudyPart:
             yield
         except OSError as error:
             raise FileError(
-                f"{self.path}: not written: {error.strerror or error}; what is in it stays: make room, or mend it, and go on with --resume"
+                f"{self.path}: got {error.strerror or error}, allowed a file that can be written; what is in it stays: mend that, and go on "
+                "with --resume (in Python: resume=True)"
             ) from error
 
     def close(self, keep: bool) -> None:

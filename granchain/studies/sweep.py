@@ -153,7 +153,8 @@ def tried(case: Case, summary: Summary) -> None:
     """Refuse a summary that fails on a member, before all others run for nothing."""
     first = measure([case], 1, summary=summary)
     if not first.status[0].failed and first.message[0]:
-        raise CaseError(f"{first.message[0]} (on the first member); mend it")
+        problem = first.message[0].removeprefix("summary: got ")
+        raise CaseError(f"summary: got {problem}, on the first member, allowed a dict of numbers for every member; mend it")
 
 
 def check_traces(cases: Sequence[Case], traces: bool) -> None:
