@@ -90,14 +90,15 @@ class Case(Heading):
                 add_missing(cls, name, name, problems)
             elif name not in document:
                 tables.setdefault(name, field.default)
-        drives = check_across(tables, folder, problems)
+        drives = check_across(tables, folder, problems, None if before is None else dict(before))
         if problems.sentences:
             raise CaseError(problems.sentences)
         # What the title was written for: this document, unless a change was made without a new title.
         titled = context.get("titled", document)
         tables["title"] = title_of(tables["title"], tables, titled, document)
         case: Case = handler(tables)
-        case._document, case._folder, case._toml, case._drives = document, folder, context.get("toml", ""), drives
+        case._document, case._folder, case._toml = document, folder, context.get("toml", "")
+        case._drives = before._drives if drives is None and before is not None else drives or {}
         case._titled = titled
         return case
 

@@ -128,7 +128,7 @@ class StudyPart:
             yield
         except OSError as error:
             raise FileError(
-                f"{self.path}: got {error.strerror or error}, allowed a file that can be written; what is in it stays: mend that, and go on "
+                f"{self.path}: got {error.strerror or error}, allowed a file that can be written; what is in it stays: mend that and go on "
                 "with --resume (in Python: resume=True)"
             ) from error
 
