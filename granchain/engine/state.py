@@ -14,6 +14,7 @@ from granchain.engine import fields
 from granchain.engine.contact_step import features_of
 from granchain.engine.fields import Field
 from granchain.engine.loop import loop_of
+from granchain.engine.row import tiling
 from granchain.engine.setup import Contacts
 from granchain.engine.specialise import fingerprint, frozen
 from granchain.engine.timestep import TimeStep
@@ -105,6 +106,7 @@ class State:
         self.drives = fields.Drives(*left, *right)
         driven = bool(self.clock.left_drive or self.clock.right_drive)
         self._features = features_of(self.model, recording.ledger, bool(self.bodies.steady.any()), driven)
+        self.clock.tile, self.clock.band = tiling(width, self._features)
         self.functions = Functions(*frozen(*self.model.functions))
         leaps = self._features.leaps
         # a contact's force may jump at the onset and at each overlap that the law names, in one step, there and back
@@ -289,6 +291,11 @@ class State:
         for field, row in zip(fields.EVENT, arrays["events"], strict=True):
             if not ((row >= 0) & (row < self.limits[field.most])).all():
                 raise ValueError(f"{field.name} names a contact that is not there")
+        events = fields.Events(*arrays["events"])
+        active = events.active[: int(clock["n_active"][0])]
+        if not (np.bincount(active, minlength=events.listed.size) == events.listed).all():
+            # the loop would write beyond the list
+            raise ValueError("active and listed do not name the same contacts, each once")
         for name, mine in views.items():
             mine[:] = arrays[name]
 
