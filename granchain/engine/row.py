@@ -7,6 +7,7 @@ granchain.engine.contact_step.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from typing import NamedTuple
 
@@ -15,22 +16,19 @@ from granchain.engine.contact_step import ContactStep, Features, dissipated, mot
 from granchain.engine.fields import LANES
 from granchain.engine.jumps import moving
 from granchain.engine.ledger import dissipation
-from granchain.engine.specialise import gatherer, jitable, scatterer
+from granchain.engine.specialise import gatherer, jitable, row_from, scatterer
 
 # A tile of TILE contacts takes BAND steps: 0.5 to 0.9 MB, which an L2 cache holds, for memory read once in BAND steps; longer chains than
 # LONG contacts are tiled. TILE is more than the BAND * LANES contacts that a tile moves back, so that tiles two apart share none.
 TILE, BAND, LONG = 2048, 32, 4096
 
 
-def tiling(n_contacts: int, features: Features) -> tuple[int, int]:
-    """Contacts of a tile, and steps that it takes at most.
+def tiled(features: Features, n_contacts: int) -> Features:
+    """The features of a chain of this length: the one place that decides whether it is tiled.
 
-    Short chains are one tile; so are those under a law whose force jumps, which stop at each jump, and driven ones, whose every step is
-    a whole one.
+    Not under a law whose force jumps: it stops at each jump; and not with a driven end, where every step is a whole one.
     """
-    if n_contacts <= LONG or features.leaps or features.driven:
-        return n_contacts, LANES
-    return TILE, BAND
+    return replace(features, tiled=n_contacts > LONG and not features.leaps and not features.driven)
 
 
 class Sweeps(NamedTuple):
@@ -60,10 +58,9 @@ def plain_sweeps(RATE: bool, LOADED: bool) -> tuple[Callable, Callable, Callable
 
     def kick(v, a, scale, dt, dt_over_m, inverse_mass, loads, force, first, count):  # type: ignore[no-untyped-def]
         """Half-step velocities after the forces; the step's accelerations are recorded."""
-        last = first + count
         left = force[first - 1] if first > 0 else 0.0
-        v, a, dt_over_m, inverse_mass = v[first:last], a[first:last], dt_over_m[first:last], inverse_mass[first:last]
-        loads, force = loads[first:last], force[first:last]
+        v, a, dt_over_m, inverse_mass = row_from(v, first), row_from(a, first), row_from(dt_over_m, first), row_from(inverse_mass, first)
+        loads, force = row_from(loads, first), row_from(force, first)
         for k in range(count):
             f = force[k]
             total = net(left, f, loads[k])
@@ -73,12 +70,12 @@ def plain_sweeps(RATE: bool, LOADED: bool) -> tuple[Callable, Callable, Callable
             left = f
 
     def drift(u, v, dt, first, count):  # type: ignore[no-untyped-def]
-        u, v = u[first : first + count], v[first : first + count]
+        u, v = row_from(u, first), row_from(v, first)
         for k in range(count):
             u[k] += dt * v[k]
 
     def raise_peaks(force, peak, first, count):  # type: ignore[no-untyped-def]
-        force, peak = force[first : first + count], peak[first : first + count]
+        force, peak = row_from(force, first), row_from(peak, first)
         for k in range(count):
             peak[k] = force[k] if force[k] > peak[k] else peak[k]
 
@@ -127,8 +124,7 @@ def leaf_sweeps(law: Functions, step: ContactStep, features: Features, stride: i
 
     def detect(u, v, a, start, dt, half_dt, c, h, first, count):  # type: ignore[no-untyped-def]
         """The number of contacts with an event, and one more than the last of them."""
-        last = first + count
-        u, v, a, start = u[first : last + S], v[first : last + S], a[first : last + S], start[first:last]
+        u, v, a, start = row_from(u, first), row_from(v, first), row_from(a, first), row_from(start, first)
         dt, half_dt = part(dt, first, count), part(half_dt, first, count)
         events, after = 0, 0
         for k in range(count):
@@ -143,10 +139,9 @@ def leaf_sweeps(law: Functions, step: ContactStep, features: Features, stride: i
 
     def sweep(u, v, start, dt, dt_over_m, loads, c, h, row, peak, reach, first, count):  # type: ignore[no-untyped-def]
         """Forces, kick and drift in one pass; the force on a body's left is carried in a scalar."""
-        last = first + count
         carried = row[first - 1] if first > 0 else 0.0
-        u, v, start, row = u[first : last + S], v[first : last + S], start[first:last], row[first : last + AHEAD]
-        dt_over_m, loads, peak, reach = dt_over_m[first:last], loads[first:last], peak[first:last], reach[first:last]
+        u, v, start, row = row_from(u, first), row_from(v, first), row_from(start, first), row_from(row, first)
+        dt_over_m, loads, peak, reach = row_from(dt_over_m, first), row_from(loads, first), row_from(peak, first), row_from(reach, first)
         dt = part(dt, first, count)
         for k in range(count):
             left = row[k] if S > 1 else carried
@@ -167,12 +162,16 @@ def leaf_sweeps(law: Functions, step: ContactStep, features: Features, stride: i
 
         With the ledger, it adds the losses of the step before, over `pending` [s]; how many contacts are clamped.
         """
-        last = first + count
         carried, clamped = row[first - 1] if first > 0 else 0.0, 0
-        u, v, a = u[first : last + S], v[first : last + S], a[first : last + S]
-        start, row, inverse_mass, loads = start[first:last], row[first : last + AHEAD], inverse_mass[first:last], loads[first:last]
-        peak, reach, elastic, clamp = peak[first:last], reach[first:last], elastic[first:last], clamp[first:last]
-        viscous_work, clamp_work = viscous_work[first:last], clamp_work[first:last]
+        u, v, a = row_from(u, first), row_from(v, first), row_from(a, first)
+        start, row, inverse_mass, loads = (
+            row_from(start, first),
+            row_from(row, first),
+            row_from(inverse_mass, first),
+            row_from(loads, first),
+        )
+        peak, reach, elastic, clamp = row_from(peak, first), row_from(reach, first), row_from(elastic, first), row_from(clamp, first)
+        viscous_work, clamp_work = row_from(viscous_work, first), row_from(clamp_work, first)
         dt, half_dt, pending = part(dt, first, count), part(half_dt, first, count), part(pending, first, count)
         for k in range(count):
             left = row[k] if S > 1 else carried
@@ -202,10 +201,15 @@ def leaf_sweeps(law: Functions, step: ContactStep, features: Features, stride: i
         u, v, a, start, half_dt, pending, c, h, row, reach, elastic, clamp, viscous_work, clamp_work, first, count
     ):  # type: ignore[no-untyped-def]  # fmt: skip
         """Forces alone, with the ledger's parts as in a sweep."""
-        last, clamped = first + count, 0
-        u, v, a = u[first : last + S], v[first : last + S], a[first : last + S]
-        start, row, reach = start[first:last], row[first : last + AHEAD], reach[first:last]
-        elastic, clamp, viscous_work, clamp_work = elastic[first:last], clamp[first:last], viscous_work[first:last], clamp_work[first:last]
+        clamped = 0
+        u, v, a = row_from(u, first), row_from(v, first), row_from(a, first)
+        start, row, reach = row_from(start, first), row_from(row, first), row_from(reach, first)
+        elastic, clamp, viscous_work, clamp_work = (
+            row_from(elastic, first),
+            row_from(clamp, first),
+            row_from(viscous_work, first),
+            row_from(clamp_work, first),
+        )
         half_dt, pending = part(half_dt, first, count), part(pending, first, count)
         for k in range(count):
             d = overlap_of(u[k], u[k + S], start[k])
@@ -257,7 +261,7 @@ def sweeps_of(law: Functions, step: ContactStep, features: Features) -> Sweeps:
     """The sweeps for a law, as plain functions that call its functions."""
     RATE, HISTORY, LEDGER = features.rate, features.history, features.ledger
     ONSET, JUMPS, LEAPS, CLAMPS = features.weight, features.jumps, features.leaps, features.lowest >= 0
-    FORGETS = features.forgets
+    FORGETS, TILED = features.forgets, features.tiled
     jumps = law.jumps
     MOVES = JUMPS and not features.kinks
     happened, event, read_as = step.happened, step.event, step.read_as
@@ -363,8 +367,8 @@ def sweeps_of(law: Functions, step: ContactStep, features: Features) -> Sweeps:
         """Steps of a tile: a parallelogram that begins at the contact `ahead` and moves back by LANES contacts a step.
 
         A contact needs of the step before its own two bodies: those on the right are then a step further in this tile, and on the left
-        the tile before has been there; so the tiles of some steps, one after the other, give the bits of whole steps. A tile as long as
-        the row stays where it is. Before a step with a jump it stops, for its caller.
+        the tile before has been there; so the tiles of some steps, one after the other, give the bits of whole steps. A row that is
+        not tiled is one that stays where it is. Before a step with a jump it stops, for its caller.
 
         Returns the steps done, how many kicks of the next one differ from the recorded force, the length of the list of active contacts,
         samples taken until then, contact-steps in which the clamp acted, and the time over which the last losses are not in the ledger.
@@ -373,21 +377,21 @@ def sweeps_of(law: Functions, step: ContactStep, features: Features) -> Sweeps:
         u, v, a, loads, inverse_mass = bodies.u, bodies.v, bodies.a, bodies.loads, bodies.inverse_mass
         start, force_row, peak, reach = contacts.start, contacts.force, contacts.peak, contacts.reach
         elastic, clamp, viscous_work, clamp_work = contacts.elastic, contacts.clamp, contacts.viscous_work, contacts.clamp_work
-        dt, clamped, skew = clock.dt, 0, LANES if tile < n else 0
+        dt, clamped = clock.dt, 0
         sample_at = sample * clock.stride if sample < records.sensor_force.shape[0] else -1
-        first = ahead
+        first, last = ahead if TILED else 0, n
         for done in range(steps):
-            before, first = first, max(ahead - skew * done, 0)
-            last = min(ahead + tile - skew * done, n)
+            if TILED:
+                before, first, last = first, max(ahead - LANES * done, 0), min(ahead + tile - LANES * done, n)
+                if length > 0:
+                    length = keep_on_list(events, before, first, last, length)
             sampled = begun + done == sample_at
             slot = sample
             if sampled:
                 sample += 1
                 sample_at = sample * clock.stride if sample < records.sensor_force.shape[0] else -1
-            if length > 0 and skew > 0:
-                length = keep_on_list(events, before, first, last, length)
             count = last - first
-            if count <= 0:
+            if TILED and count <= 0:
                 pending = dt if RATE else pending
                 continue
             # whose force has been 0 ever since, ahead of the front, belongs to the last tile
@@ -425,7 +429,7 @@ def sweeps_of(law: Functions, step: ContactStep, features: Features) -> Sweeps:
                 drift(u, v, dt, first, count)
             if RATE:
                 pending = dt
-        if skew > 0 and length > 0:
+        if TILED and length > 0:
             length = keep_on_list(events, first, first, first, length)
         return steps, 0, length, sample, clamped, pending
 
@@ -438,9 +442,9 @@ def sweeps_of(law: Functions, step: ContactStep, features: Features) -> Sweeps:
         done, changed, ahead, tile, length = 0, 0, 0, clock.tile, clock.n_active
         pending, sample = clock.pending, clock.sample
         if not whole:
-            if length > 0 and tile < n:
+            if TILED and length > 0:
                 length = keep_on_list(row.events, 0, 0, 0, length)
-            while ahead == 0 or (tile < n and ahead < n + LANES * (steps - 1)):
+            while ahead == 0 or (TILED and ahead < n + LANES * (steps - 1)):
                 done, changed, length, sample, clamped, pending = advance_tile(
                     row, clock, records, clock.step, steps, ahead, tile, n, length, clock.sample, clock.pending
                 )

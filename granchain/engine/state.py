@@ -12,9 +12,9 @@ from granchain.chain import DRIVEN_DISPLACEMENT, DRIVEN_FORCE, End, Masses
 from granchain.contact.model import Functions
 from granchain.engine import fields
 from granchain.engine.contact_step import features_of
-from granchain.engine.fields import Field
+from granchain.engine.fields import LANES, Field
 from granchain.engine.loop import loop_of
-from granchain.engine.row import tiling
+from granchain.engine.row import BAND, TILE, tiled
 from granchain.engine.setup import Contacts
 from granchain.engine.specialise import fingerprint, frozen
 from granchain.engine.timestep import TimeStep
@@ -105,8 +105,8 @@ class State:
         left, right = self._drive(chain.left, "left_drive"), self._drive(chain.right, "right_drive")
         self.drives = fields.Drives(*left, *right)
         driven = bool(self.clock.left_drive or self.clock.right_drive)
-        self._features = features_of(self.model, recording.ledger, bool(self.bodies.steady.any()), driven)
-        self.clock.tile, self.clock.band = tiling(width, self._features)
+        self._features = tiled(features_of(self.model, recording.ledger, bool(self.bodies.steady.any()), driven), width)
+        self.clock.tile, self.clock.band = (TILE, BAND) if self._features.tiled else (width, LANES)
         self.functions = Functions(*frozen(*self.model.functions))
         leaps = self._features.leaps
         # a contact's force may jump at the onset and at each overlap that the law names, in one step, there and back
