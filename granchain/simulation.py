@@ -29,6 +29,11 @@ from granchain.status import Status
 
 # Wall time that a block of steps may take [s]: how soon an interruption is heard.
 BLOCK_SECONDS = 0.02
+# Wall time that a band of steps of a long chain may take [s]: an interruption is heard within half a second, with room for a machine that
+# has other work.
+BAND_SECONDS = 0.25
+# Steps from a look at the state to the next, where a block has less.
+INSPECTED = 256
 # Part of the ledger's bound above which a run warns.
 WARNED = 0.1
 # Body-steps of the first block, before the wall time of a step is known: some milliseconds at tens of nanoseconds each.
@@ -255,17 +260,27 @@ def recording_of(case: Case) -> Recording:
 
 def march(state: State, watch: Watch | None, journal: Journal) -> Status:
     """Blocks of steps until the end; each block short enough that an interruption is heard at once."""
-    block, status = max(1, FIRST_BLOCK // state.chain.n_bodies), Status.RUNNING
+    block, status, looked = max(1, FIRST_BLOCK // state.chain.n_bodies), Status.RUNNING, 0
     while status is Status.RUNNING:
         clock = time.perf_counter()
-        status = state.advance(block)
-        spent = time.perf_counter() - clock
-        block = max(1, min(4 * block, int(block * BLOCK_SECONDS / max(spent, 1e-9)), state.time_step.n_steps))
+        # a look at the state costs as much as some steps
+        looks = state.step + block >= looked + INSPECTED
+        status = state.advance(block, looks)
+        looked = state.step if looks else looked
+        each = (time.perf_counter() - clock) / block
+        block = max(1, min(4 * block, steps_within(state, each), state.time_step.n_steps))
         if watch is not None:
             watch.advance(min(1.0, state.step / state.time_step.n_steps))
         if status is Status.RUNNING:
             journal.save_if_due()
     return status
+
+
+def steps_within(state: State, each: float) -> int:
+    """Steps that a block may have where one takes this time [s]."""
+    steps = int(BLOCK_SECONDS / max(each, 1e-9))
+    # less than a band of steps would read the whole of a long chain's memory each time
+    return steps if steps >= state.clock.band else min(int(state.clock.band), int(BAND_SECONDS / max(each, 1e-9)))
 
 
 def result_of(case: Case, chain: Chain, state: State, status: Status, messages: list[str], started: str, wall_time: float) -> Result:

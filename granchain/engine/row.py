@@ -120,12 +120,13 @@ def leaf_sweeps(law: Functions, step: ContactStep, features: Features, stride: i
     force, happened, parts = law.force, step.happened, step.parts
     coefficients_at, history_at = gatherer(features.n_coefficients), gatherer(features.n_history)
     net, kicked = motion(RATE, features.loaded)
-    part, at = times_of(stride)
+    at = times_of(stride)
 
     def detect(u, v, a, start, dt, half_dt, c, h, first, count):  # type: ignore[no-untyped-def]
         """The number of contacts with an event, and one more than the last of them."""
         u, v, a, start = row_from(u, first), row_from(v, first), row_from(a, first), row_from(start, first)
-        dt, half_dt = part(dt, first, count), part(half_dt, first, count)
+        if S > 1:
+            dt, half_dt = row_from(dt, first), row_from(half_dt, first)
         events, after = 0, 0
         for k in range(count):
             d = overlap_of(u[k], u[k + S], start[k])
@@ -142,7 +143,8 @@ def leaf_sweeps(law: Functions, step: ContactStep, features: Features, stride: i
         carried = row[first - 1] if first > 0 else 0.0
         u, v, start, row = row_from(u, first), row_from(v, first), row_from(start, first), row_from(row, first)
         dt_over_m, loads, peak, reach = row_from(dt_over_m, first), row_from(loads, first), row_from(peak, first), row_from(reach, first)
-        dt = part(dt, first, count)
+        if S > 1:
+            dt = row_from(dt, first)
         for k in range(count):
             left = row[k] if S > 1 else carried
             d = overlap_of(u[k], u[k + S], start[k])
@@ -172,7 +174,8 @@ def leaf_sweeps(law: Functions, step: ContactStep, features: Features, stride: i
         )
         peak, reach, elastic, clamp = row_from(peak, first), row_from(reach, first), row_from(elastic, first), row_from(clamp, first)
         viscous_work, clamp_work = row_from(viscous_work, first), row_from(clamp_work, first)
-        dt, half_dt, pending = part(dt, first, count), part(half_dt, first, count), part(pending, first, count)
+        if S > 1:
+            dt, half_dt, pending = row_from(dt, first), row_from(half_dt, first), row_from(pending, first)
         for k in range(count):
             left = row[k] if S > 1 else carried
             d = overlap_of(u[k], u[k + S], start[k])
@@ -210,7 +213,8 @@ def leaf_sweeps(law: Functions, step: ContactStep, features: Features, stride: i
             row_from(viscous_work, first),
             row_from(clamp_work, first),
         )
-        half_dt, pending = part(half_dt, first, count), part(pending, first, count)
+        if S > 1:
+            half_dt, pending = row_from(half_dt, first), row_from(pending, first)
         for k in range(count):
             d = overlap_of(u[k], u[k + S], start[k])
             half, da = v[k] - v[k + S], a[k] - a[k + S]
@@ -230,7 +234,7 @@ def leaf_sweeps(law: Functions, step: ContactStep, features: Features, stride: i
 
     # what runs once per contact and step goes where it is called; the repair of the few events does not
     for function in (
-        overlap_of, predicted, past_rate, dissipated, net, kicked, coefficients_at, history_at, force, happened, parts, part, at,
+        overlap_of, predicted, past_rate, dissipated, net, kicked, coefficients_at, history_at, force, happened, parts, at,
     ):  # fmt: skip
         jitable(function, hot=True)
     for rows in (detect, sweep, sweep_rate, forces):
@@ -239,22 +243,16 @@ def leaf_sweeps(law: Functions, step: ContactStep, features: Features, stride: i
 
 
 @cache
-def times_of(stride: int) -> tuple[Callable, Callable]:
-    """Functions (times, first, count) -> those of some columns; (times, k) -> that of one: a row of times, or one for all."""
+def times_of(stride: int) -> Callable:
+    """Function (times, k) -> the time of a column: of a row of times, or one for all."""
 
-    def one(times, first, count):  # type: ignore[no-untyped-def]
+    def one(times, k):  # type: ignore[no-untyped-def]
         return times
-
-    def that_one(times, k):  # type: ignore[no-untyped-def]
-        return times
-
-    def cut(times, first, count):  # type: ignore[no-untyped-def]
-        return times[first : first + count]
 
     def of_column(times, k):  # type: ignore[no-untyped-def]
         return times[k]
 
-    return (cut, of_column) if stride > 1 else (one, that_one)
+    return of_column if stride > 1 else one
 
 
 def sweeps_of(law: Functions, step: ContactStep, features: Features) -> Sweeps:

@@ -337,13 +337,16 @@ class State:
         """The compiled loop that advances it."""
         return self._loop
 
-    def advance(self, steps: int) -> Status:
+    def advance(self, steps: int, looks: bool = True) -> Status:
         """Do a block of steps, and look at the state.
 
         Parameters
         ----------
         steps : int
             Number of steps; the run's last step ends the block earlier.
+        looks : bool
+            False: it is looked at after a later block; at the end of the run in any case.
         """
         stop = min(self.step + steps, self.time_step.n_steps + 1)
-        return Status(self._loop(stop, self.tables, self.clock, self.drives, self.records))
+        looks = looks or stop > self.time_step.n_steps
+        return Status(self._loop(stop, looks, self.tables, self.clock, self.drives, self.records))
