@@ -18,6 +18,7 @@ from granchain.contact import law_named
 from granchain.contact.certified import about_certificate
 from granchain.contact.law import OPEN, ContactLaw
 from granchain.contact.pair import Pair
+from granchain.engine.bands import Bands
 from granchain.engine.scans import start_histories
 from granchain.engine.setup import Contacts, Planned, Row, contacts_together, time_steps_together
 from granchain.engine.state import Recording, State
@@ -29,11 +30,12 @@ from granchain.status import Status
 
 # Wall time that a block of steps may take [s]: how soon an interruption is heard.
 BLOCK_SECONDS = 0.02
-# Wall time that a band of steps of a long chain may take [s]: an interruption is heard within half a second, with room for a machine that
-# has other work.
-BAND_SECONDS = 0.25
+# Of a long chain [s], for several bands of steps: an interruption is still heard within half a second, on a machine with other work too.
+TILED_SECONDS = 0.2
 # Steps from a look at the state to the next, where a block has less.
 INSPECTED = 256
+# Threads, ours: more than any machine has processors.
+MOST_THREADS = 4096
 # Part of the ledger's bound above which a run warns.
 WARNED = 0.1
 # Body-steps of the first block, before the wall time of a step is known: some milliseconds at tens of nanoseconds each.
@@ -51,7 +53,12 @@ class Watch(Protocol):
 
 
 def run(
-    case: Case, *, watch: Watch | None = None, checkpoint: Checkpoint | str | os.PathLike[str] | None = None, resume: bool = False
+    case: Case,
+    *,
+    watch: Watch | None = None,
+    checkpoint: Checkpoint | str | os.PathLike[str] | None = None,
+    resume: bool = False,
+    threads: int = 1,
 ) -> Result:
     """Advance a chain to its end time.
 
@@ -66,6 +73,8 @@ def run(
         has ended.
     resume : bool
         Go on from the checkpoint, to the same bits as a run without a break.
+    threads : int
+        Threads that advance a chain of some ten thousand beads and more, to the same bits; a shorter one takes one.
 
     Returns
     -------
@@ -82,6 +91,7 @@ def run(
         Where there is no checkpoint to go on from, or one of another run.
     """
     started, clock = datetime.now(UTC), time.perf_counter()
+    check_threads(threads)
     chain, contacts, time_step = prepare(case)
     state = State(contacts, chain, time_step, recording_of(case))
     journal = Journal(case, state, started.isoformat(timespec="seconds"), clock, checkpoint)
@@ -89,7 +99,7 @@ def run(
         journal.go_on(watch)
     status = Status.RUNNING
     try:
-        status = march(state, watch, journal)
+        status = march(state, watch, journal, threads)
     except KeyboardInterrupt:
         # an interruption that comes with the last step stops nothing
         status = Status.INTERRUPTED if state.step <= time_step.n_steps else Status.COMPLETE
@@ -98,6 +108,12 @@ def run(
     if problem:
         raise RunError(problem, result)
     return result
+
+
+def check_threads(threads: int) -> None:
+    """Refuse what is no number of threads."""
+    if isinstance(threads, bool) or not isinstance(threads, int) or not 1 <= threads <= MOST_THREADS:
+        raise CaseError(f"threads: got {threads!r}, allowed a whole number from 1 to {MOST_THREADS}; leave it out for one")
 
 
 def ended(case: Case, chain: Chain, state: State, status: Status, started: str, wall_time: float) -> tuple[Result, str]:
@@ -258,29 +274,23 @@ def recording_of(case: Case) -> Recording:
     )
 
 
-def march(state: State, watch: Watch | None, journal: Journal) -> Status:
+def march(state: State, watch: Watch | None, journal: Journal, threads: int = 1) -> Status:
     """Blocks of steps until the end; each block short enough that an interruption is heard at once."""
+    bands, seconds = Bands(state, threads), TILED_SECONDS if state.tiled else BLOCK_SECONDS
     block, status, looked = max(1, FIRST_BLOCK // state.chain.n_bodies), Status.RUNNING, 0
     while status is Status.RUNNING:
         clock = time.perf_counter()
         # a look at the state costs as much as some steps
         looks = state.step + block >= looked + INSPECTED
-        status = state.advance(block, looks)
+        status = bands.advance(block, looks)
         looked = state.step if looks else looked
         each = (time.perf_counter() - clock) / block
-        block = max(1, min(4 * block, steps_within(state, each), state.time_step.n_steps))
+        block = max(1, min(4 * block, int(seconds / max(each, 1e-9)), state.time_step.n_steps))
         if watch is not None:
             watch.advance(min(1.0, state.step / state.time_step.n_steps))
         if status is Status.RUNNING:
             journal.save_if_due()
     return status
-
-
-def steps_within(state: State, each: float) -> int:
-    """Steps that a block may have where one takes this time [s]."""
-    steps = int(BLOCK_SECONDS / max(each, 1e-9))
-    # less than a band of steps would read the whole of a long chain's memory each time
-    return steps if steps >= state.clock.band else min(int(state.clock.band), int(BAND_SECONDS / max(each, 1e-9)))
 
 
 def result_of(case: Case, chain: Chain, state: State, status: Status, messages: list[str], started: str, wall_time: float) -> Result:

@@ -105,10 +105,10 @@ class State:
         left, right = self._drive(chain.left, "left_drive"), self._drive(chain.right, "right_drive")
         self.drives = fields.Drives(*left, *right)
         driven = bool(self.clock.left_drive or self.clock.right_drive)
-        self._features = tiled(features_of(self.model, recording.ledger, bool(self.bodies.steady.any()), driven), width)
-        self.clock.tile, self.clock.band = (TILE, BAND) if self._features.tiled else (width, LANES)
+        self.features = tiled(features_of(self.model, recording.ledger, bool(self.bodies.steady.any()), driven), width)
+        self.clock.tile, self.clock.band = (TILE, BAND) if self.features.tiled else (width, LANES)
         self.functions = Functions(*frozen(*self.model.functions))
-        leaps = self._features.leaps
+        leaps = self.features.leaps
         # a contact's force may jump at the onset and at each overlap that the law names, in one step, there and back
         places = 1 + 2 * len(self.functions.jumps(tuple(contacts.c[:, 0].tolist())))
         self.tables = fields.Tables(
@@ -117,7 +117,7 @@ class State:
             np.zeros((len(fields.JUMP), places * width if leaps else 0)),
         )  # fmt: skip
         self.records = self._new_records(leaps)
-        self._loop: Callable = loop_of(self.functions, self._features)
+        self._loop: Callable = loop_of(self.functions, self.features)
 
     def _put_bodies(self) -> None:
         bodies, chain = self.bodies, self.chain
@@ -229,7 +229,7 @@ class State:
             self.recording,
             model.name,
             named,
-            self._features,
+            self.features,
             fingerprint(*self.functions),
         )
         digest = hashlib.sha256(repr(facts).encode())
@@ -331,6 +331,16 @@ class State:
         self.bodies, self.contacts = fields.Bodies(*tables.bodies), fields.Contacts(*tables.contacts)
         self.c, self.h = tables.c, tables.h
         self._clock, self.clock, self._steps = clock, clock[0], clock["step"]
+
+    @property
+    def tiled(self) -> bool:
+        """Whether it is swept tile by tile, several steps at a time."""
+        return self.features.tiled
+
+    @property
+    def events(self) -> fields.Events:
+        """Lists of contacts within a step."""
+        return fields.Events(*self.tables.events)
 
     @property
     def loop(self) -> Callable:

@@ -24,7 +24,7 @@ from granchain.engine.state import State
 from granchain.errors import CaseError, GranchainWarning, RunError
 from granchain.output import Result
 from granchain.output.ensemble import SideBySide
-from granchain.simulation import BLOCK_SECONDS, FIRST_BLOCK, ended, prepare_together, recording_of
+from granchain.simulation import BLOCK_SECONDS, FIRST_BLOCK, MOST_THREADS, ended, prepare_together, recording_of
 from granchain.status import Status
 
 # Members that are set up together: of 70 beads under a law with history, 50 MB of tables.
@@ -35,8 +35,6 @@ LOT = 2**28
 CALL_SECONDS = 0.1
 # Body-steps of a task for a thread: .1 s at a nanosecond each; shorter tasks gain nothing from a second thread.
 PIECE = 1e8
-# Threads, ours: more than any machine has processors.
-MOST_THREADS = 4096
 
 
 @dataclass(frozen=True)
