@@ -162,15 +162,17 @@ def in_wavefront(bands: int, pieces: int, threads: int, do: Callable[[int, int],
 def joined(threads: list[threading.Thread]) -> KeyboardInterrupt | None:
     """Start threads and wait for all of them; the interruption that came meanwhile."""
     interrupted = None
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        while thread.is_alive():
-            try:
+    begun: list[threading.Thread] = []
+    while True:
+        try:
+            for thread in threads[len(begun) :]:
+                begun.append(thread)
+                thread.start()
+            for thread in threads:
                 thread.join()
-            except KeyboardInterrupt as stop:
-                interrupted = stop
-    return interrupted
+            return interrupted
+        except KeyboardInterrupt as stop:
+            interrupted = stop
 
 
 def drop_list(state: State) -> None:
