@@ -5,7 +5,7 @@ from __future__ import annotations
 import _thread
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,12 +17,15 @@ from support.pinned_states import contents
 from support.rows import example_chain
 
 import granchain as gc
+from granchain import simulation
 from granchain.certificates import example_inputs
 from granchain.chain import WALL, Chain, End
 from granchain.contact import laws
 from granchain.engine import bands, row, state
 from granchain.engine.bands import Bands, in_wavefront, joined
+from granchain.engine.contact_step import contact_step
 from granchain.engine.fields import LANES
+from granchain.engine.row import LeafSweeps, leaf_sweeps
 from granchain.engine.setup import contacts_of, time_step_of
 from granchain.engine.state import Recording, State
 from granchain.errors import CaseError
@@ -122,7 +125,20 @@ def test_threads_give_the_bits_of_one(law: str, threads: int, request: pytest.Fi
 def test_a_short_chain_takes_one_thread() -> None:
     made = maker("hertz", CHAINS["gaps"])()
     assert not made.tiled
-    assert Bands(made, 8).threads == 1
+    several = Bands(made, 8)
+    assert several.threads == 1
+    assert several.advance(3) is Status.RUNNING
+    assert made.step == 3
+
+
+@pytest.mark.plain
+def test_an_interruption_is_raised_at_the_end_of_a_block(long: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bands, "APART", 0.1)
+    monkeypatch.setattr(bands, "joined", lambda threads: joined(threads) or KeyboardInterrupt())
+    made = maker("tsuji", CHAINS["gaps"])()
+    with pytest.raises(KeyboardInterrupt):
+        Bands(made, 2).advance(20)
+    assert made.step == 20
 
 
 @pytest.mark.plain
@@ -186,14 +202,17 @@ def test_an_interruption_waits_until_all_threads_have_ended() -> None:
     assert len(ended) == 1
 
 
-def test_an_interrupted_run_on_two_threads_goes_on_with_one(long: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(bands, "APART", 0.1)
-    # a block ends within the run
-    monkeypatch.setattr(gc.simulation, "FIRST_BLOCK", 48 * 200)
-    monkeypatch.setattr(gc.simulation, "TILED_SECONDS", 0.0)
-    changes = {"chain.beads": 47, "chain.precompression": 60.0, "ends.right": "wall", "time.end": 5e-5, "contact.law": "tsuji"}
-    case = gc.load_case("steel-chain-hertz").replace(**changes, **{"sensors.beads": [3, 20, 40], "contact.restitution": 0.65})
+def test_an_interrupted_run_on_two_threads_goes_on_with_one(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    changes = {"chain.beads": 47, "time.end": 5e-5, "contact.law": "tsuji", "contact.restitution": 0.65, "sensors.beads": [3, 20, 40]}
+    case = gc.load_case("steel-chain-hertz").replace(**changes)
     whole = gc.run(case)
+    request.getfixturevalue("long")
+    monkeypatch.setattr(bands, "APART", 0.1)
+    # blocks of 100 steps
+    monkeypatch.setattr(simulation, "FIRST_BLOCK", 48 * 100)
+    monkeypatch.setattr(simulation, "TILED_SECONDS", 1e9)
 
     class Once:
         def advance(self, fraction: float) -> None:
@@ -205,8 +224,7 @@ def test_an_interrupted_run_on_two_threads_goes_on_with_one(long: None, monkeypa
     path = tmp_path / "chain.h5.chk"
     stopped = gc.run(case, threads=2, checkpoint=path, watch=Once())
     assert stopped.status is Status.INTERRUPTED
-    again = gc.run(case, checkpoint=path, resume=True)
-    both = gc.run(case, threads=2)
+    again, both = gc.run(case, checkpoint=path, resume=True), gc.run(case, threads=2)
     for other in (again, both):
         for name, variable in whole.variables.items():
             assert np.asarray(variable.data).tobytes() == np.asarray(other.variables[name].data).tobytes(), name
@@ -221,3 +239,56 @@ def test_a_number_of_threads_that_is_none_is_refused(threads: Any) -> None:
 def test_tiles_two_apart_share_no_contact() -> None:
     assert row.TILE >= row.BAND * LANES + LANES
     assert row.TILE % LANES == 0
+
+
+Rows = dict[str, Any]
+
+
+def rows_of(made: State, steps: int) -> Rows:
+    """What the sweeps take, by the names of their arguments, some steps later."""
+    made.advance(steps)
+    table = {name: values.copy() for name, values in (made.bodies._asdict() | made.contacts._asdict()).items()}
+    dt = float(made.clock.dt)
+    return {**table, "row": table["force"], "c": made.c.copy(), "h": made.h.copy(), "dt": dt, "half_dt": 0.5 * dt, "pending": dt}
+
+
+def swept(sweeps: LeafSweeps, rate: bool, rows: Rows, parts: Sequence[tuple[int, int]]) -> tuple[Rows, list[Any]]:
+    """The rows after forces, kick and drift, part by part; and how many events there are, and how many contacts are clamped."""
+    counts = []
+    for first, count in parts:
+        for sweep in (sweeps.detect, sweeps.forces, sweeps.sweep_rate if rate else sweeps.sweep):
+            names = sweep.__code__.co_varnames[: sweep.__code__.co_argcount]
+            found = sweep(*({**rows, "first": first, "count": count}[name] for name in names))
+            counts.append(found[0] if isinstance(found, tuple) else found or 0)
+    return rows, counts
+
+
+def woven(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """The columns of two tables, in turn."""
+    return np.stack([one, other], axis=-1).reshape(*one.shape[:-1], 2 * one.shape[-1])
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize("law", ["hertz", "tsuji"])
+def test_parts_of_a_row_and_rows_side_by_side_are_swept_to_the_same_bits(law: str) -> None:
+    made = maker(law, CHAINS["gaps"])()
+    moments = [rows_of(made, steps) for steps in (20, 15)]
+    args = made.functions, contact_step(made.functions, made.features), made.features
+    rate, written = made.features.rate, ["u", "v", "a", "row", "peak", "reach", "elastic", "clamp", "viscous_work", "clamp_work"]
+
+    def copies() -> list[Rows]:
+        return [{name: np.copy(value) if isinstance(value, np.ndarray) else value for name, value in one.items()} for one in moments]
+
+    whole = [swept(leaf_sweeps(*args), rate, one, [(0, N_BODIES)]) for one in copies()]
+    parts, _ = swept(leaf_sweeps(*args), rate, copies()[0], [(0, 16), (16, N_BODIES - 16)])
+    for name in written:
+        assert parts[name].tobytes() == whole[0][0][name].tobytes(), name
+    side = {name: woven(one[name], moments[1][name]) for one in moments[:1] for name in one if isinstance(one[name], np.ndarray)}
+    side["row"] = np.r_[0.0, 0.0, side["row"]]
+    side |= {name: np.full(2 * N_BODIES, moments[0][name]) for name in ("dt", "half_dt", "pending")}
+    both, counts = swept(leaf_sweeps(*args, stride=2), rate, side, [(0, 2 * N_BODIES)])
+    assert counts == [sum(each) for each in zip(*(found for _, found in whole), strict=True)]
+    both["row"] = both["row"][2:]
+    for lane in range(2):
+        for name in written:
+            assert both[name][lane::2].tobytes() == whole[lane][0][name].tobytes(), name
