@@ -135,7 +135,12 @@ class Result:
             # As the case hashes it, so that case_sha256 is the hash of this very text.
             found["case_resolved_json"] = json.dumps(self._case.resolved(), sort_keys=True, separators=(",", ":"), allow_nan=False)
             found["case_sha256"] = self._case.sha256
-        return found | self._given | {"data_sha256": data_sha256(self.variables)}
+        return found | self._given | {"data_sha256": self.data_sha256}
+
+    @property
+    def data_sha256(self) -> str:
+        """Hash of all variables: equal for equal results."""
+        return data_sha256(self.variables)
 
     def equals(self, other: Result) -> bool:
         """Whether another result says the same: all variables bit for bit, law, status, time step and messages.

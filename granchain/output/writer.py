@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+from collections.abc import Mapping
 from typing import Any, Protocol
 
 from granchain.output.provenance import NUMBERS
@@ -59,35 +60,49 @@ def image_of(held: Held, attributes: dict[str, Any], provenance: dict[str, Any],
         for name, value in attributes.items():
             file.attrs.create(name, value, dtype=None if isinstance(value, float) else text)
         for name, v in held.variables.items():
-            storage = {"dtype": text} if v.is_text else _storage(v.data.shape, packed)
-            dataset = file.create_dataset(name, data=v.data, track_times=False, **storage)
-            for attribute, value in v.attributes.items():
-                dataset.attrs[attribute] = value
-            if v.dims == (name,):
-                dataset.make_scale(name)
-        for name, v in held.variables.items():
-            if v.dims != (name,):
-                for axis, scale in enumerate(v.dims):
-                    file[name].dims[axis].attach_scale(file[scale])
-        group = file.create_group("provenance")
-        for name in sorted(provenance):
-            if name in NUMBERS:
-                group[name] = float(provenance[name])
-                group[name].attrs["units"], group[name].attrs["long_name"] = NUMBERS[name]
-            else:
-                group.create_dataset(name, data=provenance[name], dtype=text, track_times=False)
+            storage = {"dtype": text} if v.is_text else storage_of(v.data.shape, packed)
+            file.create_dataset(name, data=v.data, track_times=False, **storage)
+        attach_scales(file, held.variables)
+        put_provenance(file, provenance)
         file.flush()
         content: bytes = file.id.get_file_image()
     return content + SEAL % hashlib.sha256(content).hexdigest().encode() if held.sealed else content
 
 
-def _storage(shape: tuple[int, ...], packed: bool) -> dict[str, Any]:
-    """With a checksum, and packed if asked, in whole rows where they fit; an axis without an entry leaves nothing to pack."""
-    if not math.prod(shape):
+def attach_scales(file: Any, variables: Mapping[str, Variable]) -> None:
+    """Give the datasets of these names their meanings, and each axis its labels."""
+    for name, v in variables.items():
+        for attribute, value in v.attributes.items():
+            file[name].attrs[attribute] = value
+        if v.dims == (name,):
+            file[name].make_scale(name)
+    for name, v in variables.items():
+        if v.dims != (name,):
+            for axis, scale in enumerate(v.dims):
+                file[name].dims[axis].attach_scale(file[scale])
+
+
+def put_provenance(file: Any, provenance: Mapping[str, Any]) -> None:
+    """Everything about how it was made, under `/provenance`."""
+    import h5py
+
+    group = file.create_group("provenance")
+    for name in sorted(provenance):
+        if name in NUMBERS:
+            group[name] = float(provenance[name])
+            group[name].attrs["units"], group[name].attrs["long_name"] = NUMBERS[name]
+        else:
+            group.create_dataset(name, data=provenance[name], dtype=h5py.string_dtype(), track_times=False)
+
+
+def storage_of(shape: tuple[int, ...], packed: bool, growing: bool = False) -> dict[str, Any]:
+    """With a checksum, and packed if asked, in whole rows where they fit; an axis without an entry leaves nothing to pack, unless it
+    will grow."""
+    if not math.prod(shape) and not growing:
         return {}
     chunks: list[int] = []
     for length in reversed(shape):
-        chunks.insert(0, min(length, max(1, CHUNK // math.prod(chunks))))
+        chunks.insert(0, max(1, min(length, CHUNK // math.prod(chunks))))
     packing = {"compression": "gzip", "compression_opts": 4, "shuffle": True} if packed else {}
     return {"chunks": tuple(chunks), "fletcher32": True, **packing}
 
