@@ -131,7 +131,7 @@ class Journal:
     def save(self) -> None:
         """Write the checkpoint."""
         if self._checkpoint is not None:
-            saved = Saved(self._state.arrays(), self.started, self.wall_time)
+            saved = Saved(self._state.arrays(), self.started, self.wall_time, self._state.settled)
             self._checkpoint.save(saved, case_sha256=self._case.sha256, set_up=self._state.set_up)
 
     def save_if_due(self) -> None:

@@ -343,7 +343,7 @@ def test_the_dataset_has_every_value_of_every_member_and_no_other() -> None:
     for place, member in enumerate(dataset.run.values):
         values = {} if place == 3 else ensemble[place].variables
         for name, array in dataset.isel(run=member).items():
-            if name in ("status", "message", "time_step") or name.startswith("n_"):
+            if name in ("status", "message", "time_step", "kind") or name.startswith("n_"):
                 continue
             mine = values[name].data if name in values else np.zeros([0] * array.ndim)
             inside = tuple(slice(length) for length in mine.shape)

@@ -54,6 +54,8 @@ CHANGING = {
 }  # fmt: skip
 # Which count holds the number of filled rows of a record.
 FILLED = {"sample": "sample", "snapshot": "snapshot", "entry": "entry"}
+# The last filled rows of a record, which a later step may still correct: a jump of the force corrects that of the step before.
+UNSETTLED = 2
 
 
 class State:
@@ -240,6 +242,11 @@ class State:
     def arrays(self) -> dict[str, np.ndarray]:
         """All that the run has changed until now; of the records the rows that are filled, and the one that may be begun."""
         return self._views(self._clock)
+
+    @property
+    def settled(self) -> dict[str, int]:
+        """How many rows of each record no later step changes."""
+        return {field.name: max(0, self._rows(field, self._clock) - 1 - UNSETTLED) for field in fields.RECORD}
 
     def _views(self, clock: np.ndarray) -> dict[str, np.ndarray]:
         """The arrays that a run changes, by name, as far as they are filled at this clock; the clock as whole numbers, bit by bit."""

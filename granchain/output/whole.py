@@ -74,7 +74,7 @@ def claim(path: str | os.PathLike[str], overwrite: bool = False) -> Iterator[Non
     """
     target = Path(path)
     mine = (os.getpid(), threading.get_ident())
-    with _sentences(target):
+    with sentences(target):
         _check_target(target, overwrite, (OUTPUT_MARK,))
         lock = target.with_name(f".{target.name}.lock")
         key = os.path.realpath(lock)
@@ -166,6 +166,9 @@ def _take(lock: Path, target: Path, key: str) -> None:
                     for name in (target, target.with_name(target.name + BESIDE)):
                         with contextlib.suppress(FileNotFoundError):
                             os.unlink(_part(name, owner))
+                    part = target.with_name(f"{target.name}.part")
+                    if part.is_file() and replaceable(part, (OUTPUT_MARK,)):
+                        os.unlink(part)
                 file.seek(0)
                 file.truncate()
                 file.write(f"{os.getpid()} {platform.node()}\n".encode())
@@ -271,7 +274,7 @@ def write_whole(
     target = Path(path)
     part = _part(target, os.getpid())
     pieces = [content] if isinstance(content, bytes) else list(content)
-    with _WRITING, _sentences(target, sum(memoryview(piece).nbytes for piece in pieces)):
+    with _WRITING, sentences(target, sum(memoryview(piece).nbytes for piece in pieces)):
         _check_target(target, overwrite, marks)
         if keep is not None:
             _check_target(keep, True, marks)
@@ -317,7 +320,7 @@ class Growing:
         self.part = self._target.with_name(f"{self._target.name}.part")
         self._at = self._end = 0
         self._error: OSError | None = None
-        with _sentences(self._target):
+        with sentences(self._target):
             _check_target(self._target, overwrite, (OUTPUT_MARK,))
             # what a killed run has left
             _check_target(self.part, True, (OUTPUT_MARK,))
@@ -377,19 +380,20 @@ class Growing:
 
     def check(self) -> None:
         """Raise the first error that the disk gave."""
-        with _sentences(self._target, self._end):
+        with sentences(self._target, self._end):
             if self._error is not None:
                 raise self._error
 
-    def publish(self) -> None:
+    def publish(self, sealed: bool = True) -> None:
         """Seal it, and give it its name."""
         self.check()
         digest = hashlib.sha256()
-        with _sentences(self._target, self._end + SEAL_LENGTH):
-            for at in range(0, self._end, _PIECE):
+        with sentences(self._target, self._end + SEAL_LENGTH):
+            for at in range(0, self._end if sealed else 0, _PIECE):
                 digest.update(os.pread(self._descriptor, min(_PIECE, self._end - at), at))
-            self._at = self._end
-            self.write(SEAL % digest.hexdigest().encode())
+            if sealed:
+                self._at = self._end
+                self.write(SEAL % digest.hexdigest().encode())
             if self._error is not None:
                 raise self._error
             os.fsync(self._descriptor)
@@ -406,6 +410,11 @@ class Growing:
             self._descriptor = -1
             with contextlib.suppress(OSError):
                 os.unlink(self.part)
+
+
+def check_ours(path: Path, marks: tuple[bytes, ...]) -> None:
+    """Refuse to replace what has none of these marks in its first bytes."""
+    _check_target(path, True, marks)
 
 
 def room_beside(path: str | os.PathLike[str], needed: float) -> None:
@@ -465,7 +474,7 @@ def _flush_folder(target: Path) -> None:
 
 
 @contextlib.contextmanager
-def _sentences(target: Path, needed: int | None = None) -> Iterator[None]:
+def sentences(target: Path, needed: int | None = None) -> Iterator[None]:
     """Turn an error of the system into a FileError with advice."""
     try:
         yield

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from operator import index
 from typing import Any
 
@@ -92,13 +90,15 @@ class Ensemble:
         FileError
             With path, bytes needed and what to do; the folder is then as it was.
         """
-        clock, started = time.perf_counter(), datetime.now(UTC).isoformat(timespec="seconds")
+        about = [self[place].provenance for place in range(len(self)) if self._has(place)] if self._stored is None else []
+        about = about or [{} if self._stored is None else self._stored.provenance]
+        started, wall_time = about[0].get("started", ""), sum(one.get("wall_time", 0.0) for one in about)
         documents = (case.resolved() for case in self.cases)
         needed = sum(case.file_size for case in self.cases)
         with claim(path, overwrite), EnsembleFile(path, overwrite, documents, needed) as file:
             for place in range(len(self)):
                 file.add(place, [self[place] if self._has(place) else None])
-            file.finish(self.status, self.messages, started, time.perf_counter() - clock)
+            file.finish(self.status, self.messages, started, wall_time)
 
     def _has(self, place: int) -> bool:
         return self._members[place].result is not None or (self._stored is not None and place in self._stored)
