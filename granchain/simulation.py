@@ -55,7 +55,8 @@ def run(
     case : Case
         What to run (granchain.load_case).
     watch : object with advance(fraction), optional
-        Called between blocks of steps with the part that is done; where the run resumes, resume(fraction) with the part done before.
+        Called between blocks of steps with the part that is done; where the run resumes, resume(fraction) with the part done before; and,
+        where it has it, begin(size) before the first step with what will be recorded [bytes].
     checkpoint : Checkpoint or path, optional
         File that is written every 30 s, and when the run is interrupted, from which another process can go on; it stays when the run
         has ended.
@@ -79,6 +80,8 @@ def run(
     started, clock = datetime.now(UTC), time.perf_counter()
     chain, contacts, time_step = prepare(case)
     state = State(contacts, chain, time_step, recording_of(case))
+    # one that does not ask for it need not have it
+    getattr(watch, "begin", float)(state.size)
     journal = Journal(case, state, started.isoformat(timespec="seconds"), clock, checkpoint)
     if resume:
         journal.go_on(watch)

@@ -244,6 +244,11 @@ class State:
         return self._views(self._clock)
 
     @property
+    def size(self) -> int:
+        """What will be recorded [bytes]."""
+        return sum(getattr(self.records, field.name).nbytes for field in fields.RECORD)
+
+    @property
     def settled(self) -> dict[str, int]:
         """How many rows of each record no later step changes."""
         return {field.name: max(0, self._rows(field, self._clock) - 1 - UNSETTLED) for field in fields.RECORD}

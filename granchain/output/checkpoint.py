@@ -88,6 +88,11 @@ class Checkpoint:
         Its name; the one before stays under the same name with .prev added.
     every : float
         Wall time between two [s]; longer where writing one takes more than a fiftieth of it, so that they cost a run 2 % at most.
+
+    Attributes
+    ----------
+    progress : function or None
+        Called with the part of its records that is written, where they are many.
     """
 
     def __init__(self, path: str | os.PathLike[str], every: float = EVERY):
@@ -97,6 +102,7 @@ class Checkpoint:
         self._records = Appended(self.path.with_name(f"{self.path.name}.records"))
         self._next = time.monotonic() + every
         self._warned = False
+        self.progress: Callable[[float], Any] | None = None
 
     @staticmethod
     def beside(output: str | os.PathLike[str], every: float = EVERY) -> Checkpoint:
@@ -114,21 +120,19 @@ class Checkpoint:
         """Whether it is time for the next one."""
         return time.monotonic() >= self._next
 
-    def save(self, saved: Saved, progress: Callable[[float], Any] | None = None, **facts: str) -> None:
+    def save(self, saved: Saved, **facts: str) -> None:
         """Write one; where that cannot be, warn once, and let the run go on.
 
         Parameters
         ----------
         saved : Saved
             What to go on from.
-        progress : function, optional
-            Called with the part of its records that is written, where they are many.
         **facts : str
             case_sha256 and set_up of the run.
         """
         began = time.monotonic()
         try:
-            self._records.append(saved.arrays, saved.settled, progress)
+            self._records.append(saved.arrays, saved.settled, self.progress)
             write_whole(self.path, _pieces(saved, facts, self._records), overwrite=True, keep=self.previous, marks=(_FIRST_LINE,))
         except FileError as error:
             if not self._warned:
