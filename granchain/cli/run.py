@@ -126,12 +126,11 @@ def computed(name: str, changes: Sequence[str], file: OutputFile, progress: Prog
         if done is not None:
             return done
         with progress:
-            with progress.writing(checkpoint.path, breakable=True) as checkpoint.progress:
-                result = simulated(case, file, checkpoint, progress)
+            checkpoint.progress = progress.writing(checkpoint.path)
+            result = simulated(case, file, checkpoint, progress)
             if result.status.label == "interrupted" and checkpoint.exists:
                 progress.aborted(f"aborted; {file.target} was not written: go on from {checkpoint.path} with --resume")
-            with progress.writing(file.target) as written:
-                result.save(file.target, replace, written)
+            result.save(file.target, replace, progress.writing(file.target))
         if result.status.label != "interrupted":
             checkpoint.remove()
     return result
@@ -226,7 +225,6 @@ class Interruption:
         self.something_to_lose = False
         self.in_vain: InVain | None = None
         self.aborted = "aborted"
-        self.holding = False
         self._count = 0
         self._before: dict[signal.Signals, Any] = {}
 
@@ -255,22 +253,12 @@ class Interruption:
         if self._count > 2:
             os._exit(self.exit_code)
         if self._count == 2:
-            if self.holding:
-                return
-            self._abort()
+            os.write(2, f"granchain: {self.aborted}\n".encode())
+            raise SystemExit(self.exit_code)
         if not self.something_to_lose:
             if self.in_vain is not None:
                 self.in_vain(self.exit_code)
             raise KeyboardInterrupt
-
-    def answer(self) -> None:
-        """Where something is written that must not be left between two pieces: end the process, if a second signal has come."""
-        if self._count >= 2:
-            self._abort()
-
-    def _abort(self) -> NoReturn:
-        os.write(2, f"granchain: {self.aborted}\n".encode())
-        raise SystemExit(self.exit_code)
 
 
 class Progress:
@@ -352,30 +340,18 @@ class Progress:
             self._drawn = now
             self._bar.update(self._bar.task_ids[0], completed=fraction, description=what, refresh=True)
 
-    @contextlib.contextmanager
-    def writing(self, file: Path, breakable: bool = False) -> Iterator[Callable[[float], None]]:
-        """While a file is written: gives a function to call with the part of it that is written, which draws a bar.
-
-        Parameters
-        ----------
-        file : Path
-        breakable : bool
-            Whether a second signal may end the process anywhere; else it is answered where that function is called.
-        """
-        began = time.monotonic()
+    def writing(self, file: Path) -> Callable[[float], None]:
+        """Gives a function to call with the part of a file that is written, which draws a bar."""
+        began = 0.0
 
         def written(part: float) -> None:
-            if not breakable:
-                self._interruption.answer()
+            nonlocal began
+            began = began or time.monotonic()
             if self._shown and self._bar is None and time.monotonic() - began > BAR_AFTER:
                 self._bar = self._new_bar()
             self._draw(part, f"writing {clean(file.name)[:50]}")
 
-        self._interruption.holding = not breakable
-        try:
-            yield written
-        finally:
-            self._interruption.holding = False
+        return written
 
     def aborted(self, sentence: str) -> None:
         """What is printed where a second signal ends the process."""

@@ -276,8 +276,6 @@ class EnsembleFile:
     """
 
     def __init__(self, path: str | os.PathLike[str], overwrite: bool, documents: Iterable[Mapping[str, Any]], needed: float):
-        import h5py
-
         if needed > LARGEST_ENSEMBLE:
             raise FileError(
                 f"{os.fspath(path)}: got an ensemble of up to {needed:.3g} bytes, allowed at most {LARGEST_ENSEMBLE}; record less, or "
@@ -286,20 +284,31 @@ class EnsembleFile:
         room_beside(path, needed)
         self._rows = SideBySide(documents, self._make)
         self._growing = Growing(path, overwrite)
+        try:
+            self._file = self._growing.aside(self._begun)
+        except BaseException:
+            self._growing.discard()
+            raise
+
+    def _begun(self, done: Callable[[float], Any]) -> Any:
+        import h5py
+
         # a piece of a column: each has room for four of its own
-        self._file = h5py.File(self._growing, "w", rdcc_nbytes=4 * 8 * CHUNK)
+        file = h5py.File(self._growing, "w", rdcc_nbytes=4 * 8 * CHUNK)
         # first of all: by it a file is known to be one of ours
-        self._file.attrs.create("granchain_format", FORMAT, dtype=h5py.string_dtype())
-        self._file.flush()
+        file.attrs.create("granchain_format", FORMAT, dtype=h5py.string_dtype())
+        file.flush()
         self._growing.check()
+        return file
 
     def __enter__(self) -> EnsembleFile:
         return self
 
     def __exit__(self, *error: object) -> None:
         # nothing is left to take away where the file has its name
+        self._growing.stop()
+        self._growing.aside(lambda done: self._file.close())
         self._growing.discard()
-        self._file.close()
 
     def _make(self, name: str, shape: tuple[int, ...]) -> Any:
         # whole runs, a power of two of them, so that lots begin where pieces do
@@ -313,11 +322,14 @@ class EnsembleFile:
 
     def add(self, first: int, results: Sequence[Result | None]) -> None:
         """Write results of the runs from `first` on; None for one that has computed nothing."""
-        self._rows.add(first, results)
+        self._growing.aside(lambda done: self._rows.add(first, results))
         self._growing.check()
 
     def finish(self, status: Sequence[Status], messages: Sequence[str], started: str, wall_time: float) -> None:
         """Write what there is of each run, and give the file its name."""
+        self._growing.aside(lambda done: self._finish(status, messages, started, wall_time))
+
+    def _finish(self, status: Sequence[Status], messages: Sequence[str], started: str, wall_time: float) -> None:
         import h5py
 
         text = h5py.string_dtype()

@@ -15,11 +15,16 @@ import platform
 import stat
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from io import BufferedReader, FileIO
 from pathlib import Path
+from queue import SimpleQueue
+from typing import Any, TypeVar
 
 from granchain.errors import FileError, printable
+
+T = TypeVar("T")
 
 # Lock files held by this process, with the process (a fork inherits this table, not the claim) and the thread.
 _HELD: dict[str, tuple[int, int]] = {}
@@ -397,14 +402,43 @@ class Growing:
             if self._error is not None:
                 raise self._error
             os.fsync(self._descriptor)
+            if self._error is not None:
+                raise self._error
             _check_target(self._target, self._overwrite, (OUTPUT_MARK,))
             _publish(self.part, self._target, self._overwrite)
         self.discard()
         _flush_folder(self._target)
 
+    def stop(self) -> None:
+        """From now on nothing more is written, and `check` raises."""
+        self._error = self._error or OSError(errno.ECANCELED, os.strerror(errno.ECANCELED))
+
+    def aside(self, function: Callable[[Callable[[float], Any]], T], progress: Callable[[float], Any] = float) -> T:
+        """Call a function in a thread that hears no signal: an exception of a signal's handler, raised where the library writes this file
+        and calls us, would end the process.
+
+        Parameters
+        ----------
+        function : callable
+            Gets a function to call with the part of its work that is done.
+        progress : callable
+            Is called with that part, here. What it raises, or a signal, stops the file.
+        """
+        parts: SimpleQueue[float | None] = SimpleQueue()
+        with ThreadPoolExecutor(1, "granchain-file") as thread:
+            try:
+                future = thread.submit(function, parts.put)
+                future.add_done_callback(lambda ended: parts.put(None))
+                while (part := parts.get()) is not None:
+                    progress(part)
+            except BaseException:
+                self.stop()
+                raise
+        return future.result()
+
     def discard(self) -> None:
         """Take FILE.part away."""
-        self._error = self._error or OSError(errno.EBADF, os.strerror(errno.EBADF))
+        self.stop()
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1

@@ -110,18 +110,22 @@ def write_large(result: Written, path: str | os.PathLike[str], overwrite: bool, 
     import h5py
 
     growing = Growing(path, overwrite)
-    try:
+
+    def written(done: Callable[[float], Any]) -> None:
         with h5py.File(growing, "w") as file:
             # first of all: by it a file is known to be one of ours
             file.attrs.create("granchain_format", FORMAT, dtype=h5py.string_dtype())
             file.flush()
 
-            def written(part: float) -> None:
+            def piece(part: float) -> None:
                 growing.check()
-                progress(part)
+                done(part)
 
-            fill(file, result, root_attributes(result), said_of(result), packed=is_packed(result), progress=written)
+            fill(file, result, root_attributes(result), said_of(result), packed=is_packed(result), progress=piece)
         growing.publish(sealed=result.sealed)
+
+    try:
+        growing.aside(written, progress)
     finally:
         growing.discard()
 
