@@ -88,11 +88,13 @@ def run(
     status = Status.RUNNING
     try:
         status = march(state, watch, journal)
+        wall_time = journal.wall_time
     except KeyboardInterrupt:
+        wall_time = journal.wall_time
         # an interruption that comes with the last step stops nothing
         status = Status.INTERRUPTED if state.step <= time_step.n_steps else Status.COMPLETE
         journal.save()
-    result, problem = ended(case, chain, state, status, journal.started, journal.wall_time)
+    result, problem = ended(case, chain, state, status, journal.started, wall_time)
     if problem:
         raise RunError(problem, result)
     return result

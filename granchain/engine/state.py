@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -272,13 +273,13 @@ class State:
             "none": 0, "one": 1,
         }  # fmt: skip
 
-    def take(self, arrays: Mapping[str, np.ndarray]) -> None:
+    def take(self, arrays: Mapping[str, Any]) -> None:
         """Go on from the `arrays` of a state with the same `set_up`.
 
         Parameters
         ----------
         arrays : mapping of str to array
-            Every name that `arrays` gives.
+            Every name that `arrays` gives; one that is in a file has `read_into(array)`.
 
         Raises
         ------
@@ -302,7 +303,10 @@ class State:
             if not ((row >= 0) & (row < self.limits[field.most])).all():
                 raise ValueError(f"{field.name} names a contact that is not there")
         for name, mine in views.items():
-            mine[:] = arrays[name]
+            if hasattr(arrays[name], "read_into"):
+                arrays[name].read_into(mine)
+            else:
+                mine[:] = arrays[name]
 
     def _check(self, clock: np.ndarray) -> None:
         """Refuse whole numbers with which the loop would write where it must not, and what the run never changes."""

@@ -56,6 +56,11 @@ class InFile:
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         whole = np.empty(self.shape, self.dtype)
+        self.read_into(whole)
+        return whole if dtype is None else whole.astype(dtype, copy=False)
+
+    def read_into(self, whole: np.ndarray) -> None:
+        """Put it where there is room for it: an array of its shape, in C order."""
         first = 0
         for span in self._spans:
             into = whole[first : first + span.rows].reshape(-1).view(np.uint8)
@@ -64,7 +69,6 @@ class InFile:
                 into[at:end] = np.frombuffer(self._file.part(span.at + at, span.at + end), np.uint8)
             first += span.rows
         whole[first:] = self._last
-        return whole if dtype is None else whole.astype(dtype, copy=False)
 
 
 class Appended:
