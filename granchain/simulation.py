@@ -83,7 +83,7 @@ def run(
     started, clock = datetime.now(UTC), time.perf_counter()
     chain, contacts, time_step = prepare(case)
     state = State(contacts, chain, time_step, recording_of(case))
-    if hasattr(watch, "begin"):
+    if watch is not None and hasattr(watch, "begin"):
         watch.begin(state.size)
     journal = Journal(case, state, started.isoformat(timespec="seconds"), clock, checkpoint)
     if resume:
