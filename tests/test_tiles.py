@@ -20,6 +20,7 @@ import granchain as gc
 from granchain import simulation
 from granchain.certificates import example_inputs
 from granchain.chain import WALL, Chain, End
+from granchain.cli.run import threads_of
 from granchain.contact import laws
 from granchain.engine import bands, row, state
 from granchain.engine.bands import Bands, in_wavefront, joined
@@ -234,6 +235,13 @@ def test_an_interrupted_run_on_two_threads_goes_on_with_one(
 def test_a_number_of_threads_that_is_none_is_refused(threads: Any) -> None:
     with pytest.raises(CaseError, match=r"threads: got .*, allowed a whole number from 1 to 4096"):
         gc.run(gc.load_case("steel-chain-hertz"), threads=threads)
+
+
+@pytest.mark.parametrize("text", ["0", "x", "-1", "1.5", "4097", "", "9" * 5000])
+def test_a_number_of_threads_on_the_command_line_that_is_none_is_refused(text: str) -> None:
+    with pytest.raises(CaseError, match=r"--threads: got .*, allowed a whole number from 1 to 4096; write for example --threads 2"):
+        threads_of(text)
+    assert threads_of("2") == 2
 
 
 def test_tiles_two_apart_share_no_contact() -> None:
