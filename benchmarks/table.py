@@ -127,6 +127,22 @@ def startup(result: dict[str, Any]) -> list[str]:
     return [*rows(("process", "s", "best"), lines), "", f"From the shell to the end; medians of {result['rounds']}."]
 
 
+def setup(result: dict[str, Any]) -> list[str]:
+    """Beside the compiled loops."""
+    lines = [
+        (law, recorded, *(number(parts[name]) for name in ("set-up", "collection", "march", "run")))
+        for law, found in result["laws"].items()
+        for recorded, parts in found.items()
+    ]
+    return [
+        *rows(("law", "recorded", "set-up, ms", "collection, ms", "its compiled loop, ms", "one run again, ms"), lines),
+        "",
+        f"Per member of an ensemble of {result['members']:,} chains of 70 steel beads, all of other contacts, {result['steps']:,} steps: "
+        f"processor time from the call on, medians of {result['rounds']} rounds. One run of such a case again: wall time, median of "
+        f"{result['runs']}.",
+    ]
+
+
 def all_laws(result: dict[str, Any]) -> list[str]:
     """Every loop of the library."""
     ordered = sorted(result["laws"].items(), key=lambda item: -item[1]["behind the front"]["median"])
@@ -140,6 +156,7 @@ def all_laws(result: dict[str, Any]) -> list[str]:
 
 TABLES: dict[str, Callable[[dict[str, Any]], list[str]]] = {
     "throughput": throughput, "against_c": against_c, "accuracy": accuracy, "peers": peers, "startup": startup, "all_laws": all_laws,
+    "setup": setup,
 }  # fmt: skip
 
 

@@ -11,17 +11,14 @@ from functools import cache
 
 import numpy as np
 
-from granchain.engine.fields import PLAN, RECORD, Drives, Field, Records, Tables, aligned, member_of, room
-from granchain.engine.loop import NEVER
+from granchain.engine.fields import Drives, Records, Tables, member_of
 from granchain.engine.specialise import compiled, jitable
-from granchain.engine.state import State
+from granchain.engine.state import INSTANTS, Memory, State
 from granchain.status import Status
 
 RUNNING = int(Status.RUNNING)
 # Members from which a loop over them is compiled, which takes a second or two; below, Python calls the loop of one.
 COMPILED = 16
-# Steps at which something is recorded; beyond those of a member, one that no run reaches.
-_INSTANTS = tuple(field.name for field in PLAN if field.name.endswith("_at"))
 tables_of, drives_of, records_of = member_of(Tables), member_of(Drives), member_of(Records)
 
 
@@ -31,7 +28,7 @@ class Stack:
     Parameters
     ----------
     states : sequence of State
-        All of one `shape_of`, and before their first step. From then on they live in the tables of the stack.
+        All of one `shape_of`, and before their first step. From then on they live in the memory of the stack.
 
     Attributes
     ----------
@@ -40,26 +37,13 @@ class Stack:
     """
 
     def __init__(self, states: Sequence[State]):
-        self.states = tuple(states)
-        one, n = states[0], len(states)
-        whole = aligned(tuple((n, *table.shape) for table in one.tables if table.dtype == float))
-        self._tables = Tables(*(whole.pop(0) if t.dtype == float else np.zeros((n, *t.shape), t.dtype) for t in one.tables))
-        self._drives = Drives(*(np.zeros((n, *values.shape)) for values in one.drives))
-        self._clocks = np.zeros(n, one.clock.dtype)
-        self._records = Records(*(self._record(field) for field in (*RECORD, *PLAN)))
+        self.states, n = tuple(states), len(states)
+        memory = Memory(states)
+        self._tables, self._drives, self._clocks, self._records = memory.tables, memory.drives, memory.clocks, memory.records
         for m, state in enumerate(states):
-            state.live_in(
-                Tables(*(table[m] for table in self._tables)), self._clocks[m : m + 1], Drives(*(values[m] for values in self._drives)),
-                Records(*(values[m] for values in self._records)),
-            )  # fmt: skip
+            state.live_in(memory, m)
         self.status = np.full(n, RUNNING)
-        self._run = stack_of(one.loop) if n >= COMPILED else None
-
-    def _record(self, field: Field) -> np.ndarray:
-        """Room for a record of every member, as long as the longest."""
-        records = [getattr(state.records, field.name) for state in self.states]
-        shape = (len(records), max(map(len, records)), *records[0].shape[1:])
-        return np.full(shape, NEVER) if field.name in _INSTANTS else room(shape, field)
+        self._run = stack_of(states[0].loop) if n >= COMPILED else None
 
     def advance(self, first: int, last: int, steps: int) -> None:
         """Do a block of steps of the members first..last - 1 that are not done, and look at each.
@@ -81,10 +65,9 @@ class Stack:
 
 def shape_of(state: State) -> tuple:
     """What states of one stack share: the loop, and the shapes of all but the length of what is recorded."""
-    tables = tuple(table.shape for table in (*state.tables, *state.drives))
-    records = tuple(values.shape[1:] if values.ndim > 1 else len(values) * (name not in _INSTANTS)
-                    for name, values in state.records._asdict().items())  # fmt: skip
-    return state.loop, tables, records
+    drives = tuple(values.shape for values in state.drive_tables)
+    records = tuple(shape[1:] or shape[0] * (name not in INSTANTS) for name, shape in state.record_shapes.items())
+    return state.loop, state.table_shapes, drives, records
 
 
 @cache
