@@ -83,8 +83,8 @@ def run(
     started, clock = datetime.now(UTC), time.perf_counter()
     chain, contacts, time_step = prepare(case)
     state = State(contacts, chain, time_step, recording_of(case))
-    # one that does not ask for it need not have it
-    getattr(watch, "begin", float)(state.size)
+    if hasattr(watch, "begin"):
+        watch.begin(state.size)
     journal = Journal(case, state, started.isoformat(timespec="seconds"), clock, checkpoint)
     if resume:
         journal.go_on(watch)
