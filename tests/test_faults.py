@@ -394,7 +394,7 @@ def test_a_number_that_is_none_ends_the_run_within_a_block_with_bead_time_cause_
 ) -> None:
     advance, after = State.advance, []
 
-    def poisoned(state: State, steps: int) -> Status:
+    def poisoned(state: State, steps: int, looks: bool) -> Status:
         """Blocks of 60 steps; after the fifth, the poison."""
         if state.step == 300:
             poison(state)

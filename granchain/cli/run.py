@@ -46,6 +46,10 @@ CheckpointOption = Annotated[
     ),
 ]  # fmt: skip
 
+ThreadsOption = Annotated[
+    str, typer.Option("--threads", metavar="N", help="Threads for a chain of some ten thousand beads and more; the bits are the same.")
+]
+
 
 @app.command()
 def run(
@@ -56,6 +60,7 @@ def run(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output file if it exists.")] = False,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was interrupted or killed.")] = False,
     checkpoint: CheckpointOption = None,
+    threads: ThreadsOption = "1",
     law_module: LawModuleOption = None,
     as_json: JsonOption = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress bar.")] = False,
@@ -70,7 +75,7 @@ def run(
         try:
             load_laws(law_module)
             progress = Progress(interruption, shown=not quiet and sys.stderr.isatty(), told=not quiet)
-            file = OutputFile(target, overwrite, resume, every)
+            file = OutputFile(target, overwrite, resume, every, threads_of(threads))
             result = computed(case, changes or [], file, progress)
             report_run(result, target, as_json)
         except KeyboardInterrupt:
@@ -92,8 +97,17 @@ def seconds_of(text: str) -> float:
     return value
 
 
+def threads_of(text: str) -> int:
+    """The number of threads."""
+    from granchain.simulation import MOST_THREADS
+
+    if not (text.isascii() and text.isdigit() and len(text) <= 9 and 1 <= int(text) <= MOST_THREADS):
+        raise CaseError(f'--threads: got "{text[:60]}", allowed a whole number from 1 to {MOST_THREADS}; write for example --threads 2')
+    return int(text)
+
+
 class OutputFile(NamedTuple):
-    """Where a run writes.
+    """Where a run writes, and how.
 
     Parameters
     ----------
@@ -103,12 +117,15 @@ class OutputFile(NamedTuple):
         Whether it may be replaced; whether an unfinished run goes on.
     every : float, optional
         Wall time between two checkpoints [s]; 0: none.
+    threads : int
+        Of the run.
     """
 
     target: Path
     overwrite: bool
     resume: bool
     every: float | None
+    threads: int
 
 
 def computed(name: str, changes: Sequence[str], file: OutputFile, progress: Progress) -> Result:
@@ -171,7 +188,7 @@ def simulated(case: Case, file: OutputFile, checkpoint: Checkpoint, progress: Pr
     saving = None if file.every == 0.0 and not file.resume else checkpoint
     with blamed(laws()[case.contact.law]) as progress.waiting:
         try:
-            return simulation.run(case, watch=progress, checkpoint=saving, resume=file.resume)
+            return simulation.run(case, watch=progress, checkpoint=saving, resume=file.resume, threads=file.threads)
         except RunError as error:
             checkpoint.remove()
             raise RunError(f"{error}\nNothing was saved: {file.target} was not written.", error.result) from None

@@ -24,7 +24,7 @@ from granchain.errors import CaseError, GranchainWarning, RunError
 from granchain.output import claim
 from granchain.output.ensemble import EnsembleFile
 from granchain.output.stored import StoredEnsemble
-from granchain.simulation import BLOCK_SECONDS, FIRST_BLOCK, Ended, ended, prepare_together, recording_of
+from granchain.simulation import BLOCK_SECONDS, FIRST_BLOCK, MOST_THREADS, Ended, ended, prepare_together, recording_of
 from granchain.status import Status
 from granchain.studies.ensemble import Ensemble, Member
 from granchain.studies.interruption import Interruptions
@@ -39,8 +39,6 @@ LOT_TO_FILE = 2**25
 CALL_SECONDS = 0.1
 # Body-steps of a task for a thread: .1 s at a nanosecond each; shorter tasks gain nothing from a second thread.
 PIECE = 1e8
-# Threads, ours: more than any machine has processors.
-MOST_THREADS = 4096
 
 
 def run_many(
