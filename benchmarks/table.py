@@ -143,6 +143,22 @@ def setup(result: dict[str, Any]) -> list[str]:
     ]
 
 
+def long_chains(result: dict[str, Any]) -> list[str]:
+    """Long chains, on one thread and on two."""
+    lines = [
+        (law, f"{int(n):,}", number(one["ns"]), ratio(one["over base"]), ratio(one["two threads"]) if one["threads"] > 1 else "-",
+         ratio(one["spin"]))
+        for law, found in result["laws"].items()
+        for n, one in found.items()
+    ]  # fmt: skip
+    return [
+        *rows(("law", "beads", "ns", f"/ {result['base']} beads", "one thread / two", "a spin: one / two"), lines),
+        "",
+        f"Per bead and step of a precompressed row in which every bead moves, looks at the state included, no ledger; medians of "
+        f"{result['rounds']} rounds. One thread: its own time; two: wall time, beside a pure spin in the same rounds.",
+    ]
+
+
 def all_laws(result: dict[str, Any]) -> list[str]:
     """Every loop of the library."""
     ordered = sorted(result["laws"].items(), key=lambda item: -item[1]["behind the front"]["median"])
@@ -156,7 +172,7 @@ def all_laws(result: dict[str, Any]) -> list[str]:
 
 TABLES: dict[str, Callable[[dict[str, Any]], list[str]]] = {
     "throughput": throughput, "against_c": against_c, "accuracy": accuracy, "peers": peers, "startup": startup, "all_laws": all_laws,
-    "setup": setup,
+    "setup": setup, "long_chains": long_chains,
 }  # fmt: skip
 
 

@@ -37,6 +37,8 @@ from granchain.keys import Problems, add_missing, in_si, read_table, shown, sugg
 MEMORY = 8 * 2**30
 # Arrays of a number per body that chain, pair and engine hold at once, counted generously; the law's own come on top.
 ARRAYS = 40
+# Numbers of a body, and of the contact beside it, in an output file: labels, radius, mass, motion at the end, peak, losses, history.
+PER_BODY = 20
 
 
 def known_tables(document: Mapping[str, Any], problems: Problems) -> dict[str, Any]:
@@ -88,7 +90,7 @@ def check_across(
 ) -> dict[str, Drive] | None:
     """Check what keys mean to each other, as far as they could be read; returns the tables of driven ends, None where they are settled.
 
-    Of a change of a case, `settled` has the tables of that case: what its own checks have said of those that are the same is not asked again.
+    Of a change of a case, `settled` has the tables of that case: what its own checks have said of those still there is not asked again.
     """
     if not {"chain", "ends"} <= tables.keys():
         return {}
@@ -106,15 +108,15 @@ def check_across(
             check_support(chain, ends, problems)
     if not {"bodies", "ends"} <= same and problems.clear("chain", "ends", "striker"):
         check_touching(chain, ends, striker, problems)
-    if "sensors" in tables and not {"bodies", "ends", "sensors"} <= same:
-        if problems.clear("chain.beads", "chain.segment", "ends", "striker"):
-            check_sensors(tables["sensors"], chain, ends, striker, problems)
+    recorded = "sensors" not in tables or {"bodies", "ends", "sensors"} <= same
+    if not recorded and problems.clear("chain.beads", "chain.segment", "ends", "striker"):
+        check_sensors(tables["sensors"], chain, ends, striker, problems)
     if "contact" in tables and problems.clear("chain", "ends", "striker", "contact.impact_speed", "contact.impact_speed_floor"):
         check_impact_speed(tables["contact"], chain, ends, striker, problems)
     like = "contact" in tables and "contact" in known and tables["contact"].law == known["contact"].law
-    if not (like and {"bodies", "sensors", "snapshots", "energy", "time"} <= same):
-        if problems.clear("chain.beads", "chain.segment", "sensors", "snapshots", "energy", "time"):
-            check_size(tables, problems)
+    sized = like and {"bodies", "sensors", "snapshots", "energy", "time"} <= same
+    if not sized and problems.clear("chain.beads", "chain.segment", "sensors", "snapshots", "energy", "time"):
+        check_size(tables, problems)
     return drives
 
 
