@@ -63,15 +63,8 @@ def _make(law: Functions, features: Features) -> Callable:
     ):
         jitable(function)
 
-    def next_stops(clock, records):  # type: ignore[no-untyped-def]
-        """Steps of the next sample, snapshot and entry of the ledger; NEVER where there is none."""
-        sample_at = clock.sample * clock.stride if clock.sample < records.sensor_force.shape[0] else NEVER
-        snapshot_at = records.snapshot_at[clock.snapshot] if clock.snapshot < records.snapshot_at.size else NEVER
-        energy_at = records.energy_at[clock.entry] if clock.entry < records.energy_at.size else NEVER
-        return sample_at, snapshot_at, energy_at
-
-    def loop(stop, tables, clock, drives, records):  # type: ignore[no-untyped-def]
-        """Advance to step `stop` and look at the state; the status."""
+    def loop(stop, looks, tables, clock, drives, records):  # type: ignore[no-untyped-def]
+        """Advance to step `stop`, and look at the state where asked to; the status."""
         row = row_of(tables)
         bodies, contacts = row.bodies, row.contacts
         u, v, a, force, start = bodies.u, bodies.v, bodies.a, contacts.force, contacts.start
@@ -148,11 +141,19 @@ def _make(law: Functions, features: Features) -> Callable:
                 drift(u, v, dt, n)
             clock.step = step + 1
         clock.front = front
-        status = inspect(row, clock)
+        status = inspect(row, clock) if looks else RUNNING
         return COMPLETE if status == RUNNING and clock.step > n_steps else status
 
     jitable(next_stops, hot=True)
     return loop
+
+
+def next_stops(clock, records):  # type: ignore[no-untyped-def]
+    """Steps of the next sample, snapshot and entry of the ledger; NEVER where there is none."""
+    sample_at = clock.sample * clock.stride if clock.sample < records.sensor_force.shape[0] else NEVER
+    snapshot_at = records.snapshot_at[clock.snapshot] if clock.snapshot < records.snapshot_at.size else NEVER
+    energy_at = records.energy_at[clock.entry] if clock.entry < records.energy_at.size else NEVER
+    return sample_at, snapshot_at, energy_at
 
 
 def read_overlaps(row, records, clock):  # type: ignore[no-untyped-def]

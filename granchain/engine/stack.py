@@ -98,6 +98,6 @@ def stack_of(loop: Callable) -> Callable:
             if status[m] == RUNNING:
                 clock = clocks[m]
                 stop = min(clock.step + steps, clock.n_steps + 1)
-                status[m] = loop(stop, tables_of(tables, m), clock, drives_of(drives, m), records_of(records, m))
+                status[m] = loop(stop, True, tables_of(tables, m), clock, drives_of(drives, m), records_of(records, m))
 
     return compiled(stack)

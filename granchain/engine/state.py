@@ -339,4 +339,4 @@ class State:
             Number of steps; the run's last step ends the block earlier.
         """
         stop = min(self.step + steps, self.time_step.n_steps + 1)
-        return Status(self._loop(stop, self.tables, self.clock, self.drives, self.records))
+        return Status(self._loop(stop, True, self.tables, self.clock, self.drives, self.records))
