@@ -65,38 +65,189 @@ def plain_sweeps(RATE: bool, LOADED: bool) -> tuple[Callable, Callable, Callable
     return kick, drift, raise_peaks
 
 
+class LeafSweeps(NamedTuple):
+    """Passes over contacts first..first + count - 1 of a row, each with plain rows of numbers for arguments.
+
+    Parameters
+    ----------
+    detect, sweep, sweep_rate, forces : callable
+        See `leaf_sweeps`.
+    """
+
+    detect: Callable
+    sweep: Callable
+    sweep_rate: Callable
+    forces: Callable
+
+
+def leaf_sweeps(law: Functions, step: ContactStep, features: Features, stride: int = 1) -> LeafSweeps:
+    """The passes that take nearly all of a run's time: one source for a row of beads, for a part of it, and for rows side by side.
+
+    Parameters
+    ----------
+    law : Functions
+        Of the contact law.
+    step : ContactStep
+    features : Features
+    stride : int
+        Of S rows side by side, column bead * S + lane belongs to that bead of that lane: the neighbour stands S columns on, each column
+        has times of its own (`dt`, `half_dt` and `pending` are rows), and the force of the contact of column k stands in column k + S of
+        the row of forces, so that column k has the force on that body's left; the first S columns of the forces are 0.
+    """
+    RATE, LEDGER, CLAMPS = features.rate, features.ledger, features.lowest >= 0
+    S, AHEAD = stride, stride if stride > 1 else 0
+    force, happened, parts = law.force, step.happened, step.parts
+    coefficients_at, history_at = gatherer(features.n_coefficients), gatherer(features.n_history)
+    net, kicked = motion(RATE, features.loaded)
+    part, at = times_of(stride)
+
+    def detect(u, v, a, start, dt, half_dt, c, h, first, count):  # type: ignore[no-untyped-def]
+        """The number of contacts with an event, and one more than the last of them."""
+        last = first + count
+        u, v, a, start = u[first : last + S], v[first : last + S], a[first : last + S], start[first:last]
+        dt, half_dt = part(dt, first, count), part(half_dt, first, count)
+        events, after = 0, 0
+        for k in range(count):
+            d = overlap_of(u[k], u[k + S], start[k])
+            half = v[k] - v[k + S]
+            r = predicted(half, a[k] - a[k + S], at(half_dt, k)) if RATE else 0.0
+            found = happened(d, d - at(dt, k) * half, r, coefficients_at(c, first + k), history_at(h, first + k))
+            events += found
+            here = k + 1 if found else 0
+            after = here if here > after else after
+        return events, first + after
+
+    def sweep(u, v, start, dt, dt_over_m, loads, c, h, row, peak, reach, first, count):  # type: ignore[no-untyped-def]
+        """Forces, kick and drift in one pass; the force on a body's left is carried in a scalar."""
+        last = first + count
+        carried = row[first - 1] if first > 0 else 0.0
+        u, v, start, row = u[first : last + S], v[first : last + S], start[first:last], row[first : last + AHEAD]
+        dt_over_m, loads, peak, reach = dt_over_m[first:last], loads[first:last], peak[first:last], reach[first:last]
+        dt = part(dt, first, count)
+        for k in range(count):
+            left = row[k] if S > 1 else carried
+            d = overlap_of(u[k], u[k + S], start[k])
+            f = force(d, 0.0, coefficients_at(c, first + k), history_at(h, first + k))
+            row[k + AHEAD] = f
+            peak[k] = f if f > peak[k] else peak[k]
+            reach[k] = d if d > reach[k] else reach[k]
+            v[k] = kicked(v[k], 1.0, at(dt, k), dt_over_m[k], 0.0, net(left, f, loads[k]))
+            u[k] += at(dt, k) * v[k]
+            carried = f
+
+    def sweep_rate(
+        u, v, a, start, dt, half_dt, pending, inverse_mass, loads, c, h, row, peak, reach, elastic, clamp, viscous_work, clamp_work,
+        first, count,
+    ):  # type: ignore[no-untyped-def]  # fmt: skip
+        """The same for a force that depends on the rate, predicted to the full step with the last step's accelerations.
+
+        With the ledger, it adds the losses of the step before, over `pending` [s]; how many contacts are clamped.
+        """
+        last = first + count
+        carried, clamped = row[first - 1] if first > 0 else 0.0, 0
+        u, v, a = u[first : last + S], v[first : last + S], a[first : last + S]
+        start, row, inverse_mass, loads = start[first:last], row[first : last + AHEAD], inverse_mass[first:last], loads[first:last]
+        peak, reach, elastic, clamp = peak[first:last], reach[first:last], elastic[first:last], clamp[first:last]
+        viscous_work, clamp_work = viscous_work[first:last], clamp_work[first:last]
+        dt, half_dt, pending = part(dt, first, count), part(half_dt, first, count), part(pending, first, count)
+        for k in range(count):
+            left = row[k] if S > 1 else carried
+            d = overlap_of(u[k], u[k + S], start[k])
+            half, da = v[k] - v[k + S], a[k] - a[k + S]
+            f, still, lifted = parts(d, predicted(half, da, at(half_dt, k)), coefficients_at(c, first + k), history_at(h, first + k))
+            if LEDGER:
+                mean = past_rate(half, da, at(half_dt, k))
+                viscous_work[k] += dissipated(at(pending, k), mean, row[k + AHEAD], elastic[k], clamp[k])
+                elastic[k] = still
+                if CLAMPS:
+                    clamp_work[k] += at(pending, k) * mean * clamp[k]
+                    clamp[k] = lifted
+                    clamped += lifted > 0.0
+            row[k + AHEAD] = f
+            peak[k] = f if f > peak[k] else peak[k]
+            reach[k] = d if d > reach[k] else reach[k]
+            total = net(left, f, loads[k])
+            acceleration = inverse_mass[k] * total
+            a[k] = acceleration
+            v[k] = kicked(v[k], 1.0, at(dt, k), 0.0, acceleration, total)
+            u[k] += at(dt, k) * v[k]
+            carried = f
+        return clamped
+
+    def forces(
+        u, v, a, start, half_dt, pending, c, h, row, reach, elastic, clamp, viscous_work, clamp_work, first, count
+    ):  # type: ignore[no-untyped-def]  # fmt: skip
+        """Forces alone, with the ledger's parts as in a sweep."""
+        last, clamped = first + count, 0
+        u, v, a = u[first : last + S], v[first : last + S], a[first : last + S]
+        start, row, reach = start[first:last], row[first : last + AHEAD], reach[first:last]
+        elastic, clamp, viscous_work, clamp_work = elastic[first:last], clamp[first:last], viscous_work[first:last], clamp_work[first:last]
+        half_dt, pending = part(half_dt, first, count), part(pending, first, count)
+        for k in range(count):
+            d = overlap_of(u[k], u[k + S], start[k])
+            half, da = v[k] - v[k + S], a[k] - a[k + S]
+            rate = predicted(half, da, at(half_dt, k)) if RATE else 0.0
+            f, still, lifted = parts(d, rate, coefficients_at(c, first + k), history_at(h, first + k))
+            if LEDGER:
+                mean = past_rate(half, da, at(half_dt, k))
+                viscous_work[k] += dissipated(at(pending, k), mean, row[k + AHEAD], elastic[k], clamp[k])
+                elastic[k] = still
+                if CLAMPS:
+                    clamp_work[k] += at(pending, k) * mean * clamp[k]
+                    clamp[k] = lifted
+                    clamped += lifted > 0.0
+            row[k + AHEAD] = f
+            reach[k] = d if d > reach[k] else reach[k]
+        return clamped
+
+    # what runs once per contact and step goes where it is called; the repair of the few events does not
+    for function in (
+        overlap_of, predicted, past_rate, dissipated, net, kicked, coefficients_at, history_at, force, happened, parts, part, at,
+    ):  # fmt: skip
+        jitable(function, hot=True)
+    for rows in (detect, sweep, sweep_rate, forces):
+        jitable(rows, rows=True)
+    return LeafSweeps(detect, sweep, sweep_rate, forces)
+
+
+@cache
+def times_of(stride: int) -> tuple[Callable, Callable]:
+    """Functions (times, first, count) -> those of some columns; (times, k) -> that of one: a row of times, or one for all."""
+
+    def one(times, first, count):  # type: ignore[no-untyped-def]
+        return times
+
+    def that_one(times, k):  # type: ignore[no-untyped-def]
+        return times
+
+    def cut(times, first, count):  # type: ignore[no-untyped-def]
+        return times[first : first + count]
+
+    def of_column(times, k):  # type: ignore[no-untyped-def]
+        return times[k]
+
+    return (cut, of_column) if stride > 1 else (one, that_one)
+
+
 def sweeps_of(law: Functions, step: ContactStep, features: Features) -> Sweeps:
     """The sweeps for a law, as plain functions that call its functions."""
     RATE, HISTORY, LEDGER = features.rate, features.history, features.ledger
     ONSET, JUMPS, LEAPS, CLAMPS = features.weight, features.jumps, features.leaps, features.lowest >= 0
     FORGETS = features.forgets
-    force, jumps = law.force, law.jumps
+    jumps = law.jumps
     MOVES = JUMPS and not features.kinks
-    happened, event, parts, read_as = step.happened, step.event, step.parts, step.read_as
+    happened, event, read_as = step.happened, step.event, step.read_as
     dissipate, move = dissipation(CLAMPS), moving(features)
     at_onset, at_end, at_inside = step.onset, step.end, step.inside
     coefficients_at, history_at = gatherer(features.n_coefficients), gatherer(features.n_history)
     store_history = scatterer(features.n_history)
-    net, kicked = motion(RATE, features.loaded)
+    detect, sweep, sweep_rate, forces = leaf_sweeps(law, step, features)
     kick, drift, raise_peaks = plain_sweeps(RATE, features.loaded)
-
-    def detect(u, v, a, start, dt, half_dt, c, h, n):  # type: ignore[no-untyped-def]
-        """The number of contacts with an event, and one more than the last of them."""
-        events, after = 0, 0
-        for k in range(n):
-            d = overlap_of(u[k], u[k + 1], start[k])
-            half = v[k] - v[k + 1]
-            r = predicted(half, a[k] - a[k + 1], half_dt) if RATE else 0.0
-            found = happened(d, d - dt * half, r, coefficients_at(c, k), history_at(h, k))
-            events += found
-            here = k + 1 if found else 0
-            after = here if here > after else after
-        return events, after
 
     def add_new(row, drifted, half_dt, first, n):  # type: ignore[no-untyped-def]
         """Append to the list of active contacts those with an event that are not on it; its new length."""
         u, v, a, start, active = row.bodies.u, row.bodies.v, row.bodies.a, row.contacts.start, row.events.active
-        events, k = detect(u, v, a, start, drifted, half_dt, row.c, row.h, n)
+        events, k = detect(u, v, a, start, drifted, half_dt, row.c, row.h, 0, n)
         length = first
         while events > 0:
             k -= 1
@@ -185,69 +336,6 @@ def sweeps_of(law: Functions, step: ContactStep, features: Features) -> Sweeps:
         clock.n_active = length
         return changed
 
-    def sweep(u, v, start, dt, dt_over_m, loads, c, h, row, peak, reach, n):  # type: ignore[no-untyped-def]
-        """Forces, kick and drift in one pass; the force on a body's left is carried in a scalar."""
-        left = 0.0
-        for k in range(n):
-            d = overlap_of(u[k], u[k + 1], start[k])
-            f = force(d, 0.0, coefficients_at(c, k), history_at(h, k))
-            row[k] = f
-            peak[k] = f if f > peak[k] else peak[k]
-            reach[k] = d if d > reach[k] else reach[k]
-            v[k] = kicked(v[k], 1.0, dt, dt_over_m[k], 0.0, net(left, f, loads[k]))
-            u[k] += dt * v[k]
-            left = f
-
-    def sweep_rate(
-        u, v, a, start, dt, half_dt, pending, inverse_mass, loads, c, h, row, peak, reach, elastic, clamp, viscous_work, clamp_work, n
-    ):  # type: ignore[no-untyped-def]  # fmt: skip
-        """The same for a force that depends on the rate, predicted to the full step with the last step's accelerations.
-
-        With the ledger, it adds the losses of the step before, over `pending` [s]; how many contacts are clamped.
-        """
-        left, clamped = 0.0, 0
-        for k in range(n):
-            d = overlap_of(u[k], u[k + 1], start[k])
-            half, da = v[k] - v[k + 1], a[k] - a[k + 1]
-            f, still, lifted = parts(d, predicted(half, da, half_dt), coefficients_at(c, k), history_at(h, k))
-            if LEDGER:
-                mean = past_rate(half, da, half_dt)
-                viscous_work[k] += dissipated(pending, mean, row[k], elastic[k], clamp[k])
-                elastic[k] = still
-                if CLAMPS:
-                    clamp_work[k] += pending * mean * clamp[k]
-                    clamp[k] = lifted
-                    clamped += lifted > 0.0
-            row[k] = f
-            peak[k] = f if f > peak[k] else peak[k]
-            reach[k] = d if d > reach[k] else reach[k]
-            total = net(left, f, loads[k])
-            acceleration = inverse_mass[k] * total
-            a[k] = acceleration
-            v[k] = kicked(v[k], 1.0, dt, 0.0, acceleration, total)
-            u[k] += dt * v[k]
-            left = f
-        return clamped
-
-    def forces(u, v, a, start, half_dt, pending, c, h, row, reach, elastic, clamp, viscous_work, clamp_work, n):  # type: ignore[no-untyped-def]
-        """Forces alone, with the ledger's parts as in a sweep."""
-        clamped = 0
-        for k in range(n):
-            d = overlap_of(u[k], u[k + 1], start[k])
-            half, da = v[k] - v[k + 1], a[k] - a[k + 1]
-            f, still, lifted = parts(d, predicted(half, da, half_dt) if RATE else 0.0, coefficients_at(c, k), history_at(h, k))
-            if LEDGER:
-                mean = past_rate(half, da, half_dt)
-                viscous_work[k] += dissipated(pending, mean, row[k], elastic[k], clamp[k])
-                elastic[k] = still
-                if CLAMPS:
-                    clamp_work[k] += pending * mean * clamp[k]
-                    clamp[k] = lifted
-                    clamped += lifted > 0.0
-            row[k] = f
-            reach[k] = d if d > reach[k] else reach[k]
-        return clamped
-
     def march(row, clock, records, n, steps, whole, sample_at):  # type: ignore[no-untyped-def]
         """Steps, with the samples of their sensors; how many were done, and how many kicks of the next one differ from the recorded force.
 
@@ -271,7 +359,7 @@ def sweeps_of(law: Functions, step: ContactStep, features: Features) -> Sweeps:
                 move(row, clock)
             if whole or changed > 0 or (LEAPS and clock.n_jumps > 0):
                 clock.clamped += forces(
-                    u, v, a, start, half_dt, pending, c, h, force_row, reach, elastic, clamp, viscous_work, clamp_work, n
+                    u, v, a, start, half_dt, pending, c, h, force_row, reach, elastic, clamp, viscous_work, clamp_work, 0, n
                 )  # fmt: skip
                 for e in range(changed):
                     k = row.events.changed[e]
@@ -281,21 +369,17 @@ def sweeps_of(law: Functions, step: ContactStep, features: Features) -> Sweeps:
             if RATE:
                 clock.clamped += sweep_rate(
                     u, v, a, start, dt, half_dt, pending, inverse_mass, loads, c, h, force_row, peak, reach,
-                    elastic, clamp, viscous_work, clamp_work, n,
+                    elastic, clamp, viscous_work, clamp_work, 0, n,
                 )  # fmt: skip
                 pending = dt
             else:
-                sweep(u, v, start, dt, bodies.dt_over_m, loads, c, h, force_row, peak, reach, n)
+                sweep(u, v, start, dt, bodies.dt_over_m, loads, c, h, force_row, peak, reach, 0, n)
             if begun + done == sample_at:
                 sample_at = read_sensors(force_row, records, clock)
         clock.pending = pending
         return steps, 0
 
-    # what runs once per contact and step goes where it is called; the repair of the few events does not
-    for function in (overlap_of, predicted, past_rate, dissipated, net, kicked, coefficients_at, history_at, force, happened, parts):
-        jitable(function, hot=True)
-    for rows in (detect, sweep, sweep_rate, forces, dissipate):
-        jitable(rows, rows=True)
+    jitable(dissipate, rows=True)
     jitable(move)
     # a call among the steps of a march would take the vectors' registers from it
     jitable(read_sensors, hot=True)
