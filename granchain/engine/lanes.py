@@ -258,6 +258,8 @@ def lanes_of(loop: Callable, law: Functions, features: Features) -> Callable:
             if LEAPS:
                 events, _ = detect(u, v, a, contacts.start, times.dt, times.half_dt, c, h, 0, n)
                 if events > 0:
+                    if LEDGER and done > 0:
+                        settle_pending(times.pending, times.dt, n)
                     return done, length
             elif HISTORY:
                 changed, length = renew(bodies, contacts, times, c, h, force, saved, active, changed_at, length, n)
