@@ -105,12 +105,14 @@ def leaf_sweeps(law: Functions, step: ContactStep, features: Features, stride: i
         """The number of contacts with an event, and one more than the last of them."""
         last = first + count
         u, v, a, start = u[first : last + S], v[first : last + S], a[first : last + S], start[first:last]
+        if S > 1:
+            dt, half_dt = dt[first:last], half_dt[first:last]
         events, after = 0, 0
         for k in range(count):
             d = overlap_of(u[k], u[k + S], start[k])
             half = v[k] - v[k + S]
-            r = predicted(half, a[k] - a[k + S], at(half_dt, first + k)) if RATE else 0.0
-            found = happened(d, d - at(dt, first + k) * half, r, coefficients_at(c, first + k), history_at(h, first + k))
+            r = predicted(half, a[k] - a[k + S], at(half_dt, k)) if RATE else 0.0
+            found = happened(d, d - at(dt, k) * half, r, coefficients_at(c, first + k), history_at(h, first + k))
             events += found
             here = k + 1 if found else 0
             after = here if here > after else after
@@ -122,6 +124,8 @@ def leaf_sweeps(law: Functions, step: ContactStep, features: Features, stride: i
         carried = row[first - 1] if first > 0 else 0.0
         u, v, start, row = u[first : last + S], v[first : last + S], start[first:last], row[first : last + AHEAD]
         dt_over_m, loads, peak, reach = dt_over_m[first:last], loads[first:last], peak[first:last], reach[first:last]
+        if S > 1:
+            dt = dt[first:last]
         for k in range(count):
             left = row[k] if S > 1 else carried
             d = overlap_of(u[k], u[k + S], start[k])
@@ -129,8 +133,8 @@ def leaf_sweeps(law: Functions, step: ContactStep, features: Features, stride: i
             row[k + AHEAD] = f
             peak[k] = f if f > peak[k] else peak[k]
             reach[k] = d if d > reach[k] else reach[k]
-            v[k] = kicked(v[k], 1.0, at(dt, first + k), dt_over_m[k], 0.0, net(left, f, loads[k]))
-            u[k] += at(dt, first + k) * v[k]
+            v[k] = kicked(v[k], 1.0, at(dt, k), dt_over_m[k], 0.0, net(left, f, loads[k]))
+            u[k] += at(dt, k) * v[k]
             carried = f
 
     def sweep_rate(
@@ -147,17 +151,19 @@ def leaf_sweeps(law: Functions, step: ContactStep, features: Features, stride: i
         start, row, inverse_mass, loads = start[first:last], row[first : last + AHEAD], inverse_mass[first:last], loads[first:last]
         peak, reach, elastic, clamp = peak[first:last], reach[first:last], elastic[first:last], clamp[first:last]
         viscous_work, clamp_work = viscous_work[first:last], clamp_work[first:last]
+        if S > 1:
+            dt, half_dt, pending = dt[first:last], half_dt[first:last], pending[first:last]
         for k in range(count):
             left = row[k] if S > 1 else carried
             d = overlap_of(u[k], u[k + S], start[k])
             half, da = v[k] - v[k + S], a[k] - a[k + S]
-            f, still, lifted = parts(d, predicted(half, da, at(half_dt, first + k)), coefficients_at(c, first + k), history_at(h, first + k))
+            f, still, lifted = parts(d, predicted(half, da, at(half_dt, k)), coefficients_at(c, first + k), history_at(h, first + k))
             if LEDGER:
-                mean = past_rate(half, da, at(half_dt, first + k))
-                viscous_work[k] += dissipated(at(pending, first + k), mean, row[k + AHEAD], elastic[k], clamp[k])
+                mean = past_rate(half, da, at(half_dt, k))
+                viscous_work[k] += dissipated(at(pending, k), mean, row[k + AHEAD], elastic[k], clamp[k])
                 elastic[k] = still
                 if CLAMPS:
-                    clamp_work[k] += at(pending, first + k) * mean * clamp[k]
+                    clamp_work[k] += at(pending, k) * mean * clamp[k]
                     clamp[k] = lifted
                     clamped += lifted > 0.0
             row[k + AHEAD] = f
@@ -166,8 +172,8 @@ def leaf_sweeps(law: Functions, step: ContactStep, features: Features, stride: i
             total = net(left, f, loads[k])
             acceleration = inverse_mass[k] * total
             a[k] = acceleration
-            v[k] = kicked(v[k], 1.0, at(dt, first + k), 0.0, acceleration, total)
-            u[k] += at(dt, first + k) * v[k]
+            v[k] = kicked(v[k], 1.0, at(dt, k), 0.0, acceleration, total)
+            u[k] += at(dt, k) * v[k]
             carried = f
         return clamped
 
@@ -179,17 +185,19 @@ def leaf_sweeps(law: Functions, step: ContactStep, features: Features, stride: i
         u, v, a = u[first : last + S], v[first : last + S], a[first : last + S]
         start, row, reach = start[first:last], row[first : last + AHEAD], reach[first:last]
         elastic, clamp, viscous_work, clamp_work = elastic[first:last], clamp[first:last], viscous_work[first:last], clamp_work[first:last]
+        if S > 1:
+            half_dt, pending = half_dt[first:last], pending[first:last]
         for k in range(count):
             d = overlap_of(u[k], u[k + S], start[k])
             half, da = v[k] - v[k + S], a[k] - a[k + S]
-            rate = predicted(half, da, at(half_dt, first + k)) if RATE else 0.0
+            rate = predicted(half, da, at(half_dt, k)) if RATE else 0.0
             f, still, lifted = parts(d, rate, coefficients_at(c, first + k), history_at(h, first + k))
             if LEDGER:
-                mean = past_rate(half, da, at(half_dt, first + k))
-                viscous_work[k] += dissipated(at(pending, first + k), mean, row[k + AHEAD], elastic[k], clamp[k])
+                mean = past_rate(half, da, at(half_dt, k))
+                viscous_work[k] += dissipated(at(pending, k), mean, row[k + AHEAD], elastic[k], clamp[k])
                 elastic[k] = still
                 if CLAMPS:
-                    clamp_work[k] += at(pending, first + k) * mean * clamp[k]
+                    clamp_work[k] += at(pending, k) * mean * clamp[k]
                     clamp[k] = lifted
                     clamped += lifted > 0.0
             row[k + AHEAD] = f
