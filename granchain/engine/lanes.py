@@ -1,9 +1,9 @@
 """Eight rows of beads side by side in the lanes of a vector, marching together.
 
 Column bead * LANES + lane of a table of lanes belongs to that bead of that row: the sweeps are those of a single row, with a neighbour LANES
-columns on and a time step for each column. Lanes only march: forces, events, kick and drift, and the stops of sensors. A whole step, a
-jump of the force that is corrected and the look at the state are the row's own, in its own tables and by its own loop, so that drives,
-records and unequal steps need nothing here.
+columns on and a time step for each column. Lanes only march: forces, events, kick and drift, and the samples of sensors. A whole step, a
+jump of the force that is corrected and the look at the state are the row's own, in its own tables and by its own loop, so that records,
+counts and unequal steps need nothing here.
 """
 
 from __future__ import annotations
@@ -16,9 +16,25 @@ import numpy as np
 
 from granchain.contact.law import OPEN
 from granchain.contact.model import Functions
-from granchain.engine import fields
-from granchain.engine.contact_step import Features, contact_step, motion, overlap_of, past_rate, predicted
-from granchain.engine.fields import LANES
+from granchain.engine.contact_step import ContactStep, Features, contact_step, motion, overlap_of, past_rate, predicted
+from granchain.engine.fields import (
+    BODY,
+    CONTACT,
+    EVENT,
+    LANES,
+    Bodies,
+    Contacts,
+    Drives,
+    Field,
+    Records,
+    Tables,
+    aligned,
+    bodies_of,
+    contacts_of,
+    member_of,
+    named,
+    rows_as,
+)
 from granchain.engine.loop import NEVER, next_stops
 from granchain.engine.row import leaf_sweeps
 from granchain.engine.specialise import compiled, gatherer, jitable, scatterer
@@ -26,10 +42,24 @@ from granchain.status import Status
 
 RUNNING = int(Status.RUNNING)
 
-# Rows of the times of each column: the step, half of it, and that over which the last forces' losses are not yet in the ledger.
-TIMES = ("dt", "half_dt", "pending", "clamped")
-Times = fields.named("Times", tuple(fields.Field(name, "contact", "") for name in TIMES))
-SAVED = ("u", "v", "a", "next_u", "next_v", "next_a", "peak")
+# Of each column; those of a lane are alike.
+TIME = (
+    Field("dt", "contact", "time step [s]"),
+    Field("half_dt", "contact", "half of it [s]"),
+    Field("pending", "contact", "time over which the last forces' losses are not yet in the ledger [s]"),
+    Field("clamped", "contact", "steps in which the clamp acted, until the row is given back"),
+)
+# What the two bodies of a contact, and its peak, were before a sweep whose kick there is not the recorded force.
+KEPT = (
+    Field("u", "event", "[m]"),
+    Field("v", "event", "[m/s]"),
+    Field("u_next", "event", "[m]"),
+    Field("v_next", "event", "[m/s]"),
+    Field("peak", "event", "[N]"),
+)
+Times, Kept = named("Times", TIME), named("Kept", KEPT)
+times_of, kept_of = rows_as(Times), rows_as(Kept)
+tables_of, drives_of, records_of = member_of(Tables), member_of(Drives), member_of(Records)
 
 
 class Side(NamedTuple):
@@ -37,14 +67,14 @@ class Side(NamedTuple):
 
     Parameters
     ----------
-    bodies, contacts, c, h, times : (quantities, columns) array
+    bodies, contacts, c, h, times, kept : (quantities, columns) array
         As those of a state, a column for each bead or contact of each lane.
     force : (columns,) array
-        Of the contacts; the first LANES are 0.
+        Of the contacts, LANES columns on: column k has the force on that body's left.
     events : (2, columns) integer array
         As those of a state, of all lanes.
-    saved : (len(SAVED), columns) array
-        What a contact whose kick differs from the recorded force had before a sweep.
+    stops : (LANES,) integer array
+        Step at which a lane's block ends.
     """
 
     bodies: np.ndarray
@@ -52,117 +82,131 @@ class Side(NamedTuple):
     c: np.ndarray
     h: np.ndarray
     times: np.ndarray
+    kept: np.ndarray
     force: np.ndarray
-    saved: np.ndarray
     events: np.ndarray
+    stops: np.ndarray
 
 
-def side_of(tables: fields.Tables) -> Side:
-    """Room for LANES rows whose tables are alike."""
-    # an odd number of cache lines: the rows of a table then begin at different parts of a page
-    width = tables.contacts.shape[-1] // LANES * LANES + LANES
-    columns = (width + 1 - width % 2) * LANES
-    shapes = (
-        (len(fields.BODY), columns), (len(fields.CONTACT), columns), (tables.c.shape[-2], columns), (tables.h.shape[-2], columns),
-        (len(TIMES), columns), (columns,), (len(SAVED), columns),
-    )  # fmt: skip
-    made = fields.aligned(shapes)
-    return Side(*made, np.zeros((len(fields.EVENT), columns), dtype=np.int64))
+def side_of(tables: Tables) -> Side:
+    """Room for LANES of the rows of a stack."""
+    # an odd number of cache lines a row, and one more than there are contacts: no two rows begin at the same part of a page
+    columns = ((tables.contacts.shape[-1] + 1) | 1) * LANES
+    counts = (len(BODY), len(CONTACT), tables.c.shape[-2], tables.h.shape[-2], len(TIME), len(KEPT))
+    *rows, force = aligned((*((count, columns) for count in counts), (columns,)))
+    return Side(*rows, force, np.zeros((len(EVENT), columns), dtype=np.int64), np.zeros(LANES, dtype=np.int64))
 
 
-times_of_side = fields.rows_as(Times)
+class Transfers(NamedTuple):
+    """Between a row's own tables and its lane.
 
-# What lanes take from the tables of a row, and what they give back.
-BODIES = {name: place for place, name in enumerate(fields.Bodies._fields)}
-CONTACTS = {name: place for place, name in enumerate(fields.Contacts._fields)}
+    Parameters
+    ----------
+    settle, enter, leave : callable
+        (tables, clocks, m, side, lane, n): what does not change in a march, what does, and what goes back, of n contacts.
+    """
+
+    settle: Callable
+    enter: Callable
+    leave: Callable
 
 
-@cache
-def lanes_of(loop: Callable, law: Functions, features: Features) -> Callable:
-    """A compiled loop over groups of LANES members, around the compiled loop of one."""
-    RATE, HISTORY, LEDGER, FORGETS = features.rate, features.history, features.ledger, features.forgets
-    LEAPS, LOADED, CLAMPS = features.leaps, features.loaded, features.lowest >= 0
-    step_of_contact = contact_step(law, features)
-    happened, event = step_of_contact.happened, step_of_contact.event
-    coefficients_at, history_at = gatherer(features.n_coefficients), gatherer(features.n_history)
-    store_history = scatterer(features.n_history)
-    net, kicked_to = motion(RATE, LOADED)
-    detect, sweep, sweep_rate, _ = leaf_sweeps(law, step_of_contact, features, LANES)
-    S = LANES
-    from granchain.engine.stack import drives_of, records_of, tables_of
+def transfers(features: Features) -> Transfers:
+    """What a march under a law reads and writes goes to the lanes and back, and nothing else."""
+    RATE, LEDGER, CLAMPS = features.rate, features.ledger, features.lowest >= 0
+    n_coefficients, n_history = features.n_coefficients, features.n_history
 
-    changing_bodies = tuple(BODIES[name] for name in ("u", "v", *(("a",) if RATE else ())))
-    fixed_bodies = tuple(BODIES[name] for name in ((("inverse_mass",) if RATE else ("dt_over_m",)) + (("loads",) if LOADED else ())))
-    changing_contacts = tuple(
-        CONTACTS[name]
-        for name in ("peak", "reach", *(("elastic", "clamp", "viscous_work", "clamp_work") if LEDGER else ()), *(("lost",) if FORGETS else ()))
-    )
-    FORCE, START = CONTACTS["force"], CONTACTS["start"]
-    n_history, n_coefficients = features.n_history, features.n_coefficients
+    def places(kind, *names):  # type: ignore[no-untyped-def]
+        return tuple(kind._fields.index(name) for name in names)
+
+    of_bodies = places(Bodies, "inverse_mass" if RATE else "dt_over_m", "inverse_mass" if features.weight >= 0 else "dt_over_m", "loads")
+    moving = places(Bodies, "u", "v", "a")
+    ledgers = ("elastic", "clamp", "viscous_work", "clamp_work") if LEDGER else ()
+    of_contacts = places(Contacts, "peak", "reach", *ledgers, *(("lost",) if features.forgets else ()))
+    START, FORCE = places(Contacts, "start", "force")
 
     def take(table, m, side, lane, row, n):  # type: ignore[no-untyped-def]
         for k in range(n):
-            side[row, k * S + lane] = table[m, row, k]
+            side[row, k * LANES + lane] = table[m, row, k]
 
     def give(table, m, side, lane, row, n):  # type: ignore[no-untyped-def]
         for k in range(n):
-            table[m, row, k] = side[row, k * S + lane]
+            table[m, row, k] = side[row, k * LANES + lane]
 
-    def settle(m, lane, side, tables, clocks, n):  # type: ignore[no-untyped-def]
-        """What does not change while a member marches."""
-        dt = clocks[m].dt
-        for row in fixed_bodies:
+    def settle(tables, clocks, m, side, lane, n):  # type: ignore[no-untyped-def]
+        times, dt = times_of(side.times), clocks[m].dt
+        for row in of_bodies:
             take(tables.bodies, m, side.bodies, lane, row, n)
         take(tables.contacts, m, side.contacts, lane, START, n)
         for row in range(n_coefficients):
             take(tables.c, m, side.c, lane, row, n)
-        for k in range(n):
-            side.times[0, k * S + lane] = dt
-            side.times[1, k * S + lane] = 0.5 * dt
+        for k in range(lane, n * LANES + lane, LANES):
+            times.dt[k], times.half_dt[k] = dt, 0.5 * dt
 
-    def enter(m, lane, side, tables, clocks, n):  # type: ignore[no-untyped-def]
-        """A member's state goes to its lane."""
-        for row in changing_bodies:
-            take(tables.bodies, m, side.bodies, lane, row, n + 1)
-        for row in changing_contacts:
+    def enter(tables, clocks, m, side, lane, n):  # type: ignore[no-untyped-def]
+        times, pending = times_of(side.times), clocks[m].pending
+        for row in moving:
+            take(tables.bodies, m, side.bodies, lane, row, n)
+        for row in of_contacts:
             take(tables.contacts, m, side.contacts, lane, row, n)
         for row in range(n_history):
             take(tables.h, m, side.h, lane, row, n)
         for k in range(n):
-            side.force[(k + 1) * S + lane] = tables.contacts[m, FORCE, k]
-        if LEDGER:
-            pending = clocks[m].pending
-            for k in range(n):
-                side.times[2, k * S + lane] = pending
-                side.times[3, k * S + lane] = 0.0
+            column = k * LANES + lane
+            side.force[column + LANES] = tables.contacts[m, FORCE, k]
+            times.pending[column] = pending
+            times.clamped[column] = 0.0
 
-    def leave(m, lane, side, tables, clocks, n):  # type: ignore[no-untyped-def]
-        """And back."""
-        for row in changing_bodies:
-            give(tables.bodies, m, side.bodies, lane, row, n + 1)
-        for row in changing_contacts:
+    def leave(tables, clocks, m, side, lane, n):  # type: ignore[no-untyped-def]
+        clock, times = clocks[m], times_of(side.times)
+        for row in moving:
+            give(tables.bodies, m, side.bodies, lane, row, n)
+        for row in of_contacts:
             give(tables.contacts, m, side.contacts, lane, row, n)
         for row in range(n_history):
             give(tables.h, m, side.h, lane, row, n)
         for k in range(n):
-            tables.contacts[m, FORCE, k] = side.force[(k + 1) * S + lane]
-        if LEDGER:
-            clock = clocks[m]
-            clock.pending = side.times[2, lane]
-            if CLAMPS:
-                for k in range(n):
-                    clock.clamped += int(side.times[3, k * S + lane])
+            tables.contacts[m, FORCE, k] = side.force[(k + 1) * LANES + lane]
+        clock.pending = times.pending[lane]
+        if CLAMPS and LEDGER:
+            for k in range(n):
+                clock.clamped += int(times.clamped[k * LANES + lane])
 
-    def add_new(bodies, contacts, times, c, h, force, active, known, n):  # type: ignore[no-untyped-def]
-        u, v, a, start = bodies.u, bodies.v, bodies.a, contacts.start
-        events, k = detect(u, v, a, start, times.dt, times.half_dt, c, h, 0, n)
-        length = known
+    for function in (take, give, times_of):
+        jitable(function)
+    return Transfers(settle, enter, leave)
+
+
+def marching(law: Functions, step: ContactStep, features: Features) -> tuple[Callable, Callable]:
+    """Steps of all lanes, up to one with a jump of the force; and whether a lane has an event."""
+    RATE, HISTORY, LEDGER, LEAPS, FORGETS = features.rate, features.history, features.ledger, features.leaps, features.forgets
+    happened, event = step.happened, step.event
+    coefficients_at, history_at = gatherer(features.n_coefficients), gatherer(features.n_history)
+    store_history = scatterer(features.n_history)
+    net, kicked = motion(RATE, features.loaded)
+    detect, sweep, sweep_rate, _ = leaf_sweeps(law, step, features, LANES)
+
+    def state_at(u, v, a, start, dt, half_dt, k):  # type: ignore[no-untyped-def]
+        """Overlap, the one before, half-step rate, its growth and the rate of a contact."""
+        d, half, da = overlap_of(u[k], u[k + LANES], start[k]), v[k] - v[k + LANES], a[k] - a[k + LANES]
+        return d, d - dt[k] * half, half, da, predicted(half, da, half_dt[k]) if RATE else half
+
+    def eventful(side, lane, n):  # type: ignore[no-untyped-def]
+        bodies, contacts, times = bodies_of(side.bodies), contacts_of(side.contacts), times_of(side.times)
+        for k in range(lane, n * LANES, LANES):
+            d, before, _, _, r = state_at(bodies.u, bodies.v, bodies.a, contacts.start, times.dt, times.half_dt, k)
+            if happened(d, before, r if RATE else 0.0, coefficients_at(side.c, k), history_at(side.h, k)):
+                return True
+        return False
+
+    def add_new(bodies, contacts, times, side, known, n):  # type: ignore[no-untyped-def]
+        """Append to the list of active contacts those with an event that are not on it; its new length."""
+        active, length = side.events[1], known
+        events, k = detect(bodies.u, bodies.v, bodies.a, contacts.start, times.dt, times.half_dt, side.c, side.h, 0, n)
         while events > 0:
             k -= 1
-            d = overlap_of(u[k], u[k + S], start[k])
-            half = v[k] - v[k + S]
-            r = predicted(half, a[k] - a[k + S], times.half_dt[k]) if RATE else 0.0
-            if happened(d, d - times.dt[k] * half, r, coefficients_at(c, k), history_at(h, k)):
+            d, before, _, _, r = state_at(bodies.u, bodies.v, bodies.a, contacts.start, times.dt, times.half_dt, k)
+            if happened(d, before, r if RATE else 0.0, coefficients_at(side.c, k), history_at(side.h, k)):
                 events -= 1
                 again = False
                 for e in range(known):
@@ -172,33 +216,30 @@ def lanes_of(loop: Callable, law: Functions, features: Features) -> Callable:
                     length += 1
         return length
 
-    def renew(bodies, contacts, times, c, h, force, saved, active, changed_at, length, n):  # type: ignore[no-untyped-def]
-        u, v, a, start = bodies.u, bodies.v, bodies.a, contacts.start
+    def renew(bodies, contacts, times, kept, side, length, n):  # type: ignore[no-untyped-def]
+        """Update the history of every contact with an event; how many kicks differ from the recorded force, and the list's length."""
+        force, changed_at, active = side.force, side.events[0], side.events[1]
         changed, first = 0, 0
         for turn in range(2):
             if turn == 1:
                 first = length
-                length = add_new(bodies, contacts, times, c, h, force, active, first, n)
+                length = add_new(bodies, contacts, times, side, first, n)
             e = first
             while e < length:
                 k = active[e]
-                dt, half_dt = times.dt[k], times.half_dt[k]
-                d = overlap_of(u[k], u[k + S], start[k])
-                half, da = v[k] - v[k + S], a[k] - a[k + S]
-                r = predicted(half, da, half_dt) if RATE else half
-                ck = coefficients_at(c, k)
-                hk = history_at(h, k)
-                before = d - dt * half
+                d, before, half, da, r = state_at(bodies.u, bodies.v, bodies.a, contacts.start, times.dt, times.half_dt, k)
+                ck, hk = coefficients_at(side.c, k), history_at(side.h, k)
                 if not happened(d, before, r, ck, hk):
                     length -= 1
                     active[e] = active[length]
                     continue
                 e += 1
-                last, viscous = force[k + S], 0.0
+                last, viscous = force[k + LANES], 0.0
                 if LEDGER:
                     viscous = last - contacts.elastic[k] - contacts.clamp[k]
-                renewed, kick, record, lost, work = event(d, half, r, past_rate(half, da, half_dt), dt, last, viscous, ck, hk)
-                store_history(h, k, renewed)
+                past = past_rate(half, da, times.half_dt[k])
+                renewed, kick, record, lost, work = event(d, half, r, past, times.dt[k], last, viscous, ck, hk)
+                store_history(side.h, k, renewed)
                 if FORGETS:
                     contacts.lost[k] += lost
                 if work != 0.0:
@@ -207,161 +248,187 @@ def lanes_of(loop: Callable, law: Functions, features: Features) -> Callable:
                 if kick != record:
                     changed_at[changed] = k
                     contacts.kicked[changed], contacts.recorded[changed] = kick, record
-                    saved[0, changed], saved[1, changed], saved[2, changed] = u[k], v[k], a[k]
-                    saved[3, changed], saved[4, changed], saved[5, changed] = u[k + S], v[k + S], a[k + S]
-                    saved[6, changed] = contacts.peak[k]
+                    kept.u[changed], kept.u_next[changed] = bodies.u[k], bodies.u[k + LANES]
+                    kept.v[changed], kept.v_next[changed] = bodies.v[k], bodies.v[k + LANES]
+                    kept.peak[changed] = contacts.peak[k]
                     changed += 1
         return changed, length
 
-    def push(i, u, v, bodies, times, force):  # type: ignore[no-untyped-def]
-        """Kick and drift of one body."""
-        dt = times.dt[i]
-        total = net(force[i], force[i + S], bodies.loads[i])
-        acceleration = 0.0
-        if RATE:
-            acceleration = bodies.inverse_mass[i] * total
-            bodies.a[i] = acceleration
-        bodies.v[i] = kicked_to(v, 1.0, dt, bodies.dt_over_m[i], acceleration, total)
-        bodies.u[i] = u + dt * bodies.v[i]
+    def push(bodies, times, force, k, u, v):  # type: ignore[no-untyped-def]
+        """Kick and drift of one body by the forces beside it."""
+        dt = times.dt[k]
+        total = net(force[k], force[k + LANES], bodies.loads[k])
+        bodies.a[k] = bodies.inverse_mass[k] * total
+        bodies.v[k] = kicked(v, 1.0, dt, bodies.dt_over_m[k], bodies.a[k], total)
+        bodies.u[k] = u + dt * bodies.v[k]
 
-    def sample(first, done, clocks, records, force):  # type: ignore[no-untyped-def]
-        """Sensors of the members whose sample it is; steps from the beginning of the march to the next one."""
-        following = NEVER
-        for lane in range(S):
-            clock = clocks[first + lane]
-            at = clock.sample * clock.stride - clock.step if clock.sample < records.sensor_force.shape[1] else NEVER
-            if at == done:
-                slot = clock.sample
+    def sample(clocks, records, first, done, force):  # type: ignore[no-untyped-def]
+        """Sensors of the rows whose sample it is; steps from the beginning of the march to the next one."""
+        due = NEVER
+        for lane in range(LANES):
+            m = first + lane
+            clock = clocks[m]
+            slot = clock.sample
+            if slot < records.sensor_force.shape[1] and slot * clock.stride == clock.step + done:
                 for s in range(records.sensor_left.shape[1]):
-                    left, right = records.sensor_left[first + lane, s], records.sensor_right[first + lane, s]
-                    records.sensor_force[first + lane, slot, s] = 0.5 * (force[(left + 1) * S + lane] + force[(right + 1) * S + lane])
-                clock.sample = slot + 1
-                at = (slot + 1) * clock.stride - clock.step if slot + 1 < records.sensor_force.shape[1] else NEVER
-            following = min(following, at)
-        return following
+                    left, right = records.sensor_left[m, s] + 1, records.sensor_right[m, s] + 1
+                    records.sensor_force[m, slot, s] = 0.5 * (force[left * LANES + lane] + force[right * LANES + lane])
+                slot += 1
+                clock.sample = slot
+            if slot < records.sensor_force.shape[1]:
+                due = min(due, slot * clock.stride - clock.step)
+        return due
 
     def count_clamped(clamp, clamped, n):  # type: ignore[no-untyped-def]
         for k in range(n):
             clamped[k] += 1.0 if clamp[k] > 0.0 else 0.0
 
-    def settle_pending(pending, dt, n):  # type: ignore[no-untyped-def]
+    def take_over(pending, dt, n):  # type: ignore[no-untyped-def]
         for k in range(n):
             pending[k] = dt[k]
 
-    def march(first, span, n, side, clocks, records, length, due):  # type: ignore[no-untyped-def]
-        bodies, contacts, times = fields.bodies_of(side.bodies), fields.contacts_of(side.contacts), times_of_side(side.times)
-        c, h, force, saved, active, changed_at = side.c, side.h, side.force, side.saved, side.events[0], side.events[1]
-        u, v, a = bodies.u, bodies.v, bodies.a
-        pending = times.pending
-        for done in range(span):
+    def march(side, clocks, records, first, steps, n, length, due):  # type: ignore[no-untyped-def]
+        """Steps done, and the length of the list of active contacts; `due` is how far the next sample is."""
+        bodies, contacts, times, kept = bodies_of(side.bodies), contacts_of(side.contacts), times_of(side.times), kept_of(side.kept)
+        u, v, a, start, force, c, h = bodies.u, bodies.v, bodies.a, contacts.start, side.force, side.c, side.h
+        changed_at, pending, done = side.events[0], times.pending, 0
+        while done < steps:
             changed = 0
             if LEAPS:
-                events, _ = detect(u, v, a, contacts.start, times.dt, times.half_dt, c, h, 0, n)
+                events, _ = detect(u, v, a, start, times.dt, times.half_dt, c, h, 0, n)
                 if events > 0:
-                    if LEDGER and done > 0:
-                        settle_pending(times.pending, times.dt, n)
-                    return done, length
+                    break
             elif HISTORY:
-                changed, length = renew(bodies, contacts, times, c, h, force, saved, active, changed_at, length, n)
+                changed, length = renew(bodies, contacts, times, kept, side, length, n)
             if RATE:
                 clamped = sweep_rate(
-                    u, v, a, contacts.start, times.dt, times.half_dt, pending, bodies.inverse_mass, bodies.loads, c, h, force,
+                    u, v, a, start, times.dt, times.half_dt, pending, bodies.inverse_mass, bodies.loads, c, h, force,
                     contacts.peak, contacts.reach, contacts.elastic, contacts.clamp, contacts.viscous_work, contacts.clamp_work, 0, n,
                 )  # fmt: skip
                 pending = times.dt
                 if clamped > 0:
                     count_clamped(contacts.clamp, times.clamped, n)
             else:
-                sweep(u, v, contacts.start, times.dt, bodies.dt_over_m, bodies.loads, c, h, force, contacts.peak, contacts.reach, 0, n)
+                sweep(u, v, start, times.dt, bodies.dt_over_m, bodies.loads, c, h, force, contacts.peak, contacts.reach, 0, n)
             for e in range(changed):
-                k = changed_at[e]
-                force[k + S] = contacts.recorded[e]
-                contacts.peak[k] = force[k + S] if force[k + S] > saved[6, e] else saved[6, e]
+                k, record = changed_at[e], contacts.recorded[e]
+                force[k + LANES] = record
+                contacts.peak[k] = record if record > kept.peak[e] else kept.peak[e]
             if done == due:
-                due = sample(first, done, clocks, records, force)
+                due = sample(clocks, records, first, done, force)
             for e in range(changed):
-                force[changed_at[e] + S] = contacts.kicked[e]
+                force[changed_at[e] + LANES] = contacts.kicked[e]
             for e in range(changed):
                 k = changed_at[e]
-                push(k, saved[0, e], saved[1, e], bodies, times, force)
-                push(k + S, saved[3, e], saved[4, e], bodies, times, force)
-        if LEDGER and span > 0:
-            settle_pending(times.pending, times.dt, n)
-        return span, length
+                push(bodies, times, force, k, kept.u[e], kept.v[e])
+                push(bodies, times, force, k + LANES, kept.u_next[e], kept.v_next[e])
+            done += 1
+        if RATE and done > 0:
+            take_over(times.pending, times.dt, n if LEDGER else LANES)
+        return done, length
 
-    def lanes(first, last, steps, side, stops, tables, clocks, drives, records, status):  # type: ignore[no-untyped-def]
-        """Advance the members first..last - 1, a multiple of LANES of them, by a block of steps."""
-        width = tables.contacts.shape[2]
-        for group in range(first, last, S):
-            for lane in range(S):
-                settle(group + lane, lane, side, tables, clocks, width)
-                enter(group + lane, lane, side, tables, clocks, width)
-                stops[lane] = min(clocks[group + lane].step + steps, clocks[group + lane].n_steps + 1)
-            length, marching = 0, True
-            bodies, contacts = fields.bodies_of(side.bodies), fields.contacts_of(side.contacts)
-            u, start = bodies.u, contacts.start
-            while marching:
-                span, n, due = S, 0, NEVER
-                for lane in range(S):
-                    m = group + lane
-                    clock = clocks[m]
-                    while True:
-                        sample_at, snapshot_at, energy_at = next_stops(clock, records_of(records, m))
-                        whole_at = min(min(snapshot_at, energy_at), clock.n_steps)
-                        if records.recorded.shape[1] > 0:
-                            whole_at = min(whole_at, sample_at)
-                        if clock.step == 0 or (LEAPS and clock.echoes > 0):
-                            whole_at = clock.step
-                        if clock.step >= stops[lane] or whole_at > clock.step:
-                            break
-                        leave(m, lane, side, tables, clocks, width)
-                        loop(
-                            clock.step + 1, False, tables_of(tables, m), clock, drives_of(drives, m), records_of(records, m)
-                        )
-                        enter(m, lane, side, tables, clocks, width)
-                    until = min(whole_at, stops[lane])
-                    span = min(span, until - clock.step)
-                    due = min(due, sample_at - clock.step)
-                    front = clock.front
-                    while front < clock.n_bodies and overlap_of(u[front * S + lane], u[(front + 1) * S + lane], start[front * S + lane]) > OPEN:
-                        front += 1
-                    clock.front = front
-                    n = max(n, front)
-                if span <= 0:
-                    break
-                n = min((n + span + LANES) // LANES * LANES, width)
-                done, length = march(group, span, n * S, side, clocks, records, length, due)
-                for lane in range(S):
-                    clocks[group + lane].step += done
-                if LEAPS and done < span:
-                    for lane in range(S):
-                        m = group + lane
-                        if eventful(side, lane, n):
-                            leave(m, lane, side, tables, clocks, width)
-                            loop(clocks[m].step + 1, False, tables_of(tables, m), clocks[m], drives_of(drives, m), records_of(records, m))
-                            enter(m, lane, side, tables, clocks, width)
-            for lane in range(S):
-                m = group + lane
-                leave(m, lane, side, tables, clocks, width)
-                status[m] = loop(stops[lane], True, tables_of(tables, m), clocks[m], drives_of(drives, m), records_of(records, m))
-
-    def eventful(side, lane, n):  # type: ignore[no-untyped-def]
-        bodies, contacts, times = fields.bodies_of(side.bodies), fields.contacts_of(side.contacts), times_of_side(side.times)
-        u, v, a, start = bodies.u, bodies.v, bodies.a, contacts.start
-        for bead in range(n):
-            k = bead * S + lane
-            d = overlap_of(u[k], u[k + S], start[k])
-            half = v[k] - v[k + S]
-            r = predicted(half, a[k] - a[k + S], times.half_dt[k]) if RATE else 0.0
-            if happened(d, d - times.dt[k] * half, r, coefficients_at(side.c, k), history_at(side.h, k)):
-                return True
-        return False
-
-    for function in (net, kicked_to, coefficients_at, history_at, happened, event, store_history, overlap_of, past_rate, predicted,
-                     renew, march, sample, push, add_new, next_stops):
+    for function in (
+        bodies_of, contacts_of, times_of, kept_of, overlap_of, predicted, past_rate, net, kicked, coefficients_at, history_at, store_history,
+        happened, state_at, push,
+    ):  # fmt: skip
         jitable(function, hot=True)
-    for function in (tables_of, drives_of, records_of, fields.bodies_of, fields.contacts_of, times_of_side, take, give, settle, enter, leave, eventful):
+    for function in (event, add_new, renew, sample):
         jitable(function)
-    jitable(count_clamped, rows=True)
-    jitable(settle_pending, rows=True)
+    for rows in (count_clamped, take_over):
+        jitable(rows, rows=True)
+    return march, eventful
+
+
+@cache
+def lanes_of(loop: Callable, law: Functions, features: Features) -> Callable:
+    """A compiled loop over members, LANES of them at a time, around the compiled loop of one."""
+    LEAPS = features.leaps
+    settle, enter, leave = transfers(features)
+    march, eventful = marching(law, contact_step(law, features), features)
+
+    def alone(tables, clocks, drives, records, m, stop, looks):  # type: ignore[no-untyped-def]
+        """A member's own loop, in its own tables."""
+        return loop(stop, looks, tables_of(tables, m), clocks[m], drives_of(drives, m), records_of(records, m))
+
+    def whole_step(tables, clocks, drives, records, m, side, lane, swept):  # type: ignore[no-untyped-def]
+        """A step of one lane by its own loop; how many contacts have been swept since."""
+        clock = clocks[m]
+        leave(tables, clocks, m, side, lane, swept)
+        alone(tables, clocks, drives, records, m, clock.step + 1, False)
+        swept = max(swept, min((clock.front + 1 + LANES) // LANES * LANES, tables.contacts.shape[2]))
+        enter(tables, clocks, m, side, lane, swept)
+        return swept
+
+    def together(tables, clocks, drives, records, first, side):  # type: ignore[no-untyped-def]
+        """March until one of the lanes is at the end of its block."""
+        bodies, contacts = bodies_of(side.bodies), contacts_of(side.contacts)
+        u, start, width = bodies.u, contacts.start, tables.contacts.shape[2]
+        length, swept = 0, 0
+        for lane in range(LANES):
+            if clocks[first + lane].step == 0:
+                alone(tables, clocks, drives, records, first + lane, 1, False)
+            settle(tables, clocks, first + lane, side, lane, width)
+            enter(tables, clocks, first + lane, side, lane, width)
+        while True:
+            # a wave's front moves by one contact a step at most
+            steps, front, due = LANES, 0, NEVER
+            for lane in range(LANES):
+                m, stop = first + lane, side.stops[lane]
+                clock = clocks[m]
+                sample_at, whole_at = whole_and_sample(clock, records_of(records, m))
+                while clock.step < stop and whole_at == clock.step:
+                    swept = whole_step(tables, clocks, drives, records, m, side, lane, swept)
+                    sample_at, whole_at = whole_and_sample(clock, records_of(records, m))
+                steps, due = min(steps, min(whole_at, stop) - clock.step), min(due, sample_at - clock.step)
+                at = clock.front
+                while at < clock.n_bodies and overlap_of(u[at * LANES + lane], u[(at + 1) * LANES + lane], start[at * LANES + lane]) > OPEN:
+                    at += 1
+                clock.front = at
+                front = max(front, at)
+            if steps <= 0:
+                break
+            n = min((front + steps + LANES) // LANES * LANES, width)
+            swept = max(swept, n)
+            done, length = march(side, clocks, records, first, steps, n * LANES, length, due)
+            for lane in range(LANES):
+                clocks[first + lane].step += done
+            if LEAPS and done < steps:
+                for lane in range(LANES):
+                    if eventful(side, lane, n):
+                        swept = whole_step(tables, clocks, drives, records, first + lane, side, lane, swept)
+        for lane in range(LANES):
+            leave(tables, clocks, first + lane, side, lane, swept)
+
+    def whole_and_sample(clock, records):  # type: ignore[no-untyped-def]
+        """Steps of the next sample of sensors, and of the next one that is not of a march."""
+        sample_at, snapshot_at, energy_at = next_stops(clock, records)
+        whole_at = min(min(snapshot_at, energy_at), clock.n_steps)
+        if records.recorded.size > 0:
+            whole_at = min(whole_at, sample_at)
+        if LEAPS and clock.echoes > 0:
+            whole_at = clock.step
+        return sample_at, whole_at
+
+    def lanes(first, last, steps, side, tables, clocks, drives, records, status):  # type: ignore[no-untyped-def]
+        m = first
+        while m < last:
+            count = min(LANES, last - m)
+            running = 0
+            for lane in range(count):
+                side.stops[lane] = min(clocks[m + lane].step + steps, clocks[m + lane].n_steps + 1)
+                running += status[m + lane] == RUNNING
+            if running == LANES:
+                together(tables, clocks, drives, records, m, side)
+            for lane in range(count):
+                if status[m + lane] == RUNNING:
+                    status[m + lane] = alone(tables, clocks, drives, records, m + lane, side.stops[lane], True)
+            m += count
+
+    for function in (
+        tables_of, drives_of, records_of, bodies_of, contacts_of, overlap_of, next_stops, settle, enter, leave, eventful, alone,
+        whole_step,
+    ):  # fmt: skip
+        jitable(function)
+    for function in (whole_and_sample, march, together):
+        jitable(function)
     return compiled(lanes)
