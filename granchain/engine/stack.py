@@ -11,7 +11,8 @@ from functools import cache
 
 import numpy as np
 
-from granchain.engine.fields import PLAN, RECORD, Drives, Field, Records, Tables, aligned, member_of, room
+from granchain.engine.fields import LANES, PLAN, RECORD, Drives, Field, Records, Tables, aligned, room
+from granchain.engine.lanes import drives_of, lanes_of, records_of, side_of, tables_of
 from granchain.engine.loop import NEVER
 from granchain.engine.specialise import compiled, jitable
 from granchain.engine.state import State
@@ -20,9 +21,14 @@ from granchain.status import Status
 RUNNING = int(Status.RUNNING)
 # Members from which a loop over them is compiled, which takes a second or two; below, Python calls the loop of one.
 COMPILED = 16
+# Body-steps from which members march side by side: what that gains in a second pays for loading its loop, .1 s, at half a nanosecond each.
+WORTH = 1e9
+# Longest rows that do: eight of twice as many bodies are more than a level 1 cache holds, and there the gain is lost.
+LONGEST = 80
+# Steps for each one that a member does by itself, from which they do: giving a row back and taking it costs what 100 steps gain.
+RARE = 100
 # Steps at which something is recorded; beyond those of a member, one that no run reaches.
 _INSTANTS = tuple(field.name for field in PLAN if field.name.endswith("_at"))
-tables_of, drives_of, records_of = member_of(Tables), member_of(Drives), member_of(Records)
 
 
 class Stack:
@@ -37,6 +43,8 @@ class Stack:
     ----------
     status : (n_members,) integer array
         How far each is.
+    together : int
+        How many members march side by side.
     """
 
     def __init__(self, states: Sequence[State]):
@@ -53,7 +61,15 @@ class Stack:
                 Records(*(values[m] for values in self._records)),
             )  # fmt: skip
         self.status = np.full(n, RUNNING)
-        self._run = stack_of(one.loop) if n >= COMPILED else None
+        self.together = LANES if in_lanes(self.states) else 1
+        self._run = stack_of(one.loop) if self.together == 1 and n >= COMPILED else None
+        if self.together > 1:
+            self._lanes = lanes_of(one.loop, one.functions, one.features)
+            # no members: compiled, or loaded, here
+            self._march(0, 0, 0)
+
+    def _march(self, first: int, last: int, steps: int) -> None:
+        self._lanes(first, last, steps, side_of(self._tables), self._tables, self._clocks, self._drives, self._records, self.status)
 
     def _record(self, field: Field) -> np.ndarray:
         """Room for a record of every member, as long as the longest."""
@@ -71,12 +87,36 @@ class Stack:
         steps : int
             Number of steps; a member's last step ends its block earlier.
         """
+        if self.together > 1:
+            self._march(first, last, steps)
+            return
         if self._run is not None:
             self._run(first, last, steps, self._tables, self._clocks, self._drives, self._records, self.status)
             return
         for m in range(first, last):
             if self.status[m] == RUNNING:
                 self.status[m] = self.states[m].advance(steps)
+
+
+def in_lanes(states: Sequence[State]) -> bool:
+    """Whether these march side by side, LANES of them in a vector: where that was measured to gain something.
+
+    A chain that is loaded or driven from the start does not: nothing of it lies ahead of a front. Nor does one under a user's law.
+    """
+    one, law = states[0], states[0].model.law
+    measured = law.lanes and law.__module__.startswith("granchain.")
+    if not measured or len(states) < LANES or one.features.driven or one.chain.n_bodies > LONGEST:
+        return False
+    steps = np.array([state.time_step.n_steps for state in states])
+    by_themselves = np.array([own_steps(state) for state in states])
+    ahead = all(state.clock.front < state.clock.n_bodies for state in states)
+    return ahead and bool(steps.sum() * one.chain.n_bodies >= WORTH and steps.sum() >= RARE * by_themselves.sum())
+
+
+def own_steps(state: State) -> int:
+    """How many steps of a run are more than forces, kick, drift and samples of sensors."""
+    records = state.records
+    return len(records.energy_at) + len(records.snapshot_at) + len(records.contact_force) * (records.recorded.size > 0)
 
 
 def shape_of(state: State) -> tuple:

@@ -80,6 +80,8 @@ class State:
         The scalars of the run.
     records : named tuple of arrays
         Samples, snapshots and entries of the ledger, and where and when they are taken.
+    features : Features
+        What the loop has to carry.
     """
 
     def __init__(self, contacts: Contacts, chain: Masses, time_step: TimeStep, recording: Recording):
@@ -104,9 +106,9 @@ class State:
         left, right = self._drive(chain.left, "left_drive"), self._drive(chain.right, "right_drive")
         self.drives = fields.Drives(*left, *right)
         driven = bool(self.clock.left_drive or self.clock.right_drive)
-        self._features = features_of(self.model, recording.ledger, bool(self.bodies.steady.any()), driven)
+        self.features = features_of(self.model, recording.ledger, bool(self.bodies.steady.any()), driven)
         self.functions = Functions(*frozen(*self.model.functions))
-        leaps = self._features.leaps
+        leaps = self.features.leaps
         # a contact's force may jump at the onset and at each overlap that the law names, in one step, there and back
         places = 1 + 2 * len(self.functions.jumps(tuple(contacts.c[:, 0].tolist())))
         self.tables = fields.Tables(
@@ -115,7 +117,7 @@ class State:
             np.zeros((len(fields.JUMP), places * width if leaps else 0)),
         )  # fmt: skip
         self.records = self._new_records(leaps)
-        self._loop: Callable = loop_of(self.functions, self._features)
+        self._loop: Callable = loop_of(self.functions, self.features)
 
     def _put_bodies(self) -> None:
         bodies, chain = self.bodies, self.chain
@@ -227,7 +229,7 @@ class State:
             self.recording,
             model.name,
             named,
-            self._features,
+            self.features,
             fingerprint(*self.functions),
         )
         digest = hashlib.sha256(repr(facts).encode())
