@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+import numba
 import numpy as np
 import pytest
 from support.kinds import every_law
 from support.random_cases import random_cases
 
 import granchain as gc
+from granchain.contact.hertz import Hertz
 from granchain.engine import stack
 from granchain.engine.fields import LANES, Contacts
+from granchain.engine.stack import in_lanes
 from granchain.engine.state import State
 from granchain.errors import RunError
 from granchain.simulation import prepare, recording_of
@@ -103,26 +106,54 @@ def test_every_table_has_the_bits_of_its_own_state(law: str) -> None:
         assert [name for name in arrays if arrays[name].tobytes() != others[name].tobytes()] == []
 
 
+# Each compiles two loops; all laws are compiled in the long run.
+IN_PYTHON = pytest.mark.skipif(not numba.config.DISABLE_JIT, reason="run as plain Python")
+
+
 @pytest.mark.plain
 @pytest.mark.bounds
 @pytest.mark.parametrize(
     "changes",
     [
-        {},
+        pytest.param({}, id="hertz"),
         # an onset with a weight, a clamp, and contacts that are sampled
-        {"contact.law": "tsuji", "contact.restitution": 0.5, "sensors.contacts": [1]},
-        {"contact.law": "tsuji", "contact.restitution": 0.5, "contact.separation": "tensile"},
+        pytest.param({"contact.law": "tsuji", "contact.restitution": 0.5, "sensors.contacts": [1]}, id="onset"),
+        pytest.param({"contact.law": "tsuji", "contact.restitution": 0.5, "contact.separation": "tensile"}, id="pull"),
         # a jump of the force at the onset, which each member corrects by itself
-        {"contact.law": "kelvin-voigt", "contact.stiffness": 1e7, "contact.restitution": 0.5},
-        {"contact.law": "ma-liu", "contact.psi": 2.84, "contact.xi": 13.0, "contact.dents": "forget"},
+        pytest.param({"contact.law": "kelvin-voigt", "contact.stiffness": 1e7, "contact.restitution": 0.5}, id="jump", marks=IN_PYTHON),
+        pytest.param(
+            {"contact.law": "ma-liu", "contact.psi": 2.84, "contact.xi": 13.0, "contact.dents": "forget"}, id="dents", marks=IN_PYTHON
+        ),
     ],
-    ids=["hertz", "onset", "pull", "jump", "dents"],
 )
 def test_what_a_march_meets(changes: dict[str, Any], side_by_side: list[int]) -> None:
-    cases = unlike(short(**changes))
+    # a light striker: its contact opens again, at its clamp
+    quick = {"chain.beads": 5, "time.step": "fast", "time.end": 2e-5, "striker.mass": 4e-5}
+    cases = unlike(short(**quick | changes), LANES + 1)
     for case, result in zip(cases, gc.run_many(cases, threads=1), strict=True):
         assert result.equals(single(case))
     assert max(side_by_side) >= LANES
+
+
+@pytest.mark.plain
+def test_lanes_are_for_what_gains_by_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Eight runs or more, of a law that was measured, behind a front, with few steps by themselves, and enough of them."""
+
+    def states(count: int = LANES, **changes: Any) -> list[State]:
+        case = short(**{"energy.ledger": False, "sensors.beads": [], "time.end": 1e-4} | changes)
+        chain, contacts, step = prepare(case)
+        return [State(contacts, chain, step, recording_of(case)) for _ in range(count)]
+
+    assert not in_lanes(states())
+    monkeypatch.setattr(stack, "WORTH", 0.0)
+    assert in_lanes(states())
+    assert not in_lanes(states(LANES - 1))
+    assert not in_lanes(states(**{"chain.precompression": 20.0}))
+    assert not in_lanes(states(**{"chain.beads": stack.LONGEST}))
+    assert not in_lanes(states(**{"energy.ledger": True, "energy.interval": 1e-6}))
+    assert not in_lanes(states(**{"contact.law": "ma-liu", "contact.psi": 2.84, "contact.xi": 13.0}))
+    monkeypatch.setattr(Hertz, "__module__", "theirs")
+    assert not in_lanes(states())
 
 
 def test_a_member_that_fails_leaves_the_others_as_they_are() -> None:
