@@ -1,7 +1,8 @@
 """1,024 chains at once: eight side by side in a vector, one after the other in compiled code, and by hand in C across chains.
 
-Each chain has a speed and a time step of its own; the pulse runs through all of it. Per bead and step of the whole chain, in one process, in
-turn. All forms give the same bits, which is asserted first. Then two threads over one, next to a loop that only counts, in the same rounds.
+Each chain has a speed and a time step of its own; the pulse runs through all of it. Per bead and step of the whole chain, in one process,
+in turn. All forms give the same bits, which is asserted first. Then two threads over one, next to a loop that only counts, in the same
+rounds.
 """
 
 from __future__ import annotations
@@ -192,14 +193,19 @@ def race_of_law(library: ctypes.CDLL | None, law: str, members: int, steps: int,
     return {"times": found["times"], "ratios": {base: found["ratios"][base]["lanes"] for base in bases}}
 
 
+def spread_of(found: dict[str, float]) -> str:
+    """A median with its quartiles."""
+    return f"{found['median']:.3f} [{found['low']:.3f} {found['high']:.3f}]"
+
+
 def report(result: dict[str, Any]) -> None:
     """The table for a terminal."""
     print(f"{result['members']} chains of {N_BODIES} bodies, {result['steps']} steps; ns per bead and step; same bits in all")
     for name, found in result["cases"].items():
         times = ", ".join(f"{form} {ns['median']:.3f} (best {ns['best']:.3f})" for form, ns in found["times"].items())
-        over = ", ".join(f"lanes {ratio['median']:.3f} [{ratio['low']:.3f} {ratio['high']:.3f}] x {base}" for base, ratio in found["ratios"].items())
+        over = ", ".join(f"lanes {spread_of(ratio)} x {base}" for base, ratio in found["ratios"].items())
         print(f"  {name:26s} {times}; {over}")
-    print("\nsecond thread: " + ", ".join(f"{name} {gain['median']:.2f} [{gain['low']:.2f} {gain['high']:.2f}]" for name, gain in result["threads"].items()))
+    print("\nsecond thread: " + ", ".join(f"{name} {spread_of(gain)}" for name, gain in result["threads"].items()))
     print(f"\n{taken_on(result['machine'])}")
 
 
@@ -216,14 +222,16 @@ if __name__ == "__main__":
         with tempfile.TemporaryDirectory() as folder:
             library = compiled(Path(folder), WIDTHS[-1:])[WIDTHS[-1]]
     names = LAWS[:1] if small() else LAWS
+    rounds = options.rounds
+    hertz = run_of("hertz", steel_chain(), SimpleNamespace(stiffness=None), end=steps * STEP, step=STEP)
     result = {
         "machine": machine(gcc=version()) if library is not None else machine(), "bodies": N_BODIES, "members": members, "steps": steps,
-        "rounds": options.rounds,
+        "rounds": rounds,
         "cases": {
-            f"{law}, {'all beads' if all_beads else 'behind the front'}": race_of_law(library, law, members, steps, all_beads, options.rounds)
-            for law in names for all_beads in (False, True)
+            f"{law}, {where}": race_of_law(library, law, members, steps, where == "all beads", rounds)
+            for law in names for where in ("behind the front", "all beads")
         },
-        "threads": race_of_threads(run_of("hertz", steel_chain(), SimpleNamespace(stiffness=None), end=steps * STEP, step=STEP), members, options.rounds),
+        "threads": race_of_threads(hertz, members, rounds),
     }  # fmt: skip
     report(result)
     if options.save:

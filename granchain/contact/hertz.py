@@ -20,7 +20,6 @@ class Hertz(ContactLaw):
     source = Source("Johnson 1985, Contact Mechanics", "eq. (4.23)", "10.1017/CBO9781139171731")
     inputs = (STIFFNESS,)
     coefficients = (Quantity("stiffness", "N/m^1.5", "K = (4/3) E sqrt(R)"),)
-    lanes = True
     validity = "overlap far below the radius; no yield"
     status = "verified against the closed forms of the elastic impact and of the solitary wave"
 

@@ -243,9 +243,6 @@ class ContactLaw:
         Order in time of the scheme under this law; 1 where the force jumps at an overlap that `jumps` does not name.
     fixed_units : bool
         Whether constants of the source hold in its own units only, so that the force does not scale with metre, kilogram and second.
-    lanes : bool
-        Whether many runs under this law are faster eight side by side in a vector than one after the other, as measured
-        (benchmarks/many.py, docs/performance.md); under a user's law they never are. The numbers are the same.
     examples : dict
         Inputs, by name, to measure the law with where their units and ranges suggest none that fit together.
     validity, status : str
@@ -262,7 +259,6 @@ class ContactLaw:
     onset_jump: ClassVar[bool] = False
     order: ClassVar[int] = 2
     fixed_units: ClassVar[bool] = False
-    lanes: ClassVar[bool] = False
     examples: ClassVar[dict[str, Any]] = {}
     validity: ClassVar[str] = ""
     status: ClassVar[str] = "not validated against experiment"

@@ -1,9 +1,9 @@
 """Eight rows of beads side by side in the lanes of a vector, marching together.
 
-Column bead * LANES + lane of a table of lanes belongs to that bead of that row: the sweeps are those of a single row, with a neighbour LANES
-columns on and a time step for each column. Lanes only march: forces, events, kick and drift, and the samples of sensors. A whole step, a
-jump of the force that is corrected and the look at the state are the row's own, in its own tables and by its own loop, so that records,
-counts and unequal steps need nothing here.
+Column bead * LANES + lane of a table of lanes belongs to that bead of that row: the sweeps are those of a single row, with a neighbour
+LANES columns on and a time step for each column. Lanes only march: forces, events, kick and drift, and the samples of sensors. A whole
+step, a jump of the force that is corrected and the look at the state are the row's own, in its own tables and by its own loop, so that
+records, counts and unequal steps need nothing here.
 """
 
 from __future__ import annotations
@@ -93,8 +93,10 @@ def side_of(tables: Tables) -> Side:
     # an odd number of cache lines a row, and one more than there are contacts: no two rows begin at the same part of a page
     columns = ((tables.contacts.shape[-1] + 1) | 1) * LANES
     counts = (len(BODY), len(CONTACT), tables.c.shape[-2], tables.h.shape[-2], len(TIME), len(KEPT))
-    *rows, force = aligned((*((count, columns) for count in counts), (columns,)))
-    return Side(*rows, force, np.zeros((len(EVENT), columns), dtype=np.int64), np.zeros(LANES, dtype=np.int64))
+    bodies, contacts, c, h, times, kept, force = aligned((*((count, columns) for count in counts), (columns,)))
+    return Side(
+        bodies, contacts, c, h, times, kept, force, np.zeros((len(EVENT), columns), dtype=np.int64), np.zeros(LANES, dtype=np.int64)
+    )
 
 
 class Transfers(NamedTuple):
@@ -119,7 +121,7 @@ def transfers(features: Features) -> Transfers:
     def places(kind, *names):  # type: ignore[no-untyped-def]
         return tuple(kind._fields.index(name) for name in names)
 
-    of_bodies = places(Bodies, "inverse_mass" if RATE else "dt_over_m", "inverse_mass" if features.weight >= 0 else "dt_over_m", "loads")
+    of_bodies = places(Bodies, "inverse_mass" if RATE else "dt_over_m", "loads")
     moving = places(Bodies, "u", "v", "a")
     ledgers = ("elastic", "clamp", "viscous_work", "clamp_work") if LEDGER else ()
     of_contacts = places(Contacts, "peak", "reach", *ledgers, *(("lost",) if features.forgets else ()))
@@ -258,6 +260,7 @@ def marching(law: Functions, step: ContactStep, features: Features) -> tuple[Cal
         """Kick and drift of one body by the forces beside it."""
         dt = times.dt[k]
         total = net(force[k], force[k + LANES], bodies.loads[k])
+        # kicks that differ from the recorded force are those of laws with a rate
         bodies.a[k] = bodies.inverse_mass[k] * total
         bodies.v[k] = kicked(v, 1.0, dt, bodies.dt_over_m[k], bodies.a[k], total)
         bodies.u[k] = u + dt * bodies.v[k]
@@ -328,14 +331,14 @@ def marching(law: Functions, step: ContactStep, features: Features) -> tuple[Cal
         return done, length
 
     for function in (
-        bodies_of, contacts_of, times_of, kept_of, overlap_of, predicted, past_rate, net, kicked, coefficients_at, history_at, store_history,
-        happened, state_at, push,
+        bodies_of, contacts_of, times_of, kept_of, overlap_of, predicted, past_rate, net, kicked, coefficients_at, history_at,
+        store_history, happened, state_at, push,
     ):  # fmt: skip
         jitable(function, hot=True)
-    for function in (event, add_new, renew, sample):
-        jitable(function)
-    for rows in (count_clamped, take_over):
-        jitable(rows, rows=True)
+    for called in (event, add_new, renew, sample):
+        jitable(called)
+    jitable(count_clamped, rows=True)
+    jitable(take_over, rows=True)
     return march, eventful
 
 
@@ -380,11 +383,11 @@ def lanes_of(loop: Callable, law: Functions, features: Features) -> Callable:
                     swept = whole_step(tables, clocks, drives, records, m, side, lane, swept)
                     sample_at, whole_at = whole_and_sample(clock, records_of(records, m))
                 steps, due = min(steps, min(whole_at, stop) - clock.step), min(due, sample_at - clock.step)
-                at = clock.front
-                while at < clock.n_bodies and overlap_of(u[at * LANES + lane], u[(at + 1) * LANES + lane], start[at * LANES + lane]) > OPEN:
-                    at += 1
-                clock.front = at
-                front = max(front, at)
+                k = clock.front * LANES + lane
+                while clock.front < clock.n_bodies and overlap_of(u[k], u[k + LANES], start[k]) > OPEN:
+                    clock.front += 1
+                    k += LANES
+                front = max(front, clock.front)
             if steps <= 0:
                 break
             n = min((front + steps + LANES) // LANES * LANES, width)
@@ -429,6 +432,6 @@ def lanes_of(loop: Callable, law: Functions, features: Features) -> Callable:
         whole_step,
     ):  # fmt: skip
         jitable(function)
-    for function in (whole_and_sample, march, together):
-        jitable(function)
+    for inner in (whole_and_sample, march, together):
+        jitable(inner)
     return compiled(lanes)

@@ -14,7 +14,7 @@ import numpy as np
 from granchain.contact.law import Quantity
 from granchain.errors import FileError, GranchainError
 from granchain.output.provenance import NUMBERS, TEXTS, data_sha256, granchain_version, source_hash, versions
-from granchain.output.variables import SPARSE, Unread, Variable, check_axes, entries_of, frozen, what_to_ask_for
+from granchain.output.variables import SPARSE, Unread, Variable, check_axes, entries_of, frozen, holds_nan, what_to_ask_for
 from granchain.output.whole import LARGEST_FILE, OUTPUT_MARK, claim, write_whole
 from granchain.output.writer import image, root_attributes
 from granchain.status import Status
@@ -82,14 +82,14 @@ class Result:
         if unknown:
             raise ValueError(f"provenance: there is no place for {', '.join(unknown)}; allowed: {', '.join((*TEXTS, *NUMBERS))}")
         entries = entries_of(data, history)
-        shapes = {name: np.shape(data[name]) for name in entries}
+        shapes = {name: values.shape if isinstance(values := data[name], np.ndarray) else np.shape(values) for name in entries}
         check_axes({name: entry.dims for name, entry in entries.items()}, shapes)
         self.variables = {
             name: Variable(entry.dims, frozen(name, data[name]), entry.unit, entry.long_name) for name, entry in entries.items()
         }
         if not self.status.failed:
             for name, variable in self.variables.items():
-                if name not in SPARSE and variable.data.dtype.kind == "f" and np.isnan(variable.data).any():
+                if name not in SPARSE and variable.data.dtype.kind == "f" and holds_nan(variable.data):
                     raise ValueError(f'{name} holds a value that is not a number, in a run that ended as "{self.status.label}"')
 
     def __getattr__(self, name: str) -> np.ndarray:

@@ -26,7 +26,7 @@ from granchain.engine.state import State
 from granchain.errors import CaseError, GranchainWarning, RunError
 from granchain.output import Result
 from granchain.output.ensemble import SideBySide
-from granchain.simulation import BLOCK_SECONDS, FIRST_BLOCK, ended, prepare_together, recording_of
+from granchain.simulation import BLOCK_SECONDS, FIRST_BLOCK, Ended, ended, prepare_together, recording_of
 from granchain.status import Status
 
 # Members that are set up together: of 70 beads under a law with history, 50 MB of tables.
@@ -279,7 +279,7 @@ def set_up(cases: Sequence[Case], places: Sequence[int], strict: bool) -> tuple[
         one, other = (set_up(cases, part, strict) for part in (places[:half], places[half:]))
         return one[0] + other[0], one[1] + other[1]
     return [
-        Ready(place, cases[place], chain, State(contacts, chain, time_step, recording_of(cases[place])))
+        Ready(place, cases[place], chain, State(contacts, chain, time_step, recording_of(cases[place]), placed=False))
         for place, (chain, contacts, time_step) in zip(places, prepared, strict=True)
     ], []
 
@@ -324,18 +324,18 @@ class Piece:
 
     def members(self, started: str) -> Iterator[tuple[int, Member]]:
         """The members that have begun, each with its place."""
-        for ready, number in zip(self._ready, self._status, strict=True):
-            status = Status(number)
-            if status is Status.RUNNING:
-                if not ready.state.step:
-                    continue
-                status = Status.INTERRUPTED
-            result, problem = ended(ready.case, ready.chain, ready.state, status, started, self._wall_time / len(self._ready))
+        begun = [
+            (ready.place, Ended(ready.case, ready.chain, ready.state, status if status is not Status.RUNNING else Status.INTERRUPTED))
+            for ready, status in zip(self._ready, map(Status, self._status), strict=True)
+            if status is not Status.RUNNING or ready.state.step
+        ]
+        found = ended([run for _, run in begun], started, self._wall_time / len(self._ready))
+        for (place, run), (result, problem) in zip(begun, found, strict=True):
             if problem:
-                problem = f"member {ready.place}: {problem}"
-            elif status is Status.INTERRUPTED:
-                problem = f"member {ready.place}: {status.sentence}"
-            yield ready.place, Member(result.status, problem, result)
+                problem = f"member {place}: {problem}"
+            elif run.status is Status.INTERRUPTED:
+                problem = f"member {place}: {run.status.sentence}"
+            yield place, Member(result.status, problem, result)
 
 
 def in_whole(members: int, together: int) -> int:
@@ -348,7 +348,7 @@ def pieces_of(ready: Sequence[Ready], threads: int) -> list[Piece]:
     groups: dict[tuple, list[Ready]] = {}
     for one in ready:
         # records are as long as the longest of a stack: at most twice as long as any of them
-        longest = max(map(len, one.state.records))
+        longest = max(shape[0] for shape in one.state.record_shapes.values())
         groups.setdefault((shape_of(one.state), longest.bit_length()), []).append(one)
     pieces = []
     for group in groups.values():
