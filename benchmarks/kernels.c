@@ -488,9 +488,8 @@ INLINE void across_step(struct side *s, int law, long contacts, double scale, in
         __m512d stiffness = _mm512_load_pd((law == MA_LIU ? s->unloading : s->stiffnesses) + k);
         __m512d f = _mm512_mul_pd(stiffness, _mm512_mul_pd(x, _mm512_sqrt_pd(x)));
         _mm512_store_pd(s->row + k + LANES, f);
-        /* few peaks rise: a store under a mask is .1 ns faster than one of each maximum */
-        _mm512_mask_store_pd(s->peak + k, _mm512_cmp_pd_mask(f, _mm512_load_pd(s->peak + k), _CMP_GT_OQ), f);
-        _mm512_mask_store_pd(s->reach + k, _mm512_cmp_pd_mask(d, _mm512_load_pd(s->reach + k), _CMP_GT_OQ), d);
+        _mm512_store_pd(s->peak + k, _mm512_max_pd(f, _mm512_load_pd(s->peak + k)));
+        _mm512_store_pd(s->reach + k, _mm512_max_pd(d, _mm512_load_pd(s->reach + k)));
         __m512d kicked = _mm512_mul_pd(_mm512_load_pd(s->kicks + k), _mm512_sub_pd(left, f));
         __m512d v = _mm512_add_pd(_mm512_load_pd(s->v + k), _mm512_mul_pd(part, kicked));
         _mm512_store_pd(s->v + k, v);
