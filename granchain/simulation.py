@@ -58,7 +58,8 @@ def run(
     case : Case
         What to run (granchain.load_case).
     watch : object with advance(fraction), optional
-        Called between blocks of steps with the part that is done; where the run resumes, resume(fraction) with the part done before.
+        Called between blocks of steps with the part that is done; where the run resumes, resume(fraction) with the part done before; and,
+        where it has it, begin(size) before the first step with what will be recorded [bytes].
     checkpoint : Checkpoint or path, optional
         File that is written every 30 s, and when the run is interrupted, from which another process can go on; it stays when the run
         has ended.
@@ -82,17 +83,21 @@ def run(
     started, clock = datetime.now(UTC), time.perf_counter()
     chain, contacts, time_step = prepare(case)
     state = State(contacts, chain, time_step, recording_of(case))
+    if watch is not None and hasattr(watch, "begin"):
+        watch.begin(state.size)
     journal = Journal(case, state, started.isoformat(timespec="seconds"), clock, checkpoint)
     if resume:
         journal.go_on(watch)
     status = Status.RUNNING
     try:
         status = march(state, watch, journal)
+        wall_time = journal.wall_time
     except KeyboardInterrupt:
+        wall_time = journal.wall_time
         # an interruption that comes with the last step stops nothing
         status = Status.INTERRUPTED if state.step <= time_step.n_steps else Status.COMPLETE
         journal.save()
-    ((result, problem),) = ended([Ended(case, chain, state, status)], journal.started, journal.wall_time)
+    ((result, problem),) = ended([Ended(case, chain, state, status)], journal.started, wall_time)
     if problem:
         raise RunError(problem, result)
     return result
@@ -166,7 +171,7 @@ class Journal:
     def save(self) -> None:
         """Write the checkpoint."""
         if self._checkpoint is not None:
-            saved = Saved(self._state.arrays(), self.started, self.wall_time)
+            saved = Saved(self._state.arrays(), self.started, self.wall_time, self._state.settled)
             self._checkpoint.save(saved, case_sha256=self._case.sha256, set_up=self._state.set_up)
 
     def save_if_due(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -60,6 +61,8 @@ INSTANTS = tuple(field.name for field in fields.PLAN if field.name.endswith("_at
 _NO_TABLE = np.zeros(2), np.zeros((4, 1))
 # Which count holds the number of filled rows of a record.
 FILLED = {"sample": "sample", "snapshot": "snapshot", "entry": "entry"}
+# The last filled rows of a record, which a later step may still correct: a jump of the force corrects that of the step before.
+UNSETTLED = 2
 
 
 class State:
@@ -261,6 +264,16 @@ class State:
         """All that the run has changed until now; of the records the rows that are filled, and the one that may be begun."""
         return self._views(self._clock)
 
+    @property
+    def size(self) -> int:
+        """What will be recorded [bytes]."""
+        return sum(getattr(self.records, field.name).nbytes for field in fields.RECORD)
+
+    @property
+    def settled(self) -> dict[str, int]:
+        """How many rows of each record no later step changes."""
+        return {field.name: max(0, self._rows(field, self._clock) - 1 - UNSETTLED) for field in fields.RECORD}
+
     def _views(self, clock: np.ndarray) -> dict[str, np.ndarray]:
         """The arrays that a run changes, by name, as far as they are filled at this clock; the clock as whole numbers, bit by bit."""
         tables = {name: getattr(self.tables, name) for name in CHANGING}
@@ -280,13 +293,13 @@ class State:
             "none": 0, "one": 1,
         }  # fmt: skip
 
-    def take(self, arrays: Mapping[str, np.ndarray]) -> None:
+    def take(self, arrays: Mapping[str, Any]) -> None:
         """Go on from the `arrays` of a state with the same `set_up`.
 
         Parameters
         ----------
         arrays : mapping of str to array
-            Every name that `arrays` gives.
+            Every name that `arrays` gives; one that is in a file has `read_into(array)`.
 
         Raises
         ------
@@ -310,7 +323,10 @@ class State:
             if not ((row >= 0) & (row < self.limits[field.most])).all():
                 raise ValueError(f"{field.name} names a contact that is not there")
         for name, mine in views.items():
-            mine[:] = arrays[name]
+            if hasattr(arrays[name], "read_into"):
+                arrays[name].read_into(mine)
+            else:
+                mine[:] = arrays[name]
 
     def _check(self, clock: np.ndarray) -> None:
         """Refuse whole numbers with which the loop would write where it must not, and what the run never changes."""
