@@ -126,7 +126,7 @@ def leaf_sweeps(law: Functions, step: ContactStep, features: Features, stride: i
         """The number of contacts with an event, and one more than the last of them."""
         u, v, a, start = row_from(u, first), row_from(v, first), row_from(a, first), row_from(start, first)
         if S > 1:
-            dt, half_dt = row_from(dt, first), row_from(half_dt, first)
+            dt, half_dt = dt[first : first + count], half_dt[first : first + count]
         events, after = 0, 0
         for k in range(count):
             d = overlap_of(u[k], u[k + S], start[k])
@@ -144,7 +144,7 @@ def leaf_sweeps(law: Functions, step: ContactStep, features: Features, stride: i
         u, v, start, row = row_from(u, first), row_from(v, first), row_from(start, first), row_from(row, first)
         dt_over_m, loads, peak, reach = row_from(dt_over_m, first), row_from(loads, first), row_from(peak, first), row_from(reach, first)
         if S > 1:
-            dt = row_from(dt, first)
+            dt = dt[first : first + count]
         for k in range(count):
             left = row[k] if S > 1 else carried
             d = overlap_of(u[k], u[k + S], start[k])
@@ -175,7 +175,7 @@ def leaf_sweeps(law: Functions, step: ContactStep, features: Features, stride: i
         peak, reach, elastic, clamp = row_from(peak, first), row_from(reach, first), row_from(elastic, first), row_from(clamp, first)
         viscous_work, clamp_work = row_from(viscous_work, first), row_from(clamp_work, first)
         if S > 1:
-            dt, half_dt, pending = row_from(dt, first), row_from(half_dt, first), row_from(pending, first)
+            dt, half_dt, pending = dt[first : first + count], half_dt[first : first + count], pending[first : first + count]
         for k in range(count):
             left = row[k] if S > 1 else carried
             d = overlap_of(u[k], u[k + S], start[k])
@@ -214,7 +214,7 @@ def leaf_sweeps(law: Functions, step: ContactStep, features: Features, stride: i
             row_from(clamp_work, first),
         )
         if S > 1:
-            half_dt, pending = row_from(half_dt, first), row_from(pending, first)
+            half_dt, pending = half_dt[first : first + count], pending[first : first + count]
         for k in range(count):
             d = overlap_of(u[k], u[k + S], start[k])
             half, da = v[k] - v[k + S], a[k] - a[k + S]
