@@ -74,6 +74,12 @@ def impact_comparison() -> Any:
     return figures.impact_comparison(gc.compare_impacts(["du-wang", "ma-liu", "thornton"], folder, fit="yield_stress_ratio"))
 
 
+def equivalence() -> Any:
+    """Which dashpot comes nearest to Ma and Liu's law, and what it leaves unexplained. `granchain equivalent` draws it."""
+    laws = ["flores", "hunt-crossley", "tsuji", "lankarani-nikravesh"]
+    return figures.equivalence(gc.equivalent(gc.load_case("steel-chain"), laws=laws, moves=False))
+
+
 def dimer() -> Any:
     """The solitary wave of a dimer: heavy and light beads in turn at the mass ratio that sends nothing back."""
     return figures.space_time(gc.run(gc.load_case("dimer-chain")))
@@ -121,6 +127,7 @@ FIGURES: tuple[Callable[[], Any], ...] = (
     losses,
     comparison,
     impact_comparison,
+    equivalence,
     dimer,
     vertical_chain,
     impact_loops,

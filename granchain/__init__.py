@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from granchain.simulation import run
     from granchain.studies import Ensemble, run_many
     from granchain.studies.distributions import Disorder, Distribution, disorder, distribution, lognormal, normal, uniform
+    from granchain.studies.equivalent import Equivalent, equivalent
     from granchain.traces import Trace, read_trace
     from granchain.verification import Verification, verify
 
@@ -37,6 +38,7 @@ __all__ = [
     "Distribution",
     "Elastoplastic",
     "Ensemble",
+    "Equivalent",
     "ImpactComparison",
     "ImpactResult",
     "Material",
@@ -52,6 +54,7 @@ __all__ = [
     "compare_impacts",
     "disorder",
     "distribution",
+    "equivalent",
     "errors",
     "impact",
     "laws",
@@ -83,6 +86,7 @@ _HOMES = {
     "granchain.simulation": ("run",),
     "granchain.studies": ("Ensemble", "run_many"),
     "granchain.studies.distributions": ("Disorder", "Distribution", "disorder", "distribution", "lognormal", "normal", "uniform"),
+    "granchain.studies.equivalent": ("Equivalent", "equivalent"),
     "granchain.traces": ("Trace", "read_trace"),
     "granchain.verification": ("Verification", "verify"),
 }
