@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from granchain.studies import Ensemble, run_many
     from granchain.studies.distributions import Disorder, Distribution, disorder, distribution, lognormal, normal, uniform
     from granchain.studies.equivalent import Equivalent, equivalent
+    from granchain.studies.sweep import sweep
     from granchain.traces import Trace, read_trace
     from granchain.verification import Verification, verify
 
@@ -65,6 +66,7 @@ __all__ = [
     "read_trace",
     "run",
     "run_many",
+    "sweep",
     "uniform",
     "verify",
 ]
@@ -87,6 +89,7 @@ _HOMES = {
     "granchain.studies": ("Ensemble", "run_many"),
     "granchain.studies.distributions": ("Disorder", "Distribution", "disorder", "distribution", "lognormal", "normal", "uniform"),
     "granchain.studies.equivalent": ("Equivalent", "equivalent"),
+    "granchain.studies.sweep": ("sweep",),
     "granchain.traces": ("Trace", "read_trace"),
     "granchain.verification": ("Verification", "verify"),
 }

@@ -167,3 +167,311 @@ def test_what_is_transmitted_is_what_the_velocities_say(right):
 def test_nothing_is_transmitted_without_a_striker_or_before_the_end():
     found = measure([short(**{"time.end": 5e-5}), short(**{"striker": None, "contact.law": "hertz", "ends.left": "wall"})], 1)
     assert np.isnan(found.transmitted_momentum).all() and np.isnan(found.transmitted_energy).all()
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The sweep
+
+
+def same(study, place, case, **select):
+    """Whether a point of a study holds the numbers of its case's own run."""
+    result = gc.run(case)
+    summary = analysis.summary(result)
+    point = study.isel(place).sel(select)
+    for name in ("peak", "arrival", "width"):
+        assert np.array_equal(point[name], [getattr(sensor, name) for sensor in summary.sensors], equal_nan=True), name
+    assert point.wave_speed == summary.wave_speed and point.time_step == result.time_step
+    return True
+
+
+def test_a_product_holds_every_combination_and_its_draws():
+    case = short()
+    before = case.resolved()
+    vary = {"contact.law": ["ma-liu", "hertz"], "striker.speed": [0.5, 1.0], "chain.mass": gc.disorder(gc.uniform(0.9, 1.1)),
+            "contact.psi": gc.normal(2.84, 0.05)}  # fmt: skip
+    with pytest.raises(gc.errors.CaseError, match=r"contact.psi: got an unknown key.*so it is at 6 of 12 members"):
+        gc.sweep(case, vary, n=3, seed=4)
+    del vary["contact.psi"]
+    study = gc.sweep(case, vary, n=3, seed=4)
+    assert case.resolved() == before
+    assert dict(study.sizes) == {"contact.law": 2, "striker.speed": 2, "draw": 3, "sensor_bead": 3}
+    assert (study.status == "complete").all() and (study.message == "").all()
+    # numpy's own generator, of the seed, the place of the key and the draw: a number for every bead
+    factors = (0.9 + (1.1 - 0.9) * np.random.default_rng([4, 2, 2]).random(12)).tolist()
+    own = case.replace(**{"contact.law": "hertz", "striker.speed": 0.5, "chain.mass_factor": factors, "chain.disorder_seed": 4})
+    assert same(study, {"draw": 2}, own, **{"contact.law": "hertz", "striker.speed": 0.5})
+    assert study.peak.attrs == {"units": "N", "long_name": "peak force of the first pulse"}
+    assert study["striker.speed"].attrs["units"] == "m/s"
+    for name, value in {"seed": 4, "n": 3, "how": "product", "granchain_version": gc.__version__, "case_sha256": case.sha256}.items():
+        assert study.attrs[name] == value
+    assert "struck at 0.5 to 1 m/s, ma-liu, hertz" in study.attrs["title"] and "contact.law" not in study.attrs["title"]
+    frame = study.to_dataframe()
+    assert frame.loc[("hertz", 0.5, 2, 6), "peak"] == study.peak.sel({"contact.law": "hertz", "striker.speed": 0.5, "sensor_bead": 6})[2]
+
+
+def test_a_zip_goes_side_by_side_and_sobol_fills_the_box():
+    case = short()
+    study = gc.sweep(case, {"striker.speed": [0.5, 1.0], "contact.law": ["hertz", "ma-liu"]}, how="zip")
+    assert dict(study.sizes) == {"run": 2, "sensor_bead": 3}
+    assert same(study, {"run": 0}, case.replace(**{"striker.speed": 0.5, "contact.law": "hertz"}))
+    assert study["contact.law"].values.tolist() == ["hertz", "ma-liu"]
+    box = gc.sweep(case, {"striker.speed": gc.uniform(0.5, 1.0), "contact.psi": gc.uniform(2.5, 3.0)}, how="sobol", n=8, seed=1)
+    # of a scrambled Sobol sequence every eighth of each axis holds one of the first eight points
+    assert sorted(np.floor((box["striker.speed"].values - 0.5) * 16)) == list(range(8))
+    assert sorted(np.floor((box["contact.psi"].values - 2.5) * 16)) == list(range(8))
+    at = {key: float(box[key][5]) for key in ("striker.speed", "contact.psi")}
+    assert same(box, {"run": 5}, case.replace(**at))
+    again = gc.sweep(case, {"striker.speed": gc.uniform(0.5, 1.0), "contact.psi": gc.uniform(2.5, 3.0)}, how="sobol", n=8, seed=2)
+    assert not np.array_equal(again["striker.speed"], box["striker.speed"])
+
+
+def test_draws_are_the_same_at_every_point_and_a_single_one_has_no_dimension():
+    case = short()
+    study = gc.sweep(case, {"striker.speed": [0.5, 1.0], "contact.psi": gc.normal(2.84, 0.05)}, n=2)
+    assert study["contact.psi"].dims == ("draw",)
+    own = case.replace(**{"contact.psi": float(study["contact.psi"][1]), "striker.speed": 1.0})
+    assert same(study, {"draw": 1}, own, **{"striker.speed": 1.0})
+    single = gc.sweep(case, {"contact.psi": gc.normal(2.84, 0.05)})
+    assert dict(single.sizes) == {"sensor_bead": 3} and single["contact.psi"].dims == ()
+    assert same(single, {}, case.replace(**{"contact.psi": float(single["contact.psi"])}))
+
+
+WRONG = {
+    "an unknown key": (({"striker.sped": [1.0]},), {}, 'did you mean "speed"'),
+    "out of range": (({"striker.speed": gc.normal(0.1, 0.1)},), {"n": 64}, r"striker.speed: got -.*so it is at \d+ of 64 members"),
+    "an empty grid": (({"striker.speed": []},), {}, "an empty list"),
+    "nothing": (({},), {}, "vary: got nothing"),
+    "a list with sobol": (({"striker.speed": [1.0]},), {"how": "sobol"}, "striker.speed: got a list, allowed distributions with sobol"),
+    "lists of two lengths": (({"striker.speed": [1.0, 2.0], "contact.psi": [2.8]},), {"how": "zip"}, "lists of one length"),
+    "a value twice": (({"striker.speed": [1.0, 1.0]},), {}, "each value once"),
+    "draws of nothing": (({"striker.speed": [1.0]},), {"n": 3}, "n: got 3 draws of nothing"),
+    "no way": (({"striker.speed": [1.0]},), {"how": "grid"}, r'how: got "grid", allowed "product", "zip", "sobol"'),
+    "beyond memory": (({"striker.speed": {"linear": [1, 2, 1000]}, "contact.psi": {"linear": [2, 3, 1000]}},), {}, "GiB"),
+    "disorder of a gap that multiplies": (({"chain.gap": gc.disorder(gc.normal(1.0, 0.1))},), {}, "allowed add = true for chain.gap"),
+    "disorder of a speed": (({"striker.speed": gc.disorder(gc.normal(1.0, 0.1))},), {}, "striker.speed: got disorder"),
+    "sensors": (({"sensors.beads": [[1], [2]]},), {}, "sensors.beads: got a key to vary"),
+    "a seed": (({"striker.speed": [1.0]},), {"seed": -1}, "seed: got -1"),
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_what_cannot_be_swept_is_refused_before_anything_runs(what, monkeypatch):
+    monkeypatch.setattr("granchain.studies.sweep.measure", lambda *_: pytest.fail("it ran"))
+    arguments, options, sentence = WRONG[what]
+    with pytest.raises(gc.errors.CaseError, match=sentence):
+        gc.sweep(short(), *arguments, **options)
+
+
+def test_a_member_that_fails_is_marked_and_the_others_stay():
+    # a bead so soft that the striker goes on: in .2 ms it is 8 mm further, more than three radii
+    study = gc.sweep(short(**{"contact.law": "hertz", "striker.speed": 40.0}), {"chain.material.youngs_modulus": [193e9, 1e4]})
+    assert study.status.values.tolist() == ["complete", "overlap beyond the radius"]
+    assert "overlap by more than the smaller one's radius" in str(study.message[1].values) and study.message[0] == ""
+    assert np.isfinite(study.peak[0]).all() and np.isnan(study.peak[1]).all() and np.isnan(study.time_step[1])
+
+
+def test_a_summary_adds_variables_and_is_tried_first():
+    case = short()
+    study = gc.sweep(
+        case, {"striker.speed": [0.5, 1.0]}, summary=lambda result: {"last": result.final_velocity[-1], "beads": len(result.bead)}
+    )
+    for speed in (0.5, 1.0):
+        result = gc.run(case.replace(**{"striker.speed": speed}))
+        assert study["last"].sel({"striker.speed": speed}) == result.final_velocity[-1]
+    assert study.beads.values.tolist() == [13.0, 13.0]
+    seen = []
+
+    def broken(result):
+        seen.append(result)
+        return {"peak": result.nothing}
+
+    for summary, sentence in (
+        (broken, "AttributeError"),
+        (lambda _: 3.0, "allowed a dict of numbers"),
+        (lambda _: {"x": "y"}, "x: got str"),
+    ):
+        with pytest.raises(gc.errors.CaseError, match=sentence):
+            gc.sweep(case, {"striker.speed": [0.5, 1.0]}, summary=summary)
+    assert len(seen) == 1
+    with pytest.raises(gc.errors.CaseError, match="got the name peak, which the study has already"):
+        gc.sweep(case, {"striker.speed": [0.5]}, summary=lambda _: {"peak": 1.0})
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Its file
+
+
+@pytest.fixture
+def counted(monkeypatch):
+    """How many members are computed from now on."""
+    count = []
+
+    def counting(cases, *more, **options):
+        count.extend(cases)
+        return measure(cases, *more, **options)
+
+    monkeypatch.setattr("granchain.studies.sweep.measure", counting)
+    return count
+
+
+def test_a_study_goes_to_a_file_that_xarray_opens_and_nothing_is_computed_twice(tmp_path, counted):
+    import xarray
+
+    case, file = short(), tmp_path / "study.h5"
+    vary = {"striker.speed": [0.5, 1.0], "contact.psi": gc.normal(2.84, 0.05)}
+    study = gc.sweep(case, vary, n=2, out=file, traces=True)
+    assert len(counted) == 4 and not (tmp_path / "study.h5.part").exists()
+    with xarray.open_dataset(file, engine="h5netcdf") as stored:
+        assert stored.identical(study)
+    with pytest.raises(gc.errors.FileError, match="got a file that exists and is kept"):
+        gc.sweep(case, vary, n=2, out=file)
+    counted.clear()
+    assert gc.sweep(case, vary, n=2, out=file, traces=True, resume=True).identical(study) and not counted
+    more = gc.sweep(case, vary | {"striker.speed": [0.75, 1.0]}, n=2, out=file, traces=True, resume=True)
+    assert len(counted) == 2 and more.peak.sel({"striker.speed": 1.0}).equals(study.peak.sel({"striker.speed": 1.0}))
+    assert np.array_equal(more.sensor_force.sel({"striker.speed": 1.0})[0, :700], study.sensor_force.sel({"striker.speed": 1.0})[0, :700])
+    # another measure, another version: nothing stale is kept
+    counted.clear()
+    gc.sweep(case, vary, n=2, out=file, resume=True)
+    assert len(counted) == 4
+
+
+def test_what_a_killed_study_has_left_is_gone_on_with(tmp_path, counted, monkeypatch):
+    case, file, part = short(), tmp_path / "study.h5", tmp_path / "study.h5.part"
+    vary = {"striker.speed": [0.5, 0.7, 0.9, 1.1]}
+    whole = gc.sweep(case, vary)
+
+    def killed(*_):
+        raise RuntimeError("killed")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("granchain.output.study.StudyFile.save", killed)
+        with pytest.raises(RuntimeError):
+            gc.sweep(case, vary, out=file)
+    lines = part.read_bytes().splitlines(keepends=True)
+    assert len(lines) == 5 and not file.exists()
+    with pytest.raises(gc.errors.FileError, match="got an unfinished study"):
+        gc.sweep(case, vary, out=file)
+    # two members, half a line, and one that is damaged
+    part.write_bytes(b"".join(lines[:3]) + lines[3].replace(b"complete", b"complety") + lines[4][:50])
+    counted.clear()
+    study = gc.sweep(case, vary, out=file, resume=True)
+    assert len(counted) == 2 and study.drop_vars("point").identical(whole) and not part.exists()
+
+
+def test_a_study_that_is_interrupted_keeps_what_is_done(tmp_path, monkeypatch):
+    case, file = short(), tmp_path / "study.h5"
+    monkeypatch.setattr("granchain.studies.measures.TOGETHER", 2)
+
+    def once(done, count):
+        if done == 2:
+            raise KeyboardInterrupt
+
+    with pytest.warns(gc.errors.GranchainWarning, match="interrupted: 2 of 8 members are in .*study.h5.part"):
+        study = gc.sweep(case, {"striker.speed": {"linear": [0.5, 1.2, 8]}}, out=file, threads=1, progress=once)
+    assert (study.status == "interrupted").sum() == 6 and np.isnan(study.peak[2:]).all() and np.isfinite(study.peak[:2]).all()
+    whole = gc.sweep(case, {"striker.speed": {"linear": [0.5, 1.2, 8]}}, out=file, resume=True)
+    assert (whole.status == "complete").all() and np.array_equal(whole.peak[:2], study.peak[:2])
+
+
+def test_a_damaged_study_is_refused(tmp_path):
+    from granchain.output.study import is_study, open_study
+
+    file = tmp_path / "study.h5"
+    study = gc.sweep(short(), {"striker.speed": [0.5]}, out=file)
+    assert is_study(file) and open_study(file).to_xarray().identical(study)
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 1
+    file.write_bytes(content)
+    with pytest.raises(gc.errors.FileError, match="damaged or changed"):
+        open_study(file)
+    with pytest.raises(gc.errors.FileError, match="damaged or changed"):
+        gc.sweep(short(), {"striker.speed": [0.5]}, out=file, resume=True)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The command and its figures
+
+SWEEP = """
+case = "short.toml"
+n = 2
+seed = 3
+
+[vary]
+striker.speed = { log = [0.5, 2.0, 3] }
+"chain.material.youngs_modulus" = { normal = [193e9, 1e9] }
+"""
+
+
+@pytest.fixture
+def described(tmp_path, monkeypatch):
+    import granchain.case
+
+    monkeypatch.chdir(tmp_path)
+    text = (granchain.case.document.CASES / "steel-chain-hertz.toml").read_text()
+    text = text[: text.index("[snapshots]")] + text[text.index("[time]") :] if "[snapshots]" in text else text
+    (tmp_path / "short.toml").write_text(text)
+    (tmp_path / "speeds.toml").write_text(SWEEP)
+    return tmp_path
+
+
+def test_the_command_says_what_a_study_takes_and_runs_it(described, capsys):
+    import json
+
+    from granchain.cli import obey
+
+    assert obey(["sweep", "speeds.toml", "--dry-run", "--json"]) == 0
+    asked = json.loads(capsys.readouterr().out)
+    assert asked["members"] == 6 and asked["dimensions"] == {"striker.speed": 3, "draw": 2}
+    assert 0.0 < asked["seconds"] < 60.0 and not (described / "speeds.h5").exists()
+    assert obey(["sweep", "speeds.toml", "--json", "--threads", "1"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["status"] == {"complete": 6} and told["file"] == "speeds.h5"
+    size = (described / "speeds.h5").stat().st_size
+    # beside the numbers a file has its names, units and provenance: 60 kB
+    assert size - 6e4 < asked["file_size"]
+    assert obey(["plot", "speeds.h5", "--out", "figures"]) == 0
+    names = sorted(path.name for path in (described / "figures").iterdir())
+    assert "speeds-peaks.png" in names and "speeds-wave-speed-over-striker-speed.png" in names
+    assert obey(["sweep", "speeds.toml", "--resume", "--overwrite"]) == 2
+    (described / "wrong.toml").write_text('case = "short.toml"\nhov = "zip"\n')
+    assert obey(["sweep", "wrong.toml"]) == 2
+    assert 'did you mean "how"?' in capsys.readouterr().err
+
+
+def test_a_power_law_is_fitted_with_its_error():
+    from granchain.figures import power_law
+
+    x = np.geomspace(0.1, 10.0, 41)
+    fit = power_law(x, 3.0 * x**0.2)
+    assert fit.value == pytest.approx(0.2, abs=1e-12) and fit.factor == pytest.approx(3.0, rel=1e-12) and fit.error < 1e-12
+    # scipy's own line
+    from scipy.stats import linregress
+
+    noisy = 3.0 * x**0.2 * np.exp(0.01 * np.random.default_rng(0).standard_normal(41))
+    line = linregress(np.log(x), np.log(noisy))
+    assert power_law(x, noisy)[:2] == pytest.approx((line.slope, line.stderr), rel=1e-9)
+
+
+def test_figures_of_a_study_say_what_they_show():
+    from granchain import figures
+
+    case = short(**{"contact.law": "hertz"})
+    study = gc.sweep(case, {"striker.speed": [0.3, 1.0, 3.0], "chain.mass": [4e-4, 4.5e-4], "contact.law": ["hertz"],
+                            "chain.radius": gc.disorder(gc.normal(1.0, 0.02))}, n=16)  # fmt: skip
+    drawn = {name: draw() for name, draw in figures.study_figures(study).items()}
+    assert {"peaks", "wave_speed-over-striker-speed", "wave_speed-map", "wave_speed-distribution"} <= drawn.keys()
+    _, axes = drawn["wave_speed-over-striker-speed"]
+    assert (axes.get_xlabel(), axes.get_ylabel(), axes.get_xscale()) == ("striker.speed (m/s)", "wave speed (m/s)", "log")
+    line = axes.get_lines()[0]
+    expected = np.median(study.wave_speed.values[:, 0, 0], axis=-1)
+    assert np.allclose(line.get_ydata(), expected) and "exponent 0.2" in line.get_label()
+    heading = next(text.get_text() for text in axes.texts if text.get_text().startswith("simulated"))
+    assert "96 members" in heading and "16 draws: median, and 5 to 95 %" in heading
+    mesh = drawn["wave_speed-map"][1].collections[0]
+    assert np.allclose(np.asarray(mesh.get_array()).ravel(), np.median(study.wave_speed.values[:, :, 0], axis=-1).T.ravel())
+    label = drawn["wave_speed-distribution"][1].get_legend().get_texts()[0].get_text()
+    values = study.wave_speed.values[1, 1, 0]
+    assert f"{values.mean():.4g}" in label and f"{values.std(ddof=1):.2g}" in label
+    for made, _ in drawn.values():
+        made.draw_without_rendering()

@@ -107,6 +107,14 @@ class Case(Heading):
     def __hash__(self) -> int:
         return hash(self.sha256)
 
+    def title_with(self, words: Mapping[str, str]) -> str:
+        """The title with words in place of the values of some keys, which take many."""
+        written = str(self._document.get("title", ""))
+        for name, word in words.items():
+            written = written.replace(f"{{{name}}}", word)
+        title = title_of(written, dict(self), self._titled, self._document)
+        return "; ".join(part for part in title.split("; ") if part.partition(" = ")[0].removeprefix("no ") not in words)
+
     @property
     def beads(self) -> int:
         """Number of beads, the striker not counted."""

@@ -35,6 +35,8 @@ LARGEST_FILE = 4 * 1024**3
 # programs do not look. HDF5 loops for ever on some damaged files (1 in 264 with a few flipped bits, HDF5 2.0.0), so damage must be
 # seen before it reads. A program that edits the file cuts the line off, which every reader reports.
 SEAL = b"\ngranchain sha256 %s\n"
+# How a file is opened that must not be there yet.
+NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 # Bytes that are read at once.
 _PIECE = 1024**2
 SEAL_LENGTH = len(SEAL % (64 * b"0"))
@@ -276,8 +278,7 @@ def write_whole(
         try:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(part)
-            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-            with os.fdopen(os.open(part, flags, 0o666), "wb") as file:
+            with os.fdopen(os.open(part, NEW_FILE, 0o666), "wb") as file:
                 for piece in pieces:
                     file.write(piece)
                 file.flush()

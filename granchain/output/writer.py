@@ -57,7 +57,7 @@ def image_of(held: Held, attributes: dict[str, Any], provenance: dict[str, Any],
     text = h5py.string_dtype()
     with h5py.File.in_memory() as file:
         for name, value in attributes.items():
-            file.attrs.create(name, value, dtype=None if isinstance(value, float) else text)
+            file.attrs.create(name, value, dtype=None if isinstance(value, (int, float)) else text)
         for name, v in held.variables.items():
             storage = {"dtype": text} if v.is_text else _storage(v.data.shape, packed)
             dataset = file.create_dataset(name, data=v.data, track_times=False, **storage)
@@ -83,7 +83,7 @@ def image_of(held: Held, attributes: dict[str, Any], provenance: dict[str, Any],
 
 def _storage(shape: tuple[int, ...], packed: bool) -> dict[str, Any]:
     """With a checksum, and packed if asked, in whole rows where they fit; an axis without an entry leaves nothing to pack."""
-    if not math.prod(shape):
+    if not shape or not math.prod(shape):
         return {}
     chunks: list[int] = []
     for length in reversed(shape):

@@ -7,7 +7,7 @@ import math
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -19,15 +19,21 @@ from granchain.case import Case
 from granchain.engine.state import Recording, State
 from granchain.errors import GranchainError, GranchainWarning, text_of
 from granchain.output import Result
+from granchain.output.study import packed, unpacked
 from granchain.simulation import ended, recording_of
 from granchain.status import Status
 from granchain.studies.features import first_pulses, passed_on, wave_speeds
 from granchain.studies.many import LOT, Piece, Ready, checked, pieces_of, set_up
 
-# Members that are set up together, while those before them advance: few, so that a thread soon has work.
+# Members that are set up and advanced together: few, so that all threads have work to the end.
 TOGETHER = 128
 
 Summary = Callable[[Result], Mapping[str, float]]
+
+
+# Numbers of each sensor, of each member.
+OF_SENSOR = ("peak", "arrival", "width")
+OF_MEMBER = ("wave_speed", "transmitted_momentum", "transmitted_energy", "time_step")
 
 
 @dataclass
@@ -75,18 +81,55 @@ class Measures:
     def empty(cls, cases: Sequence[Case]) -> Measures:
         """Nothing computed yet."""
         n, sensors = len(cases), len(cases[0].sensors.beads)
-        pulses: Any = {name: np.full((n, sensors), math.nan) for name in ("peak", "arrival", "width")}
-        of_run: Any = {name: np.full(n, math.nan) for name in ("wave_speed", "transmitted_momentum", "transmitted_energy", "time_step")}
+        pulses: Any = {name: np.full((n, sensors), math.nan) for name in OF_SENSOR}
+        of_run: Any = {name: np.full(n, math.nan) for name in OF_MEMBER}
         return cls(
             sensor_bead=tuple(cases[0].sensors.beads),
             status=[Status.INTERRUPTED] * n,
-            message=["the study was interrupted before it had begun"] * n,
+            message=["the study was interrupted before this member had begun"] * n,
             time=[np.zeros(0)] * n,
             force=[np.zeros((0, sensors))] * n,
             summaries=[{} for _ in range(n)],
             **pulses,
             **of_run,
         )
+
+    @property
+    def missing(self) -> list[int]:
+        """Places of the members that are not computed."""
+        return [place for place, status in enumerate(self.status) if status is Status.INTERRUPTED]
+
+    def record(self, place: int, traces: bool) -> dict[str, Any]:
+        """What became of a member, as plain data of JSON."""
+        found: dict[str, Any] = {"status": self.status[place].label, "message": self.message[place]}
+        found |= {name: [_or_none(value) for value in getattr(self, name)[place].tolist()] for name in OF_SENSOR}
+        found |= {name: _or_none(float(getattr(self, name)[place])) for name in OF_MEMBER}
+        if self.summaries[place]:
+            found["summary"] = {name: _or_none(value) for name, value in self.summaries[place].items()}
+        if traces:
+            found |= {"time": packed(self.time[place]), "force": packed(self.force[place])}
+        return found
+
+    def take(self, place: int, record: Mapping[str, Any]) -> None:
+        """Put what `record` gave at a place."""
+        self.status[place] = next(status for status in Status if status.label == record["status"])
+        self.message[place] = record["message"]
+        for name in OF_SENSOR:
+            getattr(self, name)[place] = [_or_nan(value) for value in record[name]]
+        for name in OF_MEMBER:
+            getattr(self, name)[place] = _or_nan(record[name])
+        self.summaries[place] = {name: _or_nan(value) for name, value in record.get("summary", {}).items()}
+        if "force" in record:
+            self.time[place], self.force[place] = unpacked(record["time"]), unpacked(record["force"], len(self.sensor_bead))
+
+
+def _or_none(value: float) -> float | str | None:
+    """A number as JSON has it, which has none that are not finite."""
+    return value if math.isfinite(value) else None if math.isnan(value) else repr(value)
+
+
+def _or_nan(value: float | str | None) -> float:
+    return math.nan if value is None else float(value)
 
 
 def measure(
@@ -122,37 +165,27 @@ def measure(
     """
     threads = checked(cases, threads)
     found = Measures.empty(cases)
-    whole = Whole(found, traces, summary)
-    stop = threading.Event()
     record = (lambda case: watched(case, recording_of(case))) if summary is not None else slim
-
-    def collect(waiting: list[Future[list[int]]]) -> None:
-        for future in waiting:
-            places = future.result()
-            if done is not None and places:
-                done(places, found)
-
+    work = Gathering(cases, found, traces, summary, record)
+    first, *others = lots(cases)
     with ThreadPoolExecutor(threads, "granchain") as pool:
-        waiting: list[Future[list[int]]] = []
         try:
-            for places in lots(cases):
-                ready, refused = set_up(cases, places, False, record)
-                for place, message in refused:
-                    found.status[place], found.message[place] = Status.NOT_SET_UP, message
-                begun = [pool.submit(whole.take, piece, stop) for piece in pieces_of(ready, threads)]
-                # those before are waited for when these have been set up, so that no thread is without work
-                collect(waiting)
-                waiting = begun
-                if done is not None and refused:
-                    done([place for place, _ in refused], found)
-            collect(waiting)
+            # what is compiled, and found for all, is found once: the others are set up by the threads that advance them
+            begun = [pool.submit(work.take, piece) for piece in work.pieces(first, threads)]
+            begun += [pool.submit(work.lot, places) for places in others]
+            if done is not None and work.refused(first):
+                done(work.refused(first), found)
+            for future in as_completed(begun):
+                places = future.result()
+                if done is not None and places:
+                    done(places, found)
         except KeyboardInterrupt:
-            stop.set()
+            work.stop.set()
             pool.shutdown(cancel_futures=True)
-            count = sum(status is not Status.INTERRUPTED for status in found.status)
+            count = len(cases) - len(found.missing)
             warnings.warn(f"interrupted: {count} of {len(cases)} members are done", GranchainWarning, stacklevel=2)
         except BaseException:
-            stop.set()
+            work.stop.set()
             pool.shutdown(cancel_futures=True)
             raise
     return found
@@ -166,7 +199,7 @@ def lots(cases: Sequence[Case]) -> Iterator[range]:
         like = (id(case.chain), id(case.sensors), id(case.snapshots), id(case.energy), id(case.time), case.contact.law)
         if like not in known:
             known[like] = case.memory
-        # two lots are held at once
+        # each thread holds one
         if place > first and (place - first == TOGETHER or held + known[like] > LOT / 2):
             yield range(first, place)
             first, held = place, 0.0
@@ -197,25 +230,51 @@ def can_transmit(case: Case) -> bool:
     return case.striker is not None and not (case.has_drives and not isinstance(case.ends.right, str) and not case.ends.has_wall("right"))
 
 
-class Whole:
-    """Takes the numbers of pieces, as threads have advanced them.
+class Gathering:
+    """Sets up, advances and measures members; each place is written to by one thread.
 
     Parameters
     ----------
+    cases : sequence of Case
     found : Measures
-        Where they go.
-    traces : bool
-    summary : function, optional
+        Where the numbers go.
+    traces, summary
         As of `measure`.
+    record : function
+        What is recorded of a case.
+
+    Attributes
+    ----------
+    stop : threading.Event
+        Set where nothing more shall be advanced.
     """
 
-    def __init__(self, found: Measures, traces: bool, summary: Summary | None):
-        self._found, self._traces, self._summary = found, traces, summary
+    def __init__(self, cases: Sequence[Case], found: Measures, traces: bool, summary: Summary | None, record: Callable[[Case], Recording]):
+        self.stop = threading.Event()
+        self._cases, self._found, self._traces, self._summary, self._record = cases, found, traces, summary, record
         self._started = datetime.now(UTC).isoformat(timespec="seconds")
 
-    def take(self, piece: Piece, stop: threading.Event) -> list[int]:
+    def pieces(self, places: range, threads: int) -> list[Piece]:
+        """Members that are set up; of those that cannot be, the reason is told."""
+        ready, refused = set_up(self._cases, places, False, self._record)
+        for place, message in refused:
+            self._found.status[place], self._found.message[place] = Status.NOT_SET_UP, message.removeprefix(f"member {place}: ")
+        return pieces_of(ready, threads)
+
+    def refused(self, places: range) -> list[int]:
+        """Those of some places that could not be set up."""
+        return [place for place in places if self._found.status[place] is Status.NOT_SET_UP]
+
+    def lot(self, places: range) -> list[int]:
+        """Set up, advance and measure some members; places of those that are done."""
+        if self.stop.is_set():
+            return []
+        done = [place for piece in self.pieces(places, 1) for place in self.take(piece)]
+        return self.refused(places) + done
+
+    def take(self, piece: Piece) -> list[int]:
         """Advance a piece and measure it; places of the members that are done."""
-        piece.march(stop)
+        piece.march(self.stop)
         ready = []
         for one, status in piece.ended:
             if status is Status.RUNNING:
@@ -224,13 +283,15 @@ class Whole:
                 status = self._result(one, status)
             if not status.failed:
                 ready.append(one)
-                if self._summary is None:
-                    self._found.status[one.place], self._found.message[one.place] = status, ""
         if ready and self._found.sensor_bead:
             self._measure(ready)
         for one in ready:
-            self._found.time_step[one.place] = one.state.time_step.value
-            self._found.transmitted_momentum[one.place], self._found.transmitted_energy[one.place] = transmitted(one)
+            place = one.place
+            self._found.time_step[place] = one.state.time_step.value
+            self._found.transmitted_momentum[place], self._found.transmitted_energy[place] = transmitted(one)
+            if self._summary is None:
+                self._found.message[place] = ""
+            self._found.status[place] = Status.COMPLETE
         return [one.place for one, status in piece.ended if status is not Status.RUNNING]
 
     def _measure(self, ready: list[Ready]) -> None:
@@ -264,8 +325,10 @@ class Whole:
             try:
                 found.summaries[place] = numbers(self._summary(result))
             except Exception as error:
-                problem = f"member {place}: summary: {type(error).__name__}: {text_of(error)}"
-        found.status[place], found.message[place] = result.status, f"member {place}: {problem}" if problem else ""
+                problem = f"summary: {type(error).__name__}: {text_of(error)}"
+        found.message[place] = problem
+        if result.status.failed:
+            found.status[place] = result.status
         return result.status
 
 
