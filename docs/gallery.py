@@ -80,6 +80,12 @@ def equivalence() -> Any:
     return figures.equivalence(gc.equivalent(gc.load_case("steel-chain"), laws=laws, moves=False))
 
 
+def fit() -> Any:
+    """Two numbers of a case found from a trace, here a synthetic one: no measurement. `granchain fit ... --figure` draws it."""
+    case = gc.load_case("steel-chain")
+    return figures.fit(gc.fit(case, Path(__file__).parents[1] / "data" / "synthetic2026", ["contact.psi", "striker.speed"]))
+
+
 def dimer() -> Any:
     """The solitary wave of a dimer: heavy and light beads in turn at the mass ratio that sends nothing back."""
     return figures.space_time(gc.run(gc.load_case("dimer-chain")))
@@ -128,6 +134,7 @@ FIGURES: tuple[Callable[[], Any], ...] = (
     comparison,
     impact_comparison,
     equivalence,
+    fit,
     dimer,
     vertical_chain,
     impact_loops,

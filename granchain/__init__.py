@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from granchain.studies import Ensemble, run_many
     from granchain.studies.distributions import Disorder, Distribution, disorder, distribution, lognormal, normal, uniform
     from granchain.studies.equivalent import Equivalent, equivalent
+    from granchain.studies.fit import Fit, fit
     from granchain.studies.sweep import sweep
     from granchain.traces import Trace, read_trace
     from granchain.verification import Verification, verify
@@ -40,6 +41,7 @@ __all__ = [
     "Elastoplastic",
     "Ensemble",
     "Equivalent",
+    "Fit",
     "ImpactComparison",
     "ImpactResult",
     "Material",
@@ -57,6 +59,7 @@ __all__ = [
     "distribution",
     "equivalent",
     "errors",
+    "fit",
     "impact",
     "laws",
     "load_case",
@@ -89,6 +92,7 @@ _HOMES = {
     "granchain.studies": ("Ensemble", "run_many"),
     "granchain.studies.distributions": ("Disorder", "Distribution", "disorder", "distribution", "lognormal", "normal", "uniform"),
     "granchain.studies.equivalent": ("Equivalent", "equivalent"),
+    "granchain.studies.fit": ("Fit", "fit"),
     "granchain.studies.sweep": ("sweep",),
     "granchain.traces": ("Trace", "read_trace"),
     "granchain.verification": ("Verification", "verify"),

@@ -137,9 +137,9 @@ def not_told_apart(slope: np.ndarray, names: Sequence[str], size: np.ndarray) ->
     if acting.sum() < 2:
         return found
     there = [name for name, acts in zip(names, acting, strict=True) if acts]
-    _, values, directions = np.linalg.svd(columns[:, acting] / norms[acting])
-    values = np.concatenate([values, np.zeros(len(directions) - len(values))])
-    for value, direction in zip(values, directions, strict=True):
-        if value < ONE_DIRECTION:
+    unit = columns[:, acting] / norms[acting]
+    values, directions = np.linalg.eigh(unit.T @ unit)
+    for value, direction in zip(values, directions.T, strict=True):
+        if value < ONE_DIRECTION**2:
             found.append(tuple(name for name, part in zip(there, direction, strict=True) if abs(part) > SHARE))
     return found
