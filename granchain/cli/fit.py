@@ -67,7 +67,7 @@ def report(found: Fit) -> list[str]:
     about = found.trace.about
     parts = [paragraph(f"{about.title}: {found.trace.words}; fitted to {found.measure}.")]
     inner, outer = found.interval(0.9), found.interval(0.95)
-    rows = [("key", "value", "+-", "90 % interval", "95 % interval", "began with")]
+    rows: list[tuple[str, ...]] = [("key", "value", "+-", "90 % interval", "95 % interval", "began with")]
     for key, value in found.values.items():
         error = f"{found.errors[key]:.2g}" if math.isfinite(found.errors[key]) else "not told"
         rows.append((key, number(value), error, between(inner[key]), between(outer[key]), number(found.start[key])))
