@@ -1,6 +1,7 @@
 """Measure every contact law once, and print what was found: docs/laws.md for readers, granchain/contact/certified.json for a run.
 
-`python docs/laws.py` writes both; `python docs/laws.py --check` compares both, and fails where they are not what the laws say now.
+`python docs/laws.py` writes both. `--check` fails where a law's source is not the one that was measured, which takes a moment; `--compare`
+measures again, and fails where that gives another page or table, which takes a minute or two: a long test does it.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from granchain.certificates import Certificate, markdown, reference
 from granchain.certificates.faults import CREATION
 from granchain.cli.laws import measured
 from granchain.contact import laws
-from granchain.contact.certified import TABLE, source_of
+from granchain.contact.certified import TABLE, certified, source_of
 
 PAGE = Path(__file__).with_name("laws.md")
 
@@ -28,15 +29,25 @@ def entry(one: Certificate) -> dict[str, object]:
     }
 
 
+def stale() -> list[str]:
+    """Laws whose source is not the one that was measured, and those that have no section on the page."""
+    sections = {line.removeprefix("### ") for line in PAGE.read_text().splitlines() if line.startswith("### ")}
+    return [name for name, law in laws().items() if name not in sections or certified().get(name, {}).get("source") != source_of(law)]
+
+
 def main() -> None:
     """Measure, then write or compare."""
+    if "--check" in sys.argv[1:]:
+        if stale():
+            sys.exit(f"{PAGE}: measured before these laws changed: {', '.join(stale())}; write it anew with make laws")
+        return
     certificates = measured(list(laws().values()), None)
     texts = {
         PAGE: markdown(reference(certificates)).rstrip("\n") + "\n",
         TABLE: json.dumps({one.law.name: entry(one) for one in certificates}, indent=1, sort_keys=True) + "\n",
     }
     for path, text in texts.items():
-        if "--check" not in sys.argv[1:]:
+        if "--compare" not in sys.argv[1:]:
             path.write_text(text)
         elif path.read_text() != text:
             sys.exit(f"{path} is not what the contact laws say now: write it anew with make laws")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from granchain.output import Result, open_result
     from granchain.sensor import Sensor
     from granchain.simulation import run
-    from granchain.studies import Ensemble, run_many
+    from granchain.studies import Ensemble, open_ensemble, run_many
     from granchain.studies.distributions import Disorder, Distribution, disorder, distribution, lognormal, normal, uniform
     from granchain.studies.equivalent import Equivalent, equivalent
     from granchain.studies.fit import Fit, fit
@@ -65,6 +65,7 @@ __all__ = [
     "load_case",
     "lognormal",
     "normal",
+    "open_ensemble",
     "open_result",
     "read_trace",
     "run",
@@ -89,7 +90,7 @@ _HOMES = {
     "granchain.output": ("Result", "open_result"),
     "granchain.sensor": ("Sensor",),
     "granchain.simulation": ("run",),
-    "granchain.studies": ("Ensemble", "run_many"),
+    "granchain.studies": ("Ensemble", "open_ensemble", "run_many"),
     "granchain.studies.distributions": ("Disorder", "Distribution", "disorder", "distribution", "lognormal", "normal", "uniform"),
     "granchain.studies.equivalent": ("Equivalent", "equivalent"),
     "granchain.studies.fit": ("Fit", "fit"),

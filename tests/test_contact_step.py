@@ -10,6 +10,7 @@ from support.rows import inputs_for, run_row, steel_row
 
 from granchain.contact import laws
 from granchain.contact.model import Functions
+from granchain.contact.onset import interpolated, onset_weight
 from granchain.engine import fields
 from granchain.engine.contact_step import ContactStep, contact_step, features_of, moved, overlap_of, past_rate, predicted
 from granchain.engine.jumps import moving
@@ -34,6 +35,21 @@ def test_rate_and_overlap_of_a_free_contact_under_constant_acceleration():
     assert predicted(half, bend, 0.5 * DT) == pytest.approx(rate, rel=1e-15)
     assert past_rate(half, bend, 0.5 * DT) == pytest.approx(w0 + bend * (t - DT), rel=1e-15)
     assert overlap_of(3e-6, 1e-6, -5e-7) == pytest.approx(1.5e-6, rel=1e-15)
+
+
+@pytest.mark.parametrize("a", [0.0, 0.25, 0.5, 0.65])
+def test_the_polynomial_of_an_onset_steps_by_one_and_is_that_of_bernoulli_at_whole_powers(a):
+    # zeta(s, q) - zeta(s, q + 1) = q^-s (DLMF 25.11.3), at s = -a and q = 1: 1^a
+    assert np.polyval(onset_weight(a), 1.0) - np.polyval(onset_weight(a), 0.0) == pytest.approx(1.0, abs=4e-11)
+    # -zeta(-1, q) = B_2(q)/2, B_2(q) = q^2 - q + 1/6 (DLMF 25.11.14, 24.2.4); and -zeta(0, 1 + theta) = 1/2 + theta
+    theta = np.linspace(0.0, 1.0, 11)
+    np.testing.assert_allclose(np.polyval(onset_weight(1.0), theta), 0.5 * (theta * theta + theta + 1.0 / 6.0), atol=1e-14)
+    np.testing.assert_allclose(np.polyval(onset_weight(0.0), theta), 0.5 + theta, atol=1e-14)
+
+
+def test_a_polynomial_through_points_is_exact_to_rounding():
+    # (theta - 1/4)^2 = theta^2 - theta/2 + 1/16
+    assert interpolated([0, 2**19, 2**20], [0.0625, 0.0625, 0.5625]) == (1.0, -0.5, 0.0625)
 
 
 @pytest.mark.parametrize("theta", [0.1, 0.5, 0.9])

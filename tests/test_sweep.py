@@ -211,10 +211,16 @@ def test_a_product_holds_every_combination_and_its_draws():
 
 def test_a_zip_goes_side_by_side_and_sobol_fills_the_box():
     case = short()
-    study = gc.sweep(case, {"striker.speed": [0.5, 1.0], "contact.law": ["hertz", "ma-liu"]}, how="zip")
+    # the second law asks for an input that the first does not know
+    damped = {"contact.law": "kelvin-voigt", "contact.restitution": 0.8, "contact.stiffness": 1e7}
+    beside = {"contact.law": "hertz", "contact.restitution": None, "contact.stiffness": None}
+    vary = {"striker.speed": [0.5, 1.0]} | {key: [beside[key], value] for key, value in damped.items()}
+    study = gc.sweep(case, vary, how="zip")
     assert dict(study.sizes) == {"run": 2, "sensor_bead": 3}
     assert same(study, {"run": 0}, case.replace(**{"striker.speed": 0.5, "contact.law": "hertz"}))
-    assert study["contact.law"].values.tolist() == ["hertz", "ma-liu"]
+    assert same(study, {"run": 1}, case.replace(**damped, **{"striker.speed": 1.0}))
+    assert study["contact.law"].values.tolist() == ["hertz", "kelvin-voigt"]
+    assert np.array_equal(study["contact.restitution"], [np.nan, 0.8], equal_nan=True)
     box = gc.sweep(case, {"striker.speed": gc.uniform(0.5, 1.0), "contact.psi": gc.uniform(2.5, 3.0)}, how="sobol", n=8, seed=1)
     # of a scrambled Sobol sequence every eighth of each axis holds one of the first eight points
     assert sorted(np.floor((box["striker.speed"].values - 0.5) * 16)) == list(range(8))
@@ -475,3 +481,80 @@ def test_figures_of_a_study_say_what_they_show():
     assert f"{values.mean():.4g}" in label and f"{values.std(ddof=1):.2g}" in label
     for made, _ in drawn.values():
         made.draw_without_rendering()
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What is known of chains
+
+
+def test_the_wave_speed_of_an_elastic_chain_goes_with_the_sixth_root_of_its_force():
+    # Nesterenko 1983, doi:10.1007/BF00905892: the solitary wave's speed over two decades of striker speed
+    from granchain.figures import power_law
+
+    case = gc.load_case("steel-chain-hertz").replace(**{"time.step": "fast", "time.end": 1e-3})
+    study = gc.sweep(case, {"striker.speed": {"log": [0.1, 10, 5]}})
+    fit = power_law(study.peak.mean("sensor_bead").values, study.wave_speed.values)
+    assert fit.value == pytest.approx(1.0 / 6.0, abs=1e-6)
+
+
+def test_the_least_transmission_of_a_dimer_moves_towards_its_limit_along_the_chain():
+    # solitary waves pass whole at the mass ratios .3428 (Jayaprakash, Starosvetsky & Vakakis 2011, doi:10.1103/PhysRevE.83.036606) and 1;
+    # the least transmission lies between them: at bead 50 near the middle, .53 to .62, and nearer to the first where the pulse is young
+    ratio = np.linspace(0.38, 0.66, 15)
+    case = gc.load_case("dimer-chain").replace(**{"time.step": "fast", "time.end": 8e-4})
+    study = gc.sweep(case, {"chain.segment.0.mass": 0.45e-3 * ratio})
+    least = ratio[study.peak.argmin("chain.segment.0.mass").values]
+    assert 0.53 <= least[-1] <= 0.62
+    assert (np.diff(least) >= 0.0).all() and least[0] < 0.45
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Elsewhere
+
+
+def test_processes_compute_what_this_one_does(tmp_path, monkeypatch):
+    from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing import get_context
+
+    from granchain.studies import elsewhere
+
+    # so many members a task that there are several
+    monkeypatch.setattr(elsewhere, "TASK_SECONDS", 1e-9)
+    case, vary = short(), {"striker.speed": [0.5, 0.7, 0.9], "chain.radius": gc.disorder(gc.normal(1.0, 0.02))}
+    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
+        study = gc.sweep(case, vary, executor=pool, traces=True, out=tmp_path / "study.h5")
+        assert study.drop_vars("point").identical(gc.sweep(case, vary, traces=True))
+        with pytest.raises(gc.errors.CaseError, match="summary: got a function beside an executor"):
+            gc.sweep(case, vary, executor=pool, summary=lambda _: {})
+
+
+def test_a_worker_refuses_another_granchain_and_another_law_file(tmp_path):
+    import json
+
+    from granchain.contact.user import load_law_module
+    from granchain.studies.elsewhere import Elsewhere, compute, load_same
+
+    sent = []
+
+    class Recording:
+        def submit(self, function, text):
+            sent.append(json.loads(text))
+            raise KeyboardInterrupt
+
+    file = tmp_path / "my_law.py"
+    file.write_text((gc.case.document.CASES.parents[1] / "docs" / "examples" / "my_law.py").read_text())
+    (law,) = load_law_module(file).values()
+    case = short(**{"contact.law": "hertz"})
+    own = case.replace(**{"contact.law": law.name} | {f"contact.{q.name}": 0.8 for q in law.inputs if q.required})
+    for base in (case, own):
+        with pytest.raises(KeyboardInterrupt):
+            Elsewhere(Recording(), base, [{}, {}], [base, base], False, None).measured(lambda *_: None)
+    assert sent[0]["laws"] == [] and [one["path"] for one in sent[1]["laws"]] == [str(file)]
+    assert len(compute(json.dumps(sent[0])).splitlines()) == 1
+    with pytest.raises(gc.errors.GranchainError, match=r"worker: got granchain .*, allowed 0\.1"):
+        compute(json.dumps(sent[0] | {"version": "0.1"}))
+    file.write_text(file.read_text() + "\n# edited\n")
+    with pytest.raises(gc.errors.GranchainError, match="with other content than that of the study"):
+        compute(json.dumps(sent[1]))
+    with pytest.raises(gc.errors.GranchainError, match="worker: got no law file"):
+        load_same(str(tmp_path / "none.py"), "")

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-import numpy as np
+import math
+from functools import cache
+
+from granchain.contact import elementary
 
 # Terms of the Euler-Maclaurin sum and its remainder: with 20 terms in front the last one used is below 1e-16 of the sum.
 _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66)
 _TERMS = 20
-_DEGREE = 10
+_DEGREE = 11
+# Nodes are whole multiples of 2^-20, wherever the cosine of a C library rounds to.
+_GRID = 2**20
+# A double below 2 and above 2^-8 is a whole multiple of 2^-60; divided differences grow to some 2^40 of it and are kept to 2^-160.
+_UNIT, _FINER = 2.0**60, 100
 
 
-def hurwitz_zeta(order: float, q: np.ndarray) -> np.ndarray:
+def hurwitz_zeta(order: float, q: float) -> float:
     """zeta(s, q), for any order s != 1, by the Euler-Maclaurin formula; scipy's has no negative order.
 
     Parameters
     ----------
     order : float
         s.
-    q : array
+    q : float
         Above 0.
 
     Notes
@@ -25,17 +32,18 @@ def hurwitz_zeta(order: float, q: np.ndarray) -> np.ndarray:
     NIST Digital Library of Mathematical Functions, eq. 25.11.5 with the remainder expanded as in 25.2.9, doi:10.1007/s10915-010-9396-8
     """
     s = order
-    total = sum((q + k) ** -s for k in range(_TERMS))
     x = q + _TERMS
-    total = total + x ** (1.0 - s) / (s - 1.0) + 0.5 * x**-s
+    terms = [elementary.power(q + k, -s) for k in range(_TERMS)]
+    terms += [elementary.power(x, 1.0 - s) / (s - 1.0), 0.5 * elementary.power(x, -s)]
     factor, factorial = s, 2.0
     for j, bernoulli in enumerate(_BERNOULLI, start=1):
-        total = total + bernoulli / factorial * factor * x ** (-s - 2 * j + 1)
+        terms.append(bernoulli / factorial * factor * elementary.power(x, -s - 2 * j + 1))
         factor *= (s + 2 * j - 1) * (s + 2 * j)
         factorial *= (2 * j + 1) * (2 * j + 2)
-    return total
+    return math.fsum(terms)
 
 
+@cache
 def onset_weight(power: float) -> tuple[float, ...]:
     """Polynomial in theta of -zeta(-a, 1 + theta), highest power first; over theta^a it is the weight of a damping force ~ d^a.
 
@@ -50,6 +58,29 @@ def onset_weight(power: float) -> tuple[float, ...]:
     theta)^a); the generalised Euler-Maclaurin sum (Navot 1961, doi:10.1002/sapm1961401271) equals the integral up to order h^2
     when theta^a w = -zeta(-a, 1 + theta).
     """
-    # Chebyshev nodes on [0, 1]: the interpolation error of degree 10 is below 1e-10 for every a
-    nodes = 0.5 + 0.5 * np.cos(np.pi * (np.arange(2 * _DEGREE) + 0.5) / (2 * _DEGREE))
-    return tuple(float(x) for x in np.polyfit(nodes, -hurwitz_zeta(-power, 1.0 + nodes), _DEGREE))
+    # Chebyshev nodes on [0, 1]: the interpolation error of degree 11 is below 2e-11 for every a
+    nodes = [round(_GRID * (0.5 + 0.5 * math.cos(math.pi * (i + 0.5) / (_DEGREE + 1)))) for i in range(_DEGREE + 1)]
+    return interpolated(nodes, [-hurwitz_zeta(-power, 1.0 + node / _GRID) for node in nodes])
+
+
+def interpolated(nodes: list[int], values: list[float]) -> tuple[float, ...]:
+    """The polynomial through points of [0, 1], highest power first: in whole numbers, so that every machine has the same.
+
+    Parameters
+    ----------
+    nodes : list of int
+        2^20 times the places of the points.
+    values : list of float
+        At the nodes; as many as the polynomial has coefficients.
+    """
+    # Newton's divided differences, in units of 2^-160
+    differences = [int(value * _UNIT) * 2**_FINER for value in values]
+    for order in range(1, len(nodes)):
+        for i in reversed(range(order, len(nodes))):
+            differences[i] = (differences[i] - differences[i - 1]) * _GRID // (nodes[i] - nodes[i - order])
+    polynomial: list[int] = []
+    for node, difference in zip(reversed(nodes), reversed(differences), strict=True):
+        # what stands so far, times theta - node
+        polynomial = [high - node * low // _GRID for high, low in zip([*polynomial, 0], [0, *polynomial], strict=True)]
+        polynomial[-1] += difference
+    return tuple(coefficient / 2**_FINER / _UNIT for coefficient in polynomial)

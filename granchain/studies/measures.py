@@ -20,7 +20,7 @@ from granchain.engine.state import Recording, State
 from granchain.errors import GranchainError, GranchainWarning, text_of
 from granchain.output import Result
 from granchain.output.study import packed, unpacked
-from granchain.simulation import ended, recording_of
+from granchain.simulation import Ended, ended, recording_of
 from granchain.status import Status
 from granchain.studies.features import first_pulses, passed_on, wave_speeds
 from granchain.studies.many import LOT, Piece, Ready, checked, pieces_of, set_up
@@ -275,14 +275,12 @@ class Gathering:
     def take(self, piece: Piece) -> list[int]:
         """Advance a piece and measure it; places of the members that are done."""
         piece.march(self.stop)
-        ready = []
-        for one, status in piece.ended:
-            if status is Status.RUNNING:
-                continue
-            if status.failed or self._summary is not None:
-                status = self._result(one, status)
-            if not status.failed:
-                ready.append(one)
+        done = [(one, status) for one, status in piece.stopped if status is not Status.RUNNING]
+        looked_at = [(one, status) for one, status in done if status.failed or self._summary is not None]
+        runs = [Ended(one.case, one.chain, as_asked(one), status) for one, status in looked_at]
+        for (one, _), (result, problem) in zip(looked_at, ended(runs, self._started, 0.0), strict=True):
+            self._look_at(one.place, result, problem)
+        ready = [one for one, _ in done if not self._found.status[one.place].failed]
         if ready and self._found.sensor_bead:
             self._measure(ready)
         for one in ready:
@@ -292,7 +290,7 @@ class Gathering:
             if self._summary is None:
                 self._found.message[place] = ""
             self._found.status[place] = Status.COMPLETE
-        return [one.place for one, status in piece.ended if status is not Status.RUNNING]
+        return [one.place for one, _ in done]
 
     def _measure(self, ready: list[Ready]) -> None:
         """Numbers of some members that are complete."""
@@ -317,19 +315,17 @@ class Gathering:
             for place, time, trace in zip(places, times, force, strict=True):
                 found.time[place], found.force[place] = time, trace.copy()
 
-    def _result(self, one: Ready, status: Status) -> Status:
-        """How a member ended, with its result made: of one that failed for the sentence, of any other for the summary."""
-        found, place = self._found, one.place
-        result, problem = ended(one.case, one.chain, as_asked(one), status, self._started, 0.0)
-        if not result.status.failed and self._summary is not None:
+    def _look_at(self, place: int, result: Result, problem: str) -> None:
+        """Take the sentence of a member that failed, and the summary of any other."""
+        found = self._found
+        if result.status.failed:
+            found.status[place] = result.status
+        elif self._summary is not None:
             try:
                 found.summaries[place] = numbers(self._summary(result))
             except Exception as error:
-                problem = f"summary: {type(error).__name__}: {text_of(error)}"
+                problem = f"summary: got {type(error).__name__}: {text_of(error)}"
         found.message[place] = problem
-        if result.status.failed:
-            found.status[place] = result.status
-        return result.status
 
 
 def as_asked(one: Ready) -> State:

@@ -133,11 +133,11 @@ def spread(values: Any) -> str:
 
 
 def column(values: Sequence[Any]) -> np.ndarray:
-    """Numbers as they are; anything else as text."""
+    """Numbers as they are, not a number for None; anything else as text."""
     if all(isinstance(value, int) and not isinstance(value, bool) for value in values):
         return np.array(values, dtype=np.int64)
-    if all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in values):
-        return np.array(values, dtype=float)
+    if all(value is None or (isinstance(value, (int, float)) and not isinstance(value, bool)) for value in values):
+        return np.array([np.nan if value is None else value for value in values], dtype=float)
     return np.array([*(value if isinstance(value, str) else canonical(value) for value in values), None], dtype=object)[:-1]
 
 
