@@ -47,7 +47,7 @@ class SensorFit(NamedTuple):
     ----------
     bead : int
     peak, arrival : Agreement
-        [N], with the calibration of the trace; [s], on its clock.
+        [N], with the calibration of the trace; [s], on its clock. Computed ones are read from samples as the measured ones are.
     residual : float
         Computed minus measured in standard deviations of the measurement; root mean square of the peak's and the arrival's, or of all
         samples, where those are fitted; nan where the sensor has nothing to compare.
@@ -233,6 +233,10 @@ def fit(
     )
     begin, low, high, size = against.with_nuisances(start, low, high, np.abs(start))
     found = descend(against.residuals, begin, low, high, size)
+    if found is not None and measure != "traces":
+        # what reading samples does to a peak is nearly the same wherever it is found: once is enough
+        against.read_as_measured(found.point)
+        found = descend(against.residuals, found.point, low, high, size)
     if found is None:
         raise RunError(against.why_not(begin))
     return _concluded(against, found, dict(zip(free, start.tolist(), strict=True)), low, high, size)
@@ -306,6 +310,8 @@ class Against:
         self.peak_error = np.array([one.peak.uncertainty for one in readings])
         self.arrival_error = np.array([math.hypot(one.arrival.uncertainty, stated.time) for one in readings])
         self.times = measure != "peaks"
+        # what reading a pulse from the trace's samples adds to its peak and to its time
+        self.peak_read, self.arrival_read = np.zeros(len(beads)), np.zeros(len(beads))
         # of times, none
         self.gain_error = stated.gain if measure != "arrivals" else 0.0
         self.sound = [k for k, one in enumerate(readings) if one.sound and math.isfinite(one.width.value)]
@@ -381,6 +387,29 @@ class Against:
             "or little beside it, allowed a longer run; raise time.end"
         )
 
+    def read_as_measured(self, point: np.ndarray) -> None:
+        """Read the computed pulses at a point from the samples of the trace, as the measured ones were, for the same noise.
+
+        The fewer the samples and the stronger the noise, the longer the stretch of a pulse that its peak is read from, and the more of it a
+        curve cuts off; that is the same on both sides then.
+        """
+        model = self._computed([point])[0]
+        if model is None:
+            return
+        shift, gain = self.of_measurement(point)
+        if not self.times:
+            shift = self.mean_shift(model)
+        peaks, arrivals = (np.array([getattr(pulse, name) for pulse in model.pulses]) for name in ("peak", "arrival"))
+        force = np.nan_to_num(gain * model.at(self.trace.time - shift))
+        readings = self.measured.read(force)
+        self.peak_read = np.nan_to_num(np.array([one.peak.value for one in readings]) - gain * peaks)
+        self.arrival_read = np.nan_to_num(np.array([one.arrival.value for one in readings]) - arrivals - shift)
+
+    def mean_shift(self, model: Computed) -> float:
+        """The mean time from computed to measured arrivals [s]; 0 where there are none."""
+        apart = self.arrival - np.array([pulse.arrival for pulse in model.pulses])
+        return float(np.nanmean(apart)) if np.isfinite(apart).any() else 0.0
+
     def _case(self, point: np.ndarray) -> Case | str:
         """The case at a point; why there is none."""
         try:
@@ -432,9 +461,11 @@ class Against:
             return np.full(self.count, math.nan)
         parts = []
         if self.measure in ("peaks", "features"):
-            parts.append((gain * np.array([pulse.peak for pulse in model.pulses]) - self.peak) / self.peak_error)
+            peaks = gain * np.array([pulse.peak for pulse in model.pulses]) + self.peak_read
+            parts.append((peaks - self.peak) / self.peak_error)
         if self.measure in ("arrivals", "features"):
-            parts.append((np.array([pulse.arrival for pulse in model.pulses]) + shift - self.arrival) / self.arrival_error)
+            arrivals = np.array([pulse.arrival for pulse in model.pulses]) + shift + self.arrival_read
+            parts.append((arrivals - self.arrival) / self.arrival_error)
         if self.measure != "traces":
             there = [self.peak] * (self.measure != "arrivals") + [self.arrival] * (self.measure != "peaks")
             return np.concatenate([part[np.isfinite(own)] for part, own in zip(parts, there, strict=True)])
@@ -578,16 +609,13 @@ def _sensors(against: Against, model: Computed | None, residual: np.ndarray, shi
     """Each sensor, measured and computed; computed forces as the calibration of the trace reads them."""
     if model is None:
         raise GranchainError("the case at the values found gives no pulses; try others to begin with")
-    arrivals = np.array([pulse.arrival for pulse in model.pulses])
     if not against.times:
-        # times are not compared: their mean difference
-        apart = (against.arrival - arrivals)[np.isfinite(against.arrival - arrivals)]
-        shift = float(apart.mean()) if len(apart) else math.nan
+        shift = against.mean_shift(model)
     return tuple(
         SensorFit(
             bead,
-            Agreement(float(against.peak[k]), float(against.peak_error[k]), scale * pulse.peak),
-            Agreement(float(against.arrival[k]), float(against.arrival_error[k]), pulse.arrival + shift),
+            Agreement(float(against.peak[k]), float(against.peak_error[k]), scale * pulse.peak + against.peak_read[k]),
+            Agreement(float(against.arrival[k]), float(against.arrival_error[k]), pulse.arrival + shift + against.arrival_read[k]),
             float(off),
         )
         for k, (bead, pulse, off) in enumerate(zip(against.beads, model.pulses, against.of_sensors(residual), strict=True))
