@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from granchain.errors import GranchainError
-from granchain.figures.frame import MOST_LINES, new_figure, palette, styled, write_heading
+from granchain.figures.frame import MOST_LINES, new_figure, palette, row_under_heading, styled, write_heading
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -39,7 +39,7 @@ def equivalence(found: Sequence[Equivalent]) -> tuple[Figure, np.ndarray]:
     first = drawn[0]
     one_free = len(first.free) == 1
     figure = new_figure(10.2 if one_free else 7.6, max(3.4, 2.0 + 0.28 * len(drawn)))
-    panels = np.array(figure.subplots(1, 3 if one_free else 2))
+    top, panels = row_under_heading(figure, [1.0] * (3 if one_free else 2))
     ranking, beads = panels[0], panels[-1]
     places = np.arange(len(drawn))[::-1]
     colours = palette()[: len(drawn)]
@@ -69,5 +69,5 @@ def equivalence(found: Sequence[Equivalent]) -> tuple[Figure, np.ndarray]:
     parts = ["simulated", f"by the {COMPARED[first.measure]} at {len(first.sensor_bead)} sensors"]
     if len(drawn) < len(found):
         parts.append(f"{len(drawn)} of {len(found)} laws shown")
-    write_heading(ranking, f"What stands in for {first.to}", parts)
+    write_heading(top, f"What stands in for {first.to}", parts)
     return figure, panels

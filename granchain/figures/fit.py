@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from granchain.figures.frame import new_figure, palette, styled, time_unit, write_heading
+from granchain.figures.frame import new_figure, palette, row_under_heading, styled, time_unit, write_heading
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,8 +32,8 @@ def fit(found: Fit) -> tuple[Figure, np.ndarray]:
     Figure, array of Axes
         Peaks, or arrivals where they alone were fitted; residuals; correlation of the keys.
     """
-    figure = new_figure(9.6, 3.9)
-    panels = np.array(figure.subplots(1, 3, width_ratios=[1.4, 1.0, 0.9]))
+    figure = new_figure(9.6, 4.1)
+    top, panels = row_under_heading(figure, [1.3, 1.1, 0.9])
     values, left, matrix = panels
     beads = [one.bead for one in found.sensors]
     by_time = found.measure == "arrivals"
@@ -53,16 +53,17 @@ def fit(found: Fit) -> tuple[Figure, np.ndarray]:
     left.plot(beads, found.residuals, "o", color=palette()[0], markersize=4.0)
     left.set_xlabel("bead")
     left.set_ylabel("what is left (standard deviations)")
-    top = 1.15 * max(3.0, float(np.nanmax(np.abs(found.residuals), initial=0.0)))
-    left.set_ylim(-top, top)
+    most = 1.15 * max(3.0, float(np.nanmax(np.abs(found.residuals), initial=0.0)))
+    left.set_ylim(-most, most)
     for axes in (values, left):
         axes.margins(x=0.05)
+        axes.locator_params(axis="x", integer=True)
     _correlations(matrix, found)
     parts = ["SYNTHETIC TRACE, no experiment" if found.trace.synthetic else found.trace.words, f"fitted to {found.measure}"]
     for key, value in found.values.items():
         error_of_key = found.errors[key]
         parts.append(f"{key} {value:.4g} +- {error_of_key:.2g}" if math.isfinite(error_of_key) else f"{key} {value:.4g}, not told")
-    write_heading(values, found.trace.about.title or "untitled trace", parts, failed=found.trace.synthetic)
+    write_heading(top, found.trace.about.title or "untitled trace", parts, failed=found.trace.synthetic)
     return figure, panels
 
 
