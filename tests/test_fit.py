@@ -54,8 +54,8 @@ def start():
 def test_the_values_are_found_where_there_is_no_noise(measure):
     found = gc.fit(start(), synthetic(), KEYS, measure)
     for key, true in TRUE.items():
-        # samples 1 us apart, some ten in a pulse, hide a part of its top
-        assert abs(found.values[key] - true) < 3.0 * found.errors[key] and found.errors[key] < 0.1 * true
+        # both sides are read from the same samples, nearly: what is left has no size of noise, and is smaller than 1e-4 for peaks and times
+        assert abs(found.values[key] - true) < max(3.0 * found.errors[key], 1e-4 * true) and found.errors[key] < 0.1 * true
     assert found.case == start().replace(**found.values) and found.start == {"contact.psi": 2.75, "striker.speed": 1.8}
     assert len(found.residuals) == len(found.sensors) == 5
     # the computed run begins QUIET samples before time 0 of the trace's clock

@@ -56,7 +56,8 @@ def equivalence(found: Sequence[Equivalent]) -> tuple[Figure, np.ndarray]:
             over.plot(one.grid[:, 0], 100.0 * one.grid_residual, color=colour, linewidth=1.1, label=one.law)
             over.plot(list(one.inputs.values()), [100.0 * one.residual], "|", color=colour, markersize=10, markeredgewidth=1.5)
         over.set_yscale("log")
-        over.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+        for set_formatter in (over.yaxis.set_major_formatter, over.yaxis.set_minor_formatter):
+            set_formatter(lambda value, _: f"{value:g}")
         over.set_xlabel(next(iter(first.free)))
         over.set_ylabel("residual (%)")
     beads.axhline(0.0, color="#b0b0b0", linewidth=0.5, zorder=0)
