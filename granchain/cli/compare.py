@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from granchain.cli.options import MISSED, JsonOption, OverwriteOption, app
+from granchain.cli.options import MISSED, JsonOption, app
 from granchain.cli.text import aligned, notify, number, paragraph, print_json, print_text
 from granchain.errors import TraceError
 
@@ -35,12 +35,14 @@ def compare(
         typer.Option(metavar="HZ", help="Frequency that the zero-phase filter halves, in both; 0: no filter. Default: as the trace says."),
     ] = None,
     figure: Annotated[str | None, typer.Option(metavar="FILE", help="Figure, ending in .png, .pdf or .svg.")] = None,
-    overwrite: OverwriteOption = False,
+    out: Annotated[str | None, typer.Option(metavar="FILE.json", help="Write what --json prints to this file too.")] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a figure, or a file of numbers, that is there.")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Compare results with a measured trace: peaks, arrivals, widths, impulses, speeds, residuals."""
     from granchain.comparison import compare as compared
     from granchain.output import open_result
+    from granchain.output.numbers import save_numbers
     from granchain.traces import read_trace
 
     bounds = read_tolerances(tolerances or [])
@@ -54,13 +56,17 @@ def compare(
 
         drawn, _ = figures.comparison(found)
         figures.save(drawn, figure, overwrite)
+    facts = {"command": "compare", "files": files, "folder": trace, **found.as_dict(), "tolerances": bounds, "figure": figure}
+    if out is not None:
+        save_numbers(out, facts, overwrite)
     if as_json:
-        print_json({"command": "compare", "files": files, "folder": trace, **found.as_dict(), "tolerances": bounds, "figure": figure})
+        print_json(facts)
     else:
         parts = ["\n".join(map(paragraph, heading(found))), *tables(found), *map(paragraph, conclusion(found))]
         print_text("\n\n".join(parts))
-        if figure is not None:
-            print_text(figure)
+        for name in (figure, out):
+            if name is not None:
+                print_text(name)
         for message in found.messages:
             notify(message)
         for sentence in found.missed:

@@ -6,7 +6,7 @@ markers, never the look of a measurement.
 
 from granchain.figures.frame import FORMATS, MARKS, MOST_LINES, MOST_ROWS, save, style
 from granchain.figures.impacts import impact_loops, restitution_against_speed, restitution_delivered
-from granchain.figures.measured import MOST_DOTS, MOST_LAWS, comparison, impact_comparison
+from granchain.figures.measured import MOST_DOTS, MOST_LAWS, Sides, comparison, impact_comparison, pulse_numbers
 from granchain.figures.run import (
     MOST_PLACES,
     all_figures,
@@ -28,6 +28,7 @@ __all__ = [
     "MOST_LINES",
     "MOST_PLACES",
     "MOST_ROWS",
+    "Sides",
     "all_figures",
     "bead_velocities",
     "comparison",
@@ -39,6 +40,7 @@ __all__ = [
     "impact_loops",
     "lacking",
     "losses",
+    "pulse_numbers",
     "restitution_against_speed",
     "restitution_delivered",
     "save",
