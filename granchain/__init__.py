@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from granchain.output import Result, open_result
     from granchain.sensor import Sensor
     from granchain.simulation import run
-    from granchain.studies import Ensemble, run_many
+    from granchain.studies import Ensemble, open_ensemble, run_many
     from granchain.traces import Trace, read_trace
     from granchain.verification import Verification, verify
 
@@ -51,6 +51,7 @@ __all__ = [
     "impact",
     "laws",
     "load_case",
+    "open_ensemble",
     "open_result",
     "read_trace",
     "run",
@@ -73,7 +74,7 @@ _HOMES = {
     "granchain.output": ("Result", "open_result"),
     "granchain.sensor": ("Sensor",),
     "granchain.simulation": ("run",),
-    "granchain.studies": ("Ensemble", "run_many"),
+    "granchain.studies": ("Ensemble", "open_ensemble", "run_many"),
     "granchain.traces": ("Trace", "read_trace"),
     "granchain.verification": ("Verification", "verify"),
 }

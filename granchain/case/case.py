@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel, PrivateAttr, ValidationInfo, model_validator
 
-from granchain.case.checks import check_across, known_tables, ledger_interval, read_tables, sizes
+from granchain.case.checks import PER_BODY, bodies_in, check_across, known_tables, ledger_interval, read_tables, sizes
 from granchain.case.document import CASE_BYTES, CASES, case_names, change, jsonable, noted, parsed, plain, read_text, toml_value
 from granchain.case.drives import Drive
 from granchain.case.tables import (
@@ -115,6 +115,11 @@ class Case(Heading):
     def memory(self) -> float:
         """Memory that its run takes [bytes], from the counts alone."""
         return sum(size for size, *_ in sizes(dict(self)))
+
+    @property
+    def file_size(self) -> float:
+        """What its output file takes before it is packed [bytes], at most, from the counts alone: what is recorded, and the bodies."""
+        return sum(size for size, *_ in sizes(dict(self))[1:]) + 8.0 * PER_BODY * bodies_in(dict(self))
 
     @property
     def toml(self) -> str:

@@ -37,6 +37,8 @@ from granchain.keys import Problems, add_missing, in_si, read_table, shown, sugg
 MEMORY = 8 * 2**30
 # Arrays of a number per body that chain, pair and engine hold at once, counted generously; the law's own come on top.
 ARRAYS = 40
+# Numbers of a body, and of the contact beside it, in an output file: labels, radius, mass, motion at the end, peak, losses, history.
+PER_BODY = 20
 
 
 def known_tables(document: Mapping[str, Any], problems: Problems) -> dict[str, Any]:
