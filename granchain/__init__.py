@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from granchain.sensor import Sensor
     from granchain.simulation import run
     from granchain.studies import Ensemble, open_ensemble, run_many
+    from granchain.studies.distributions import Disorder, Distribution, disorder, distribution, lognormal, normal, uniform
+    from granchain.studies.sweep import sweep
     from granchain.traces import Trace, read_trace
     from granchain.verification import Verification, verify
 
@@ -32,6 +34,8 @@ __all__ = [
     "Certificate",
     "Comparison",
     "ContactLaw",
+    "Disorder",
+    "Distribution",
     "Elastoplastic",
     "Ensemble",
     "ImpactComparison",
@@ -47,15 +51,21 @@ __all__ = [
     "certificate",
     "compare",
     "compare_impacts",
+    "disorder",
+    "distribution",
     "errors",
     "impact",
     "laws",
     "load_case",
+    "lognormal",
+    "normal",
     "open_ensemble",
     "open_result",
     "read_trace",
     "run",
     "run_many",
+    "sweep",
+    "uniform",
     "verify",
 ]
 
@@ -75,6 +85,8 @@ _HOMES = {
     "granchain.sensor": ("Sensor",),
     "granchain.simulation": ("run",),
     "granchain.studies": ("Ensemble", "open_ensemble", "run_many"),
+    "granchain.studies.distributions": ("Disorder", "Distribution", "disorder", "distribution", "lognormal", "normal", "uniform"),
+    "granchain.studies.sweep": ("sweep",),
     "granchain.traces": ("Trace", "read_trace"),
     "granchain.verification": ("Verification", "verify"),
 }

@@ -275,7 +275,8 @@ def chain_of(case: Case) -> Chain:
     # the beads of a segment share one material: a chain has few to compare
     met = {id(material): material for material in bodies["material"]}
     materials = list(dict.fromkeys(met.values()))
-    place = {known: materials.index(material) for known, material in met.items()}
+    index = {material: i for i, material in enumerate(materials)}
+    place = {known: index[material] for known, material in met.items()}
     return Chain(
         radius=bodies["radius"],
         mass=bodies["mass"],

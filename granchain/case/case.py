@@ -11,6 +11,7 @@ import copy
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -89,14 +90,15 @@ class Case(Heading):
                 add_missing(cls, name, name, problems)
             elif name not in document:
                 tables.setdefault(name, field.default)
-        drives = check_across(tables, folder, problems)
+        drives = check_across(tables, folder, problems, None if before is None else dict(before))
         if problems.sentences:
             raise CaseError(problems.sentences)
         # What the title was written for: this document, unless a change was made without a new title.
         titled = context.get("titled", document)
         tables["title"] = title_of(tables["title"], tables, titled, document)
         case: Case = handler(tables)
-        case._document, case._folder, case._toml, case._drives = document, folder, context.get("toml", ""), drives
+        case._document, case._folder, case._toml = document, folder, context.get("toml", "")
+        case._drives = before._drives if drives is None and before is not None else drives or {}
         case._titled = titled
         return case
 
@@ -105,6 +107,14 @@ class Case(Heading):
 
     def __hash__(self) -> int:
         return hash(self.sha256)
+
+    def title_with(self, words: Mapping[str, str]) -> str:
+        """The title with words in place of the values of some keys, which take many."""
+        written = str(self._document.get("title", ""))
+        for name, word in words.items():
+            written = written.replace(f"{{{name}}}", word)
+        title = title_of(written, dict(self), self._titled, self._document)
+        return "; ".join(part for part in title.split("; ") if part.partition(" = ")[0].removeprefix("no ") not in words)
 
     @property
     def beads(self) -> int:
@@ -156,7 +166,26 @@ class Case(Heading):
             columns["gap"].append(repeated([self.chain.gap_after(segment) for segment in group], counts, repeat))
             material += [kind.material for kind, count in zip(kinds, counts, strict=True) for _ in range(count)] * repeat
         arrays = {name: np.concatenate(parts) for name, parts in columns.items()}
-        return {**arrays, "gap": arrays["gap"][:-1], "material": material}
+        arrays["gap"] = arrays["gap"][:-1]
+        self._disorder(arrays, material)
+        return {**arrays, "material": material}
+
+    def _disorder(self, arrays: dict[str, Any], material: list[Material]) -> None:
+        """Give each bead its own size, mass and modulus, and each gap its own width, where the case has them; the striker is left alone."""
+        chain, beads = self.chain, slice(0 if self.striker is None else 1, None)
+        if chain.radius_factor is not None:
+            factor = np.array(chain.radius_factor)
+            arrays["radius"][beads] *= factor
+            arrays["mass"][beads] *= factor * factor * factor
+        if chain.mass_factor is not None:
+            arrays["mass"][beads] *= chain.mass_factor
+        if chain.gap_added is not None:
+            arrays["gap"][beads] += chain.gap_added
+        if chain.modulus_factor is not None:
+            material[beads] = [
+                replace(own, youngs_modulus=own.youngs_modulus * factor)
+                for own, factor in zip(material[beads], chain.modulus_factor, strict=True)
+            ]
 
     def _striker(self, striker: StrikerTable) -> Body:
         return body(striker, self._first())

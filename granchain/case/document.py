@@ -36,22 +36,25 @@ def case_names() -> list[str]:
     return sorted(path.stem for path in CASES.glob("*.toml"))
 
 
-def read_text(path: Path) -> str:
-    """Text of a case file; refuses what is not there, not a file, too long or not UTF-8."""
+def read_text(path: Path, what: str = "case file") -> str:
+    """Text of a case file, or of another file of TOML; refuses what is not there, not a file, too long or not UTF-8."""
     name = shown(path.name)
     try:
         if not stat.S_ISREG(path.stat().st_mode):
-            raise FileError(f"case file: got {name}, which is not a file, allowed a TOML file; name the file itself")
+            raise FileError(f"{what}: got {name}, which is not a file, allowed a TOML file; name the file itself")
         with path.open("rb") as file:
             content = file.read(CASE_BYTES + 1)
     except (OSError, ValueError) as error:
+        if what != "case file":
+            reason = getattr(error, "strerror", None) or "no such path"
+            raise FileError(f"{what}: got {name} ({reason}), allowed a TOML file that can be read; check the path") from None
         advice = suggestion(path.stem, case_names(), "check the path, or name a built-in case: " + ", ".join(case_names()))
         if not path.suffix and path.name == str(path) and not isinstance(error, PermissionError):
             raise CaseError(f"case: got {name}, allowed the path of a TOML file or the name of a built-in case; {advice}") from None
         reason = getattr(error, "strerror", None) or "no such path"
         raise FileError(f"case file: got {name} ({reason}), allowed a TOML file that can be read; {advice}") from None
     if len(content) > CASE_BYTES:
-        raise CaseError(f"{name}: got more than 1 MB, allowed a case file of at most 1 MB; keep drive tables in files of their own")
+        raise CaseError(f"{name}: got more than 1 MB, allowed a {what} of at most 1 MB; keep drive tables in files of their own")
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -7,7 +7,7 @@ import json
 import math
 import os
 import platform
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -136,11 +136,26 @@ def plot(
     out: Annotated[str, typer.Option(metavar="DIR", help="Folder for the figures; made if it is not there.")] = ".",
     overwrite: OverwriteOption = False,
 ) -> None:
-    """Draw an output file: force traces, energy, velocities, hysteresis."""
-    from granchain.figures import all_figures, drawn, lacking, save
+    """Draw an output file: force traces, energy, velocities, hysteresis; of a study its curves, maps and distributions."""
+    from granchain.figures import all_figures, drawn, lacking, study_figures
     from granchain.output import open_result
+    from granchain.output.study import is_study, open_study
 
+    if is_study(file):
+        draw_all(file, study_figures(open_study(file).to_xarray()), out, overwrite)
+        return
     result = open_result(file, variables=drawn, most=LARGEST_PICTURE)
+    draw_all(file, all_figures(result), out, overwrite)
+    for name, advice in lacking(result).items():
+        notify(f"no {name}: {advice}")
+    for axis, (kept, count) in result.thinned.items():
+        notify(f"{axis}: {kept} of {count} instants are drawn, with the smallest and largest values between them")
+
+
+def draw_all(file: str, figures: Mapping[str, Callable[[], tuple[Any, Any]]], out: str, overwrite: bool) -> None:
+    """Draw figures of a file into a folder; nothing is drawn where one of them is there and stays."""
+    from granchain.figures import save
+
     folder = Path(out)
     try:
         folder.mkdir(exist_ok=True)
@@ -148,7 +163,7 @@ def plot(
         raise FileError(
             f"{out}: got a place where no folder can be made ({getattr(error, 'strerror', None) or error}), allowed a folder; name another"
         ) from None
-    pictures = {folder / f"{Path(file).stem}-{name.replace('_', '-')}.png": draw for name, draw in all_figures(result).items()}
+    pictures = {folder / f"{Path(file).stem}-{name.replace('_', '-')}.png": draw for name, draw in figures.items()}
     there = [target for target in pictures if os.path.lexists(target)]
     if there and not overwrite:
         more = f" and {len(there) - 1} more" if len(there) > 1 else ""
@@ -160,10 +175,6 @@ def plot(
         figure, _ = draw()
         save(figure, target, overwrite)
         print_text(str(target))
-    for name, advice in lacking(result).items():
-        notify(f"no {name}: {advice}")
-    for axis, (kept, count) in result.thinned.items():
-        notify(f"{axis}: {kept} of {count} instants are drawn, with the smallest and largest values between them")
 
 
 def about_system() -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Figures of a run: functions that take a Result and return (figure, axes); nothing is shown, nothing is written but by `save`.
+"""Figures of a run or a study: functions that take it and return (figure, axes); nothing is shown, nothing is written but by `save`.
 
 Everything drawn is computed, and every figure states it, with the case's title, the contact law and the time step: lines without
 markers, never the look of a measurement.
@@ -19,6 +19,7 @@ from granchain.figures.run import (
     losses,
     space_time,
 )
+from granchain.figures.studies import power_law, study_curves, study_distribution, study_figures, study_map, study_power_law
 
 __all__ = [
     "FORMATS",
@@ -40,10 +41,16 @@ __all__ = [
     "impact_loops",
     "lacking",
     "losses",
+    "power_law",
     "pulse_numbers",
     "restitution_against_speed",
     "restitution_delivered",
     "save",
     "space_time",
+    "study_curves",
+    "study_distribution",
+    "study_figures",
+    "study_map",
+    "study_power_law",
     "style",
 ]

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from granchain.contact.law import Quantity
-from granchain.errors import FileError, GranchainError
+from granchain.errors import FileError
 from granchain.output.provenance import NUMBERS, TEXTS, data_sha256, granchain_version, source_hash, versions
 from granchain.output.variables import SPARSE, Unread, Variable, check_axes, entries_of, frozen, holds_nan, what_to_ask_for
 from granchain.output.whole import LARGEST_FILE, OUTPUT_MARK, claim, write_whole
@@ -197,28 +197,14 @@ class Result:
                 write_whole(path, image(self), overwrite, marks=(OUTPUT_MARK,))
 
     def to_xarray(self) -> Any:
-        """The variables as an `xarray.Dataset`, as xarray would open the saved file.
-
-        Raises
-        ------
-        GranchainError
-            Where xarray is not installed.
-        """
+        """The variables as an `xarray.Dataset`, as xarray would open the saved file."""
         return dataset_of(self.variables, root_attributes(self))
 
 
 def dataset_of(variables: Mapping[str, Variable], attributes: Mapping[str, Any], coordinates: Sequence[str] = ()) -> Any:
-    """Variables as an `xarray.Dataset`; labels of an axis are coordinates, and these are too.
+    """Variables as an `xarray.Dataset`; labels of an axis are coordinates, and these are too."""
+    import xarray
 
-    Raises
-    ------
-    GranchainError
-        Where xarray is not installed.
-    """
-    try:
-        import xarray
-    except ImportError as error:
-        raise GranchainError("to_xarray needs xarray, which is not installed: pip install 'granchain[xarray]'") from error
     arrays = {name: (v.dims, v.data, v.attributes) for name, v in variables.items()}
     inner = {name for name, v in variables.items() if v.dims == (name,) or name in coordinates}
     return xarray.Dataset(

@@ -17,6 +17,7 @@ FORMAT = "1.1"
 # Attribute of a file that does not hold the result of one run: says what it holds.
 CONTENT = "granchain_content"
 ENSEMBLE = "ensemble"
+STUDY = "study"
 
 
 class Entry(NamedTuple):
@@ -128,9 +129,9 @@ class Variable:
     def pieces(self) -> Iterator[Any]:
         """The bytes of all values, in C order."""
         if self.is_text:
-            yield "\0".join(self.data.tolist()).encode()
+            yield "\0".join(self.data.ravel().tolist()).encode()
             return
-        yield self.data.tobytes() if self.data.size == 0 else self.data.data
+        yield self.data.data if self.data.size and self.data.ndim else self.data.tobytes()
 
     def equals(self, other: Variable) -> bool:
         """Whether another one holds the same bits under the same axes and meaning."""

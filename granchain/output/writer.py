@@ -76,7 +76,7 @@ def fill(
 
     text = h5py.string_dtype()
     for name, value in attributes.items():
-        file.attrs.create(name, value, dtype=None if isinstance(value, float) else text)
+        file.attrs.create(name, value, dtype=None if isinstance(value, (int, float)) else text)
     size, done = sum(v.data.nbytes for v in held.variables.values()), 0
     for name, v in held.variables.items():
         if progress is None or v.data.nbytes <= AT_ONCE:
@@ -170,7 +170,7 @@ def put_provenance(file: Any, provenance: Mapping[str, Any]) -> None:
 def storage_of(shape: tuple[int, ...], packed: bool, growing: bool = False) -> dict[str, Any]:
     """With a checksum, and packed if asked, in whole rows where they fit; an axis without an entry leaves nothing to pack, unless it
     will grow."""
-    if not math.prod(shape) and not growing:
+    if not shape or (not math.prod(shape) and not growing):
         return {}
     chunks: list[int] = []
     for length in reversed(shape):

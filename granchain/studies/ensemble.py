@@ -109,11 +109,6 @@ class Ensemble:
         The dimension `run` has the keys in which the cases differ as coordinates. Each member has its own time step, so `time` is over run
         and sample, not a number beyond `n_samples`; so are the ledger's and the snapshots' instants, and beads and contacts where the
         members have not the same.
-
-        Raises
-        ------
-        GranchainError
-            Where xarray is not installed.
         """
         if self._stored is not None:
             return self._stored.to_xarray()

@@ -21,7 +21,7 @@ from granchain.case import Case
 from granchain.case.checks import MEMORY
 from granchain.chain import Chain
 from granchain.engine.stack import Stack, shape_of
-from granchain.engine.state import State
+from granchain.engine.state import Recording, State
 from granchain.errors import CaseError, GranchainWarning, RunError
 from granchain.output import claim
 from granchain.output.ensemble import EnsembleFile
@@ -270,8 +270,10 @@ class Ready:
     state: State
 
 
-def set_up(cases: Sequence[Case], places: Sequence[int], strict: bool) -> tuple[list[Ready], list[tuple[int, str]]]:
-    """The members that can run, and those that cannot, each with the reason."""
+def set_up(
+    cases: Sequence[Case], places: Sequence[int], strict: bool, record: Callable[[Case], Recording] = recording_of
+) -> tuple[list[Ready], list[tuple[int, str]]]:
+    """The members that can run, and those that cannot, each with the reason; `record` says what is recorded of each."""
     try:
         prepared = prepare_together([cases[place] for place in places])
     except CaseError as error:
@@ -282,10 +284,10 @@ def set_up(cases: Sequence[Case], places: Sequence[int], strict: bool) -> tuple[
             return [], [(places[0], "\n".join(sentences))]
         # one of them is at fault, or some: halves of halves find which
         half = len(places) // 2
-        one, other = (set_up(cases, part, strict) for part in (places[:half], places[half:]))
+        one, other = (set_up(cases, part, strict, record) for part in (places[:half], places[half:]))
         return one[0] + other[0], one[1] + other[1]
     return [
-        Ready(place, cases[place], chain, State(contacts, chain, time_step, recording_of(cases[place]), placed=False))
+        Ready(place, cases[place], chain, State(contacts, chain, time_step, record(cases[place]), placed=False))
         for place, (chain, contacts, time_step) in zip(places, prepared, strict=True)
     ], []
 
@@ -327,6 +329,11 @@ class Piece:
             block, members = grown, in_whole(members * block // grown, together)
         self._wall_time = time.perf_counter() - clock
         return self
+
+    @property
+    def stopped(self) -> list[tuple[Ready, Status]]:
+        """Each member, and how far it is."""
+        return [(ready, Status(number)) for ready, number in zip(self._ready, self._status, strict=True)]
 
     def members(self, started: str) -> Iterator[tuple[int, Member]]:
         """The members that have begun, each with its place."""
