@@ -4,6 +4,8 @@ Everything drawn is computed, and every figure states it, with the case's title,
 markers, never the look of a measurement.
 """
 
+from granchain.figures.equivalence import equivalence
+from granchain.figures.fit import fit
 from granchain.figures.frame import FORMATS, MARKS, MOST_LINES, MOST_ROWS, save, style
 from granchain.figures.impacts import impact_loops, restitution_against_speed, restitution_delivered
 from granchain.figures.measured import MOST_DOTS, MOST_LAWS, Sides, comparison, impact_comparison, pulse_numbers
@@ -35,6 +37,8 @@ __all__ = [
     "comparison",
     "drawn",
     "energy",
+    "equivalence",
+    "fit",
     "force_traces",
     "hysteresis",
     "impact_comparison",
