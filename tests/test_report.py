@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
+import granchain as gc
 from granchain import errors
 from granchain.cli import obey
 from granchain.output import Result, open_result
-from granchain.output.numbers import read_numbers, save_numbers
+from granchain.output.conclusion import read_conclusion, save_conclusion
 from granchain.report import report
 from granchain.status import Status
 
@@ -34,7 +35,7 @@ def computed(tmp_path_factory):
     arguments = [part for change in changes for part in ("--set", change)]
     assert obey(["run", "steel-chain-hertz", *arguments, "--out", str(folder / "run.h5"), "--quiet"]) == 0
     facts = {
-        "command": "compare", "files": ["run.h5"], "trace": {"title": "A trace", "kind": "measured", "doi": "10.1234/made-up"},
+        "files": ["run.h5"], "trace": {"title": "A trace", "kind": "measured", "doi": "10.1234/made-up"},
         "results": [
             {"label": "hertz", "law": "hertz", "missed": ["hertz: peak off by 9 %"], "sensors": [
                 {"bead": bead, "peak": {"measured": 9.0, "uncertainty": 0.5, "computed": 10.0, "relative": 0.111},
@@ -42,7 +43,7 @@ def computed(tmp_path_factory):
         ],
         "nearest": [], "messages": ["bead 9 is clipped"],
     }  # fmt: skip
-    save_numbers(folder / "compared.json", facts)
+    save_conclusion(folder / "compared.json", "comparison", None, facts)
     return folder
 
 
@@ -98,17 +99,62 @@ def test_a_failed_run_and_a_law_that_is_not_here_have_their_page(computed, tmp_p
     assert "of-my-own" in page and "It is not installed here" in page and f": {Status.UNSTABLE.label}." in page
 
 
-def test_numbers_of_any_command_are_shown_as_tables(tmp_path):
-    facts = {"command": "equivalent", "case": "c", "found": [{"law": "flores", "residual": 0.05, "per_bead": [{"bead": 9, "off": 0.1}]}]}
-    save_numbers(tmp_path / "e.json", facts)
-    assert read_numbers(tmp_path / "e.json") == facts
-    page = report([tmp_path / "e.json"]).decode()
-    assert "flores" in page and "per bead" in page and "Flores et al. 2011" in page
-    with pytest.raises(errors.FileError):
-        save_numbers(tmp_path / "e.json", facts)
+def test_conclusions_are_shown_with_what_they_were_made_from(tmp_path):
+    case = gc.load_case("steel-chain-hertz").replace(
+        **{"chain.beads": 12, "sensors.beads": [3, 6], "sensors.contacts": [], "time.end": 6e-5}
+    )
+    law = {
+        "law": "flores", "rank": 1, "inputs": {"restitution": 0.7}, "residual": 0.0557, "per_bead": [0.01, None],
+        "at_bound": ["restitution"],
+        "minima": [], "moves": [], "grid": [[0.5], [0.7]], "grid_residual": [0.1, 0.0557], "messages": ["an answer at a bound"],
+    }  # fmt: skip
+    equivalence = {"to": "ma-liu", "measure": "peaks", "free": {"restitution": [0.05, 0.99]}, "sensor_bead": [3, 6], "laws": [law]}
+    save_conclusion(tmp_path / "e.json", "equivalence", case, equivalence)
+    side = {"measured": 9.0, "uncertainty": 0.5, "computed": 10.0, "difference": 1.0, "relative": 0.1}
+    fit = {
+        "trace": {"title": "A trace", "kind": "synthetic", "doi": ""}, "measure": "peaks",
+        "values": {"contact.psi": 2.8, "striker.speed": 1.7}, "errors": {"contact.psi": 0.02, "striker.speed": None},
+        "intervals": {"0.9": {"contact.psi": [2.7, 2.9], "striker.speed": [None, None]}},
+        "correlation": [[1.0, 0.9], [0.9, 1.0]], "not_told_apart": [["contact.psi", "striker.speed"]], "messages": [],
+        "sensors": [{"bead": bead, "residual": 0.3, "peak": side, "arrival": side} for bead in (3, 6)],
+    }  # fmt: skip
+    save_conclusion(tmp_path / "f.json", "fit", case, fit)
+    save_conclusion(
+        tmp_path / "other.json", "of another granchain", case, {"found": [{"law": "flores", "per_bead": [{"bead": 9, "off": 0.1}]}]}
+    )
+    page = report([tmp_path / "e.json", tmp_path / "f.json", tmp_path / "other.json"]).decode()
+    for words in (
+        "What stands in for ma-liu",
+        "5.57",
+        "an answer at a bound",
+        "Fit to A trace",
+        "Not told apart: contact.psi, striker.speed",
+        "per bead",
+    ):
+        assert words in page, words
+    assert page.count("<img ") == 2 and "No figure" not in page
+    # a stranger's file of the same kind has no figure, and no traceback
+    save_conclusion(tmp_path / "s.json", "equivalence", case, {"to": "ma-liu", "laws": [{"law": "flores", "inputs": 3}, 5], "free": []})
+    save_conclusion(tmp_path / "g.json", "fit", case, {"values": [], "sensors": [1, {"bead": None, "peak": 3}], "trace": 4})
+    assert report([tmp_path / "s.json", tmp_path / "g.json"]).count(b"No figure") == 2
+
+
+def test_a_conclusion_is_read_as_it_was_written_and_replaces_nothing_else(tmp_path):
+    save_conclusion(tmp_path / "e.json", "comparison", None, {"results": []})
+    assert read_conclusion(tmp_path / "e.json")["results"] == []
     (tmp_path / "mine.json").write_text(json.dumps({"mine": 1}))
     with pytest.raises(errors.FileError):
-        save_numbers(tmp_path / "mine.json", facts, overwrite=True)
+        save_conclusion(tmp_path / "mine.json", "comparison", None, {}, overwrite=True)
+    with pytest.raises(errors.FileError, match="that granchain did not write"):
+        read_conclusion(tmp_path / "mine.json")
+
+
+def test_a_study_has_its_page(tmp_path):
+    changes = {"chain.beads": 12, "sensors.beads": [3, 6], "sensors.contacts": [], "time.end": 6e-5, "time.step": "fast"}
+    case = gc.load_case("steel-chain-hertz").replace(**changes)
+    gc.sweep(case, {"striker.speed": [0.5, 1.0, 2.0]}, out=tmp_path / "study.h5")
+    page = report([tmp_path / "study.h5"]).decode()
+    assert "A study of 3 members: 3 complete." in page and "striker.speed" in page and "0.5, 1, 2" in page and page.count("<img ") >= 1
 
 
 @pytest.mark.long

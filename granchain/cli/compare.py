@@ -42,25 +42,26 @@ def compare(
     """Compare results with a measured trace: peaks, arrivals, widths, impulses, speeds, residuals."""
     from granchain.comparison import compare as compared
     from granchain.output import open_result
-    from granchain.output.numbers import save_numbers
+    from granchain.output.conclusion import claim_conclusion, save_conclusion
     from granchain.traces import read_trace
 
     bounds = read_tolerances(tolerances or [])
     if cutoff is not None and not 0.0 <= cutoff < math.inf:
         raise TraceError(f"--cutoff: got {cutoff!r}, allowed a finite number from 0 [Hz]; write for example --cutoff 3e5")
-    measured = read_trace(trace)
-    results = [open_result(file) for file in files]
-    found = compared(*results, trace=measured, labels=labels_of(files, results), cutoff=cutoff, tolerances=bounds)
+    with claim_conclusion(out, overwrite):
+        measured = read_trace(trace)
+        results = [open_result(file) for file in files]
+        found = compared(*results, trace=measured, labels=labels_of(files, results), cutoff=cutoff, tolerances=bounds)
+        facts = {"files": files, "folder": trace, **found.as_dict(), "tolerances": bounds}
+        if out is not None:
+            save_conclusion(out, "comparison", None, facts, overwrite)
     if figure is not None:
         from granchain import figures
 
         drawn, _ = figures.comparison(found)
         figures.save(drawn, figure, overwrite)
-    facts = {"command": "compare", "files": files, "folder": trace, **found.as_dict(), "tolerances": bounds, "figure": figure}
-    if out is not None:
-        save_numbers(out, facts, overwrite)
     if as_json:
-        print_json(facts)
+        print_json({"command": "compare", **facts, "figure": figure, "out": out})
     else:
         parts = ["\n".join(map(paragraph, heading(found))), *tables(found), *map(paragraph, conclusion(found))]
         print_text("\n\n".join(parts))

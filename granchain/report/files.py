@@ -10,11 +10,13 @@ from granchain.analysis import SUMMARISED
 from granchain.errors import FileError, GranchainError
 from granchain.figures import drawn
 from granchain.output import open_result
-from granchain.output.numbers import read_numbers
+from granchain.output.conclusion import read_conclusion
+from granchain.output.study import is_study, open_study
 from granchain.output.variables import Unread
-from granchain.report.numbers import number_blocks
+from granchain.report.conclusions import conclusion_blocks
 from granchain.report.page import Block, document
 from granchain.report.run import run_blocks
+from granchain.report.study import study_blocks
 
 # Bytes that a figure draws of one axis of time.
 LARGEST_PICTURE = 4e6
@@ -57,7 +59,9 @@ def blocks_of(path: str | os.PathLike[str]) -> list[Block]:
     """What a report says of one file."""
     name = Path(path).name
     if Path(path).suffix.lower() == ".json":
-        return number_blocks(read_numbers(path), name)
+        return conclusion_blocks(read_conclusion(path), name)
+    if is_study(path):
+        return study_blocks(open_study(path).to_xarray(), name)
     return run_blocks(open_result(path, variables=needed, most=LARGEST_PICTURE), name)
 
 
