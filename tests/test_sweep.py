@@ -558,3 +558,42 @@ def test_a_worker_refuses_another_granchain_and_another_law_file(tmp_path):
         compute(json.dumps(sent[1]))
     with pytest.raises(gc.errors.GranchainError, match="worker: got no law file"):
         load_same(str(tmp_path / "none.py"), "")
+
+
+def two_pulses(draw):
+    """A trace of one pulse or two, of any heights and distance, cut off anywhere, on some static force; some have a flat top, or a hole."""
+    at, widths, heights = draw.uniform(20, 120, 2), draw.uniform(3, 12, 2), draw.uniform(0, 1, 2)
+    sample = np.arange(int(draw.integers(60, 200)))[:, None]
+    force = (heights * np.maximum(np.cos(np.clip((sample - at) / widths, -np.pi / 2, np.pi / 2)), 0.0) ** 3).sum(axis=1)
+    force = np.minimum(force, draw.choice([0.5, 2.0])) + draw.choice([0.0, 0.3])
+    if draw.random() < 0.2:
+        force[draw.integers(len(force))] = math.nan
+    return force
+
+
+def test_pulses_of_any_traces_are_those_of_each_trace(monkeypatch):
+    from granchain.studies import features
+
+    left = []
+
+    def counted(*arguments, **options):
+        left.append(arguments)
+        return analysis.peak(*arguments, **options)
+
+    monkeypatch.setattr(features, "peak", counted)
+    draw = np.random.default_rng(5)
+    traces = [two_pulses(draw) for _ in range(400)]
+    times = [1e-6 * np.arange(len(trace)) for trace in traces]
+    found = features.first_pulses(times, [trace[:, None] for trace in traces])
+    # most are looked at in arrays, and those that are not are left to the functions of one trace
+    assert len(left) < 250
+    merged = 0
+    for place, (time, trace) in enumerate(zip(times, traces, strict=True)):
+        base = float(trace[0]) if math.isfinite(trace[0]) else 0.0
+        top = analysis.peak(time, trace, base)
+        expected = (top.force, top.time, analysis.pulse_width(time, trace, baseline=base), top.complete, top.merged)
+        assert np.array_equal([values[place, 0] for values in found], expected, equal_nan=True), place
+        merged += top.merged
+        stop = features.plain_stop(trace)
+        assert stop in (0, analysis.pulse_stop(trace, base))
+    assert merged > 5 and sum(features.plain_stop(trace) > 0 for trace in traces) > 150
