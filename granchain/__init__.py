@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from granchain.sensor import Sensor
     from granchain.simulation import run
     from granchain.studies import Ensemble, run_many
+    from granchain.studies.bands import bands
     from granchain.studies.distributions import Disorder, Distribution, disorder, distribution, lognormal, normal, uniform
     from granchain.studies.sweep import sweep
     from granchain.traces import Trace, read_trace
@@ -48,6 +49,7 @@ __all__ = [
     "Source",
     "Trace",
     "Verification",
+    "bands",
     "certificate",
     "compare",
     "compare_impacts",
@@ -84,6 +86,7 @@ _HOMES = {
     "granchain.sensor": ("Sensor",),
     "granchain.simulation": ("run",),
     "granchain.studies": ("Ensemble", "run_many"),
+    "granchain.studies.bands": ("bands",),
     "granchain.studies.distributions": ("Disorder", "Distribution", "disorder", "distribution", "lognormal", "normal", "uniform"),
     "granchain.studies.sweep": ("sweep",),
     "granchain.traces": ("Trace", "read_trace"),
