@@ -189,7 +189,7 @@ def band_table(found: Comparison, one: ResultAgreement) -> str:
         force = sensor.force_band
         cells.append(f"{100.0 * force.inside:.3g} %" if force is not None and math.isfinite(force.inside) else "-")
         rows.append(tuple(cells))
-    words = f"{one.label}: is it within the band? {spread}; {one.members} members, {BAND:.0%} of measurements would be from ... to ..."
+    words = f"{one.label}: is it within the band? {spread}; {one.members} members, {100.0 * BAND:g} % of measurements would be from ... to ..."
     return paragraph(words) + "\n" + aligned(rows, ">" * len(rows[0]))
 
 

@@ -4,6 +4,7 @@ Everything drawn is computed, and every figure states it, with the case's title,
 markers, never the look of a measurement.
 """
 
+from granchain.figures.bands import band_traces, sensitivities
 from granchain.figures.frame import FORMATS, MARKS, MOST_LINES, MOST_ROWS, save, style
 from granchain.figures.impacts import impact_loops, restitution_against_speed, restitution_delivered
 from granchain.figures.measured import MOST_DOTS, MOST_LAWS, comparison, impact_comparison
@@ -30,6 +31,7 @@ __all__ = [
     "MOST_PLACES",
     "MOST_ROWS",
     "all_figures",
+    "band_traces",
     "bead_velocities",
     "comparison",
     "drawn",
@@ -44,6 +46,7 @@ __all__ = [
     "restitution_against_speed",
     "restitution_delivered",
     "save",
+    "sensitivities",
     "space_time",
     "study_curves",
     "study_distribution",

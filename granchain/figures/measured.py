@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from granchain.comparison.agreement import BAND
 from granchain.figures.frame import MOST_ROWS, body_name, choose, new_figure, palette, scaled, styled, time_unit, write_heading
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def comparison(found: Comparison) -> tuple[Figure, np.ndarray]:
     if found.sensor.cutoff is not None:
         parts.append(f"both sides filtered, {1e-3 * found.sensor.cutoff:.4g} kHz halved")
     parts += [f"time of {one.label} {factor * one.shift:+.4g} {unit}" for one in found.results]
-    parts += [f"band of {one.label}: 95 % of {one.members} members with tolerances" for one in found.results if one.members]
+    parts += [f"band of {one.label}: {100.0 * BAND:g} % of {one.members} members with tolerances" for one in found.results if one.members]
     write_heading(top, about.title, parts + ([note] if note else []), failed=found.trace.synthetic)
     return figure, panels
 
