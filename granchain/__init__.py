@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from granchain.output import Result, open_result
     from granchain.sensor import Sensor
     from granchain.simulation import run
-    from granchain.studies import Ensemble, run_many
+    from granchain.studies import Ensemble, open_ensemble, run_many
     from granchain.studies.bands import bands
     from granchain.studies.distributions import Disorder, Distribution, disorder, distribution, lognormal, normal, uniform
     from granchain.studies.sweep import sweep
@@ -61,6 +61,7 @@ __all__ = [
     "load_case",
     "lognormal",
     "normal",
+    "open_ensemble",
     "open_result",
     "read_trace",
     "run",
@@ -85,7 +86,7 @@ _HOMES = {
     "granchain.output": ("Result", "open_result"),
     "granchain.sensor": ("Sensor",),
     "granchain.simulation": ("run",),
-    "granchain.studies": ("Ensemble", "run_many"),
+    "granchain.studies": ("Ensemble", "open_ensemble", "run_many"),
     "granchain.studies.bands": ("bands",),
     "granchain.studies.distributions": ("Disorder", "Distribution", "disorder", "distribution", "lognormal", "normal", "uniform"),
     "granchain.studies.sweep": ("sweep",),

@@ -19,6 +19,7 @@ from granchain.contact.certified import about_certificate
 from granchain.contact.law import ContactLaw
 from granchain.contact.pair import Pair
 from granchain.engine import fields
+from granchain.engine.bands import Bands
 from granchain.engine.outcome import contact_radii, losses_for_good
 from granchain.engine.setup import Contacts, Planned, Row, alike, contacts_together, time_steps_together
 from granchain.engine.state import Recording, State
@@ -30,6 +31,12 @@ from granchain.status import Status
 
 # Wall time that a block of steps may take [s]: how soon an interruption is heard.
 BLOCK_SECONDS = 0.02
+# Of a long chain [s], for several bands of steps: an interruption is still heard within half a second, on a machine with other work too.
+TILED_SECONDS = 0.2
+# Steps from a look at the state to the next, where a block has less.
+INSPECTED = 256
+# Threads, ours: more than any machine has processors.
+MOST_THREADS = 4096
 # Part of the ledger's bound above which a run warns.
 WARNED = 0.1
 # Rows of the ledger: what is lost in dents; and work from outside, with its parts behind it.
@@ -49,7 +56,12 @@ class Watch(Protocol):
 
 
 def run(
-    case: Case, *, watch: Watch | None = None, checkpoint: Checkpoint | str | os.PathLike[str] | None = None, resume: bool = False
+    case: Case,
+    *,
+    watch: Watch | None = None,
+    checkpoint: Checkpoint | str | os.PathLike[str] | None = None,
+    resume: bool = False,
+    threads: int = 1,
 ) -> Result:
     """Advance a chain to its end time.
 
@@ -58,12 +70,15 @@ def run(
     case : Case
         What to run (granchain.load_case).
     watch : object with advance(fraction), optional
-        Called between blocks of steps with the part that is done; where the run resumes, resume(fraction) with the part done before.
+        Called between blocks of steps with the part that is done; where the run resumes, resume(fraction) with the part done before; and,
+        where it has it, begin(size) before the first step with what will be recorded [bytes].
     checkpoint : Checkpoint or path, optional
         File that is written every 30 s, and when the run is interrupted, from which another process can go on; it stays when the run
         has ended.
     resume : bool
         Go on from the checkpoint, to the same bits as a run without a break.
+    threads : int
+        Threads that advance a chain of some ten thousand beads and more, to the same bits; a shorter one takes one.
 
     Returns
     -------
@@ -80,22 +95,33 @@ def run(
         Where there is no checkpoint to go on from, or one of another run.
     """
     started, clock = datetime.now(UTC), time.perf_counter()
+    check_threads(threads)
     chain, contacts, time_step = prepare(case)
     state = State(contacts, chain, time_step, recording_of(case))
+    if watch is not None and hasattr(watch, "begin"):
+        watch.begin(state.size)
     journal = Journal(case, state, started.isoformat(timespec="seconds"), clock, checkpoint)
     if resume:
         journal.go_on(watch)
     status = Status.RUNNING
     try:
-        status = march(state, watch, journal)
+        status = march(state, watch, journal, threads)
+        wall_time = journal.wall_time
     except KeyboardInterrupt:
+        wall_time = journal.wall_time
         # an interruption that comes with the last step stops nothing
         status = Status.INTERRUPTED if state.step <= time_step.n_steps else Status.COMPLETE
         journal.save()
-    ((result, problem),) = ended([Ended(case, chain, state, status)], journal.started, journal.wall_time)
+    ((result, problem),) = ended([Ended(case, chain, state, status)], journal.started, wall_time)
     if problem:
         raise RunError(problem, result)
     return result
+
+
+def check_threads(threads: int) -> None:
+    """Refuse what is no number of threads."""
+    if isinstance(threads, bool) or not isinstance(threads, int) or not 1 <= threads <= MOST_THREADS:
+        raise CaseError(f"threads: got {threads!r}, allowed a whole number from 1 to {MOST_THREADS}; leave it out for one")
 
 
 class Ended(NamedTuple):
@@ -166,7 +192,7 @@ class Journal:
     def save(self) -> None:
         """Write the checkpoint."""
         if self._checkpoint is not None:
-            saved = Saved(self._state.arrays(), self.started, self.wall_time)
+            saved = Saved(self._state.arrays(), self.started, self.wall_time, self._state.settled)
             self._checkpoint.save(saved, case_sha256=self._case.sha256, set_up=self._state.set_up)
 
     def save_if_due(self) -> None:
@@ -289,14 +315,18 @@ def recording_of(case: Case) -> Recording:
     )
 
 
-def march(state: State, watch: Watch | None, journal: Journal) -> Status:
+def march(state: State, watch: Watch | None, journal: Journal, threads: int = 1) -> Status:
     """Blocks of steps until the end; each block short enough that an interruption is heard at once."""
-    block, status = max(1, FIRST_BLOCK // state.chain.n_bodies), Status.RUNNING
+    bands, seconds = Bands(state, threads), TILED_SECONDS if state.tiled else BLOCK_SECONDS
+    block, status, looked = max(1, FIRST_BLOCK // state.chain.n_bodies), Status.RUNNING, 0
     while status is Status.RUNNING:
         clock = time.perf_counter()
-        status = state.advance(block)
-        spent = time.perf_counter() - clock
-        block = max(1, min(4 * block, int(block * BLOCK_SECONDS / max(spent, 1e-9)), state.time_step.n_steps))
+        # a look at the state costs as much as some steps
+        looks = state.step + block >= looked + INSPECTED
+        status = bands.advance(block, looks)
+        looked = state.step if looks else looked
+        each = (time.perf_counter() - clock) / block
+        block = max(1, min(4 * block, int(seconds / max(each, 1e-9)), state.time_step.n_steps))
         if watch is not None:
             watch.advance(min(1.0, state.step / state.time_step.n_steps))
         if status is Status.RUNNING:

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel, PrivateAttr, ValidationInfo, model_validator
 
-from granchain.case.checks import check_across, known_tables, ledger_interval, read_tables, sizes
+from granchain.case.checks import PER_BODY, bodies_in, check_across, known_tables, ledger_interval, read_tables, sizes
 from granchain.case.document import CASE_BYTES, CASES, case_names, change, jsonable, noted, parsed, plain, read_text, toml_value
 from granchain.case.drives import Drive
 from granchain.case.tables import (
@@ -92,14 +92,15 @@ class Case(Heading):
                 add_missing(cls, name, name, problems)
             elif name not in document:
                 tables.setdefault(name, field.default)
-        drives = check_across(tables, folder, problems)
+        drives = check_across(tables, folder, problems, None if before is None else dict(before))
         if problems.sentences:
             raise CaseError(problems.sentences)
         # What the title was written for: this document, unless a change was made without a new title.
         titled = context.get("titled", document)
         tables["title"] = title_of(tables["title"], tables, titled, document)
         case: Case = handler(tables)
-        case._document, case._folder, case._toml, case._drives = document, folder, context.get("toml", ""), drives
+        case._document, case._folder, case._toml = document, folder, context.get("toml", "")
+        case._drives = before._drives if drives is None and before is not None else drives or {}
         case._titled = titled
         return case
 
@@ -126,6 +127,11 @@ class Case(Heading):
     def memory(self) -> float:
         """Memory that its run takes [bytes], from the counts alone."""
         return sum(size for size, *_ in sizes(dict(self)))
+
+    @property
+    def file_size(self) -> float:
+        """What its output file takes before it is packed [bytes], at most, from the counts alone: what is recorded, and the bodies."""
+        return sum(size for size, *_ in sizes(dict(self))[1:]) + 8.0 * PER_BODY * bodies_in(dict(self))
 
     @property
     def toml(self) -> str:

@@ -39,6 +39,8 @@ from granchain.keys import Problems, add_missing, in_si, read_table, shown, sugg
 MEMORY = 8 * 2**30
 # Arrays of a number per body that chain, pair and engine hold at once, counted generously; the law's own come on top.
 ARRAYS = 40
+# Numbers of a body, and of the contact beside it, in an output file: labels, radius, mass, motion at the end, peak, losses, history.
+PER_BODY = 20
 
 
 def known_tables(document: Mapping[str, Any], problems: Problems) -> dict[str, Any]:
@@ -87,23 +89,37 @@ def law_table(where: str, given: Mapping[str, Any], problems: Problems) -> dict[
     return values
 
 
-def check_across(tables: Mapping[str, Any], folder: Path | None, problems: Problems) -> dict[str, Drive]:
-    """Check what keys mean to each other, as far as they could be read; returns the tables of driven ends."""
+def check_across(
+    tables: Mapping[str, Any], folder: Path | None, problems: Problems, settled: Mapping[str, Any] | None = None
+) -> dict[str, Drive] | None:
+    """Check what keys mean to each other, as far as they could be read; returns the tables of driven ends, None where they are settled.
+
+    Of a change of a case, `settled` has the tables of that case: what its own checks have said of those still there is not asked again.
+    """
     if not {"chain", "ends"} <= tables.keys():
         return {}
     chain, ends, striker = tables["chain"], tables["ends"], tables.get("striker")
-    drives = check_ends(ends, tables.get("time"), folder, problems)
+    known = settled or {}
+    same = {name for name in (*TABLES, "bodies") if name in known and known[name] is tables.get(name)}
+    if settled is not None and "chain" in same and (striker is None) == (known["striker"] is None):
+        same.add("bodies")
+    drives = None if {"ends", "time"} <= same else check_ends(ends, tables.get("time"), folder, problems)
     if problems.clear("chain.segment"):
-        check_chain(chain, problems)
+        if "chain" not in same:
+            check_chain(chain, problems)
         check_striker(chain, striker, problems)
-        check_support(chain, ends, problems)
-    if problems.clear("chain", "ends", "striker"):
+        if not {"chain", "ends"} <= same:
+            check_support(chain, ends, problems)
+    if not {"bodies", "ends"} <= same and problems.clear("chain", "ends", "striker"):
         check_touching(chain, ends, striker, problems)
-    if "sensors" in tables and problems.clear("chain.beads", "chain.segment", "ends", "striker"):
+    recorded = "sensors" not in tables or {"bodies", "ends", "sensors"} <= same
+    if not recorded and problems.clear("chain.beads", "chain.segment", "ends", "striker"):
         check_sensors(tables["sensors"], chain, ends, striker, problems)
     if "contact" in tables and problems.clear("chain", "ends", "striker", "contact.impact_speed", "contact.impact_speed_floor"):
         check_impact_speed(tables["contact"], chain, ends, striker, problems)
-    if problems.clear("chain.beads", "chain.segment", "sensors", "snapshots", "energy", "time"):
+    like = "contact" in tables and "contact" in known and tables["contact"].law == known["contact"].law
+    sized = like and {"bodies", "sensors", "snapshots", "energy", "time"} <= same
+    if not sized and problems.clear("chain.beads", "chain.segment", "sensors", "snapshots", "energy", "time"):
         check_size(tables, problems)
     if tables.get("tolerance") is not None and problems.clear("contact.law", "chain.segment"):
         check_tolerances(tables, dict(tables["tolerance"]), "tolerance", problems)

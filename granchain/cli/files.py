@@ -28,6 +28,12 @@ if TYPE_CHECKING:
 LARGEST_SUMMARY = 2.56e8
 LARGEST_PICTURE = 1.6e7
 
+AGREES = "every value agrees with the hash in the file, {}"
+# What the provenance of an ensemble has of each run.
+OF_EACH_RUN = ("changes", "messages", "run_sha256", "kinds")
+# Messages of members that are printed.
+MOST_MESSAGES = 10
+
 
 @app.command()
 def cases(name: Annotated[str | None, typer.Argument(metavar="NAME", help="Print this case's file.")] = None) -> None:
@@ -62,10 +68,15 @@ def info(
     from granchain.analysis import SUMMARISED, summary
     from granchain.output import open_result
     from granchain.output import verify as verified
+    from granchain.output.reader import HoldsEnsembleError
 
-    # Before the file is opened here: a stranger's may hang who opens it.
-    data_sha256 = verified(file) if verify else None
-    result = open_result(file, variables=in_memory)
+    try:
+        # Before the file is opened here: a stranger's may hang who opens it.
+        data_sha256 = verified(file) if verify else None
+        result = open_result(file, variables=in_memory)
+    except HoldsEnsembleError:
+        info_of_ensemble(file, verify, as_json)
+        return
     numbers = summary(result)
     if as_json:
         facts = {
@@ -87,7 +98,36 @@ def info(
         print_text(f"not looked into, being more than {LARGEST_SUMMARY:g} bytes: {', '.join(unread)}; granchain.open_result reads them")
     print_text("\n".join(result.messages))
     if data_sha256:
-        print_text(f"every value agrees with the hash in the file, {data_sha256}")
+        print_text(AGREES.format(data_sha256))
+
+
+def info_of_ensemble(file: str, verify: bool, as_json: bool) -> None:
+    """What the file of an ensemble holds."""
+    from granchain.output.stored import StoredEnsemble, verify_ensemble
+    from granchain.output.variables import ENSEMBLE
+
+    stored = verify_ensemble(file) if verify else StoredEnsemble(file)
+    labels = [status.label for status in stored.status]
+    ended = {label: labels.count(label) for label in dict.fromkeys(labels)}
+    variables = facts_of(stored.headers)
+    provenance = {name: value for name, value in stored.provenance.items() if name not in OF_EACH_RUN}
+    data_sha256 = stored.provenance["data_sha256"] if verify else None
+    if as_json:
+        facts = {"command": "info", "file": file, "content": ENSEMBLE, "runs": len(stored), "status": ended, "law": stored.law}
+        print_json({**facts, "sealed": stored.sealed, "data_verified": data_sha256, "variables": variables, "provenance": provenance})
+        return
+    status = ", ".join(f"{count} {label}" for label, count in ended.items())
+    print_text(
+        aligned([("content", ENSEMBLE), ("runs", str(len(stored))), ("law", stored.law), ("status", status), *stated(provenance)], "<<")
+    )
+    print_text(aligned([(v["name"], f"({', '.join(v['dims'])})", v["shape"], v["unit"], v["long_name"]) for v in variables], "<<><<"))
+    messages = [message for message in stored.messages if message]
+    print_text("\n".join(messages[:MOST_MESSAGES]))
+    if len(messages) > MOST_MESSAGES:
+        print_text(f"and {len(messages) - MOST_MESSAGES} more such messages")
+    print_text("to read it: granchain.open_ensemble, or xarray.open_dataset with engine h5netcdf")
+    if data_sha256:
+        print_text(AGREES.format(data_sha256))
 
 
 @app.command()
@@ -167,7 +207,12 @@ def processor() -> str:
 def heading(result: Result) -> list[tuple[str, str]]:
     """What a file states about itself."""
     facts = [("title", result.title), ("law", result.law), ("status", result.status.label), ("time step", f"{result.time_step:.6g} s")]
-    provenance = result.provenance
+    return facts + stated(result.provenance)
+
+
+def stated(provenance: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Where a file comes from."""
+    facts = []
     for name in ("started", "granchain_version", "versions", "platform", "case_sha256", "data_sha256"):
         if provenance.get(name):
             facts.append((name, str(provenance[name])))
@@ -181,9 +226,14 @@ def variable_facts(result: Result) -> list[dict[str, Any]]:
     from granchain.output.variables import TABLE, Unread
 
     headers = result.unread | {name: Unread(v.dims, v.shape, v.unit, v.long_name) for name, v in result.variables.items()}
+    return facts_of(dict(sorted(headers.items(), key=lambda item: [*TABLE, item[0]].index(item[0]))))
+
+
+def facts_of(headers: Mapping[str, Unread]) -> list[dict[str, Any]]:
+    """What a file states about its variables."""
     return [
         {"name": name, "dims": list(v.dims), "shape": list(v.shape), "unit": v.unit, "long_name": v.long_name}
-        for name, v in sorted(headers.items(), key=lambda item: [*TABLE, item[0]].index(item[0]))
+        for name, v in headers.items()
     ]
 
 

@@ -76,8 +76,8 @@ CONTACT = (
     Field("clamp_work", "contact", "work of the clamp since then [J]"),
     Field("lost", "contact", "loss of dents that the contact has forgotten [J]"),
     Field("limit", "contact", "overlap at which the run stops [m]", np.inf),
-    Field("kicked", "event", "force that kicks, where it is not the one recorded [N]"),
-    Field("recorded", "event", "force that is recorded there [N]"),
+    Field("kicked", "contact", "force that kicks, where it was last not the one recorded [N]"),
+    Field("recorded", "contact", "force that was recorded there [N]"),
     Field("endwise", "contact", "weight of its stiffness in the bound on the step: 2 between bodies, 1 at a wall, 0 where there is none"),
     Field("viscous_total", "contact", "viscous work up to the last entry of the ledger [J]"),
     Field("viscous_rest", "contact", "what its rounding has left out [J]"),
@@ -90,6 +90,7 @@ EVENT = (
     Field("changed", "event", "contacts whose kick is not the recorded force", kind=int, most="contacts"),
     Field("active", "event", "contacts that had an event at the step before: those of a contact under load come at each step", kind=int,
           most="contacts"),
+    Field("listed", "contact", "1 where the contact is among the active ones", kind=int, most="contacts"),
 )  # fmt: skip
 
 # Of laws whose force jumps: records at a jump, and at the step after it, are corrected.
@@ -126,6 +127,8 @@ RUN = (
     Field("stride", "run", "steps from sample to sample", kind=int, changes=False),
     Field("left_drive", "run", "kind of the left drive", kind=int, changes=False),
     Field("right_drive", "run", "kind of the right drive", kind=int, changes=False),
+    Field("tile", "run", "contacts that are swept over several steps at a time", kind=int, changes=False),
+    Field("band", "run", "steps at a time at most", kind=int, changes=False),
     Field("step", "run", "steps done", kind=int, most="steps"),
     Field("front", "run", "contacts behind the front of the wave", kind=int, most="contacts"),
     Field("sample", "run", "samples taken", kind=int, most="samples"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -12,8 +13,9 @@ from granchain.chain import DRIVEN_DISPLACEMENT, DRIVEN_FORCE, End, Masses
 from granchain.contact.model import Functions
 from granchain.engine import fields
 from granchain.engine.contact_step import features_of
-from granchain.engine.fields import Field
+from granchain.engine.fields import LANES, Field
 from granchain.engine.loop import NEVER, loop_of
+from granchain.engine.row import BAND, TILE, tiled
 from granchain.engine.setup import Contacts
 from granchain.engine.specialise import fingerprint, frozen
 from granchain.engine.timestep import TimeStep
@@ -60,6 +62,8 @@ INSTANTS = tuple(field.name for field in fields.PLAN if field.name.endswith("_at
 _NO_TABLE = np.zeros(2), np.zeros((4, 1))
 # Which count holds the number of filled rows of a record.
 FILLED = {"sample": "sample", "snapshot": "snapshot", "entry": "entry"}
+# The last filled rows of a record, which a later step may still correct: a jump of the force corrects that of the step before.
+UNSETTLED = 2
 
 
 class State:
@@ -88,6 +92,8 @@ class State:
         The scalars of the run.
     records : named tuple of arrays
         Samples, snapshots and entries of the ledger, and where and when they are taken.
+    features : Features
+        What the loop has to carry.
     """
 
     def __init__(self, contacts: Contacts, chain: Masses, time_step: TimeStep, recording: Recording, placed: bool = True):
@@ -96,20 +102,24 @@ class State:
         left, right = _drive_of(chain.left), _drive_of(chain.right)
         self._driven_by, self.drive_tables = (left[0], right[0]), (*left[1], *right[1])
         driven = any(kind != fields.NO_DRIVE for kind in self._driven_by)
-        self._features = features_of(self.model, recording.ledger, bool(self._loads.any()), driven)
+        self.features = tiled(features_of(self.model, recording.ledger, bool(self._loads.any()), driven), self._width)
         self.functions = Functions(*frozen(*self.model.functions))
-        self._loop: Callable = loop_of(self.functions, self._features)
+        self._loop: Callable = loop_of(self.functions, self.features)
         self.table_shapes, self.plan = self._table_shapes(), self._plan()
         self.record_shapes = self._record_shapes()
         if placed:
             self.live_in(Memory([self]), 0)
 
+    @property
+    def _width(self) -> int:
+        """Contacts, padded to whole vectors."""
+        return -(-(self.chain.n_bodies + 1) // LANES) * LANES
+
     def _table_shapes(self) -> tuple[tuple[int, int], ...]:
         """Shapes of its tables, in the order of `fields.Tables`."""
-        n, c = self.chain.n_bodies, self._given.c
-        width = -(-(n + 1) // fields.LANES) * fields.LANES
+        c, width = self._given.c, self._width
         wide, places = width + fields.LANES, 0
-        if self._features.leaps:
+        if self.features.leaps:
             # a contact's force may jump at the onset and at each overlap that the law names, in one step, there and back
             places = 1 + 2 * len(self.functions.jumps(tuple(c[:, 0].tolist())))
         return (
@@ -134,7 +144,7 @@ class State:
         plan, recording, n = self.plan, self.recording, self.chain.n_bodies
         some = recording.sensor_beads or recording.sensor_contacts
         sampled = self.time_step.n_steps // self._stride + 1 if some else 0
-        jumps = sampled if self._features.leaps else 0
+        jumps = sampled if self.features.leaps else 0
         beads, contacts, shots = plan["sensor_left"].size, plan["recorded"].size, plan["snapshot_at"].size
         return {
             "sensor_force": (sampled, beads), "contact_force": (sampled, contacts), "contact_overlap": (sampled, contacts),
@@ -166,9 +176,11 @@ class State:
 
     def _put_clock(self) -> None:
         left, right = self._driven_by
+        tile, band = (TILE, BAND) if self.features.tiled else (self._width, LANES)
         self._clock[0] = fields.clock_of(
             dt=self.time_step.value, n_steps=self.time_step.n_steps, n_bodies=self.chain.n_bodies, stride=self._stride,
             front=self._first_front(), left_drive=left, right_drive=right,
+            tile=tile, band=band,
         )  # fmt: skip
 
     def _put_bodies(self) -> None:
@@ -245,7 +257,7 @@ class State:
             self.recording,
             model.name,
             named,
-            self._features,
+            self.features,
             fingerprint(*self.functions),
         )
         digest = hashlib.sha256(repr(facts).encode())
@@ -258,6 +270,16 @@ class State:
     def arrays(self) -> dict[str, np.ndarray]:
         """All that the run has changed until now; of the records the rows that are filled, and the one that may be begun."""
         return self._views(self._clock)
+
+    @property
+    def size(self) -> int:
+        """What will be recorded [bytes]."""
+        return sum(getattr(self.records, field.name).nbytes for field in fields.RECORD)
+
+    @property
+    def settled(self) -> dict[str, int]:
+        """How many rows of each record no later step changes."""
+        return {field.name: max(0, self._rows(field, self._clock) - 1 - UNSETTLED) for field in fields.RECORD}
 
     def _views(self, clock: np.ndarray) -> dict[str, np.ndarray]:
         """The arrays that a run changes, by name, as far as they are filled at this clock; the clock as whole numbers, bit by bit."""
@@ -278,13 +300,13 @@ class State:
             "none": 0, "one": 1,
         }  # fmt: skip
 
-    def take(self, arrays: Mapping[str, np.ndarray]) -> None:
+    def take(self, arrays: Mapping[str, Any]) -> None:
         """Go on from the `arrays` of a state with the same `set_up`.
 
         Parameters
         ----------
         arrays : mapping of str to array
-            Every name that `arrays` gives.
+            Every name that `arrays` gives; one that is in a file has `read_into(array)`.
 
         Raises
         ------
@@ -307,8 +329,16 @@ class State:
         for field, row in zip(fields.EVENT, arrays["events"], strict=True):
             if not ((row >= 0) & (row < self.limits[field.most])).all():
                 raise ValueError(f"{field.name} names a contact that is not there")
+        events = fields.Events(*arrays["events"])
+        active = events.active[: int(clock["n_active"][0])]
+        if not (np.bincount(active, minlength=events.listed.size) == events.listed).all():
+            # the loop would write beyond the list
+            raise ValueError("active and listed do not name the same contacts, each once")
         for name, mine in views.items():
-            mine[:] = arrays[name]
+            if hasattr(arrays[name], "read_into"):
+                arrays[name].read_into(mine)
+            else:
+                mine[:] = arrays[name]
 
     def _check(self, clock: np.ndarray) -> None:
         """Refuse whole numbers with which the loop would write where it must not, and what the run never changes."""
@@ -321,20 +351,33 @@ class State:
                 raise ValueError(f"{field.name} is {theirs}, and must be 0 to {limits[field.most]}")
 
     @property
+    def tiled(self) -> bool:
+        """Whether it is swept tile by tile, several steps at a time."""
+        return self.features.tiled
+
+    @property
+    def events(self) -> fields.Events:
+        """Lists of contacts within a step."""
+        return fields.Events(*self.tables.events)
+
+    @property
     def loop(self) -> Callable:
         """The compiled loop that advances it."""
         return self._loop
 
-    def advance(self, steps: int) -> Status:
+    def advance(self, steps: int, looks: bool = True) -> Status:
         """Do a block of steps, and look at the state.
 
         Parameters
         ----------
         steps : int
             Number of steps; the run's last step ends the block earlier.
+        looks : bool
+            False: it is looked at after a later block; at the end of the run in any case.
         """
         stop = min(self.step + steps, self.time_step.n_steps + 1)
-        return Status(self._loop(stop, self.tables, self.clock, self.drives, self.records))
+        looks = looks or stop > self.time_step.n_steps
+        return Status(self._loop(stop, looks, self.tables, self.clock, self.drives, self.records))
 
 
 class Memory:

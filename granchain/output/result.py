@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -16,8 +16,11 @@ from granchain.errors import FileError
 from granchain.output.provenance import NUMBERS, TEXTS, data_sha256, granchain_version, source_hash, versions
 from granchain.output.variables import SPARSE, Unread, Variable, check_axes, entries_of, frozen, holds_nan, what_to_ask_for
 from granchain.output.whole import LARGEST_FILE, OUTPUT_MARK, claim, write_whole
-from granchain.output.writer import image, root_attributes
+from granchain.output.writer import image, root_attributes, write_large
 from granchain.status import Status
+
+# Bytes of a file that is built in memory; a larger one is written piece by piece.
+LARGEST_IMAGE = 64 * 1024**2
 
 
 class Result:
@@ -135,7 +138,12 @@ class Result:
             # As the case hashes it, so that case_sha256 is the hash of this very text.
             found["case_resolved_json"] = json.dumps(self._case.resolved(), sort_keys=True, separators=(",", ":"), allow_nan=False)
             found["case_sha256"] = self._case.sha256
-        return found | self._given | {"data_sha256": data_sha256(self.variables)}
+        return found | self._given | {"data_sha256": self.data_sha256}
+
+    @property
+    def data_sha256(self) -> str:
+        """Hash of all variables: equal for equal results."""
+        return data_sha256(self.variables)
 
     def equals(self, other: Result) -> bool:
         """Whether another result says the same: all variables bit for bit, law, status, time step and messages.
@@ -154,7 +162,7 @@ class Result:
             and all(variable.equals(theirs[name]) for name, variable in mine.items())
         )
 
-    def save(self, path: str | os.PathLike[str], overwrite: bool = False) -> None:
+    def save(self, path: str | os.PathLike[str], overwrite: bool = False, progress: Callable[[float], Any] | None = None) -> None:
         """Write the file, whole or not at all.
 
         Parameters
@@ -163,6 +171,8 @@ class Result:
             Name of the file, in a folder that exists.
         overwrite : bool
             Replace an output file of that name; without it, and where it is none, the file stays.
+        progress : callable, optional
+            Called with the part that is written, 0 to 1, of a file that is written piece by piece: above 64 MB.
 
         Raises
         ------
@@ -181,7 +191,10 @@ class Result:
                 "under [sensors] or [snapshots], or name fewer beads and contacts"
             )
         with claim(path, overwrite):
-            write_whole(path, image(self), overwrite, marks=(OUTPUT_MARK,))
+            if size > LARGEST_IMAGE:
+                write_large(self, path, overwrite, progress or float)
+            else:
+                write_whole(path, image(self), overwrite, marks=(OUTPUT_MARK,))
 
     def to_xarray(self) -> Any:
         """The variables as an `xarray.Dataset`, as xarray would open the saved file."""

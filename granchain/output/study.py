@@ -10,7 +10,6 @@ import base64
 import contextlib
 import hashlib
 import json
-import math
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -20,21 +19,22 @@ import numpy as np
 
 from granchain.errors import FileError
 from granchain.output.provenance import data_sha256, source_hash, versions
-from granchain.output.reader import LARGEST_RATIO, MOST_NAMES, _member, _RefusedError, _text_attribute
+from granchain.output.reader import (
+    LARGEST_RATIO,
+    MOST_NAMES,
+    RefusedError,
+    bytes_of,
+    check_format,
+    check_stored,
+    check_text,
+    content_of,
+    member,
+    refusing,
+    text_attribute,
+)
 from granchain.output.result import dataset_of
 from granchain.output.variables import CONTENT, FORMAT, STUDY, Variable
-from granchain.output.whole import (
-    DAMAGED,
-    LARGEST_FILE,
-    NEW_FILE,
-    OUTPUT_MARK,
-    UNSEALED,
-    StoredFile,
-    check_seal,
-    quoted,
-    replaceable,
-    write_whole,
-)
+from granchain.output.whole import LARGEST_FILE, NEW_FILE, OUTPUT_MARK, UNSEALED, check_seal, replaceable, write_whole
 from granchain.output.writer import image_of
 
 # First line of FILE.part: by it the file is known to be one of ours.
@@ -128,7 +128,7 @@ class StudyPart:
             yield
         except OSError as error:
             raise FileError(
-                f"{self.path}: got {error.strerror or error}, allowed a file that can be written; what is in it stays: mend that, and go on "
+                f"{self.path}: got {error.strerror or error}, allowed a file that can be written; what is in it stays: mend that and go on "
                 "with --resume (in Python: resume=True)"
             ) from error
 
@@ -193,16 +193,11 @@ def is_study(path: str | os.PathLike[str]) -> bool:
     # the name of an attribute near the beginning; another file is not looked through
     if not os.path.isfile(path) or not replaceable(Path(path), (CONTENT.encode(),)):
         return False
-    try:
-        content = StoredFile(path, "an output file")
-        if not check_seal(path, content):
-            return False
-        with content.stream() as stream, h5py.File(stream, "r") as file:
-            return CONTENT in file.attrs and _text_attribute(file, CONTENT) == STUDY
-    except FileError:
-        raise
-    except Exception:
+    content = content_of(path)
+    if not check_seal(path, content):
         return False
+    with refusing(path), content.stream() as stream, h5py.File(stream, "r") as file:
+        return CONTENT in file.attrs and text_attribute(file, CONTENT) == STUDY
 
 
 def open_study(path: str | os.PathLike[str]) -> StudyFile:
@@ -215,47 +210,38 @@ def open_study(path: str | os.PathLike[str]) -> StudyFile:
     """
     import h5py
 
-    content = StoredFile(path, "the file of a study")
+    content = content_of(path)
     if not check_seal(path, content):
         raise FileError(f"{os.fspath(path)}: got a file that {UNSEALED}")
-    try:
-        with content.stream() as stream, h5py.File(stream, "r") as file:
-            return _read(file, len(content))
-    except _RefusedError as refused:
-        raise FileError(f"{os.fspath(path)}: {refused}") from None
-    except Exception as error:  # On a damaged file h5py raises nearly every built-in exception.
-        raise FileError(f"{os.fspath(path)}: {DAMAGED} (HDF5 says {quoted(f'{type(error).__name__}: {error}')})") from error
+    with refusing(path), content.stream() as stream, h5py.File(stream, "r") as file:
+        return _read(file, len(content))
 
 
 def _read(file: Any, size: int) -> StudyFile:
     import h5py
 
-    if "granchain_format" not in file.attrs or CONTENT not in file.attrs or _text_attribute(file, CONTENT) != STUDY:
-        raise _RefusedError("is no study, allowed a file that granchain sweep wrote; name one")
+    check_format(file, STUDY)
     if len(file) > MOST_NAMES:
-        raise _RefusedError(f"holds {len(file)} names, a study at most {MOST_NAMES}; it is not one of granchain's")
-    held = {name: _member(file, name) for name in file if name != "provenance"}
+        raise RefusedError(f"holds {len(file)} names, a study at most {MOST_NAMES}; it is not one of granchain's")
+    held = {name: member(file, name) for name in file if name != "provenance"}
+    texts = {name for name, dataset in held.items() if h5py.check_string_dtype(dataset.dtype) is not None}
     for name, dataset in held.items():
-        made = dataset.id.get_create_plist()
-        if dataset.is_virtual or made.get_external_count():
-            raise _RefusedError(f"{name!r} keeps its data in another file; a study never does, and such a name can read your other files")
-        if h5py.check_string_dtype(dataset.dtype) is None and dataset.dtype.str not in ("<f8", "<i8"):
-            raise _RefusedError(f"{name!r} holds values of type {dataset.dtype!s:.50}; it is not one of granchain's")
-    claimed = sum(math.prod(dataset.shape) * 8 for dataset in held.values())
+        check_stored(name, dataset)
+        if name in texts:
+            check_text(dataset, name, dataset.shape)
+        elif dataset.dtype.str not in ("<f8", "<i8"):
+            raise RefusedError(f"{name!r} holds values of type {dataset.dtype!s:.50}; it is not one of granchain's")
+    claimed = sum(map(bytes_of, held.values()))
     if claimed > min(LARGEST_FILE, LARGEST_RATIO * size):
-        raise _RefusedError(f"claims {claimed} bytes of data, more than its {size} bytes can hold; it is damaged, or made to do harm")
+        raise RefusedError(f"claims {claimed} bytes of data, more than its {size} bytes can hold; it is damaged, or made to do harm")
     variables = {}
     for name, dataset in held.items():
-        text = h5py.check_string_dtype(dataset.dtype) is not None
-        names = tuple(_scale_of(dataset, axis, name) for axis in range(len(dataset.shape)))
-        unit = _text_attribute(dataset, "units") if "units" in dataset.attrs else ""
-        data = np.asarray(dataset.asstr()[()] if text else dataset[()], dtype=object if text else None)
-        variables[name] = Variable(names, data, unit, _text_attribute(dataset, "long_name"))
-    attributes: dict[str, Any] = {}
-    for name in file.attrs:
-        value = file.attrs[name]
-        attributes[name] = value if isinstance(value, str) else value.item()
-    return StudyFile(variables, attributes)
+        dims = tuple(_scale_of(dataset, axis, name) for axis in range(len(dataset.shape)))
+        data = np.asarray(dataset.asstr()[()] if name in texts else dataset[()], dtype=object if name in texts else None)
+        unit = text_attribute(dataset, "units") if "units" in dataset.attrs else ""
+        variables[name] = Variable(dims, data, unit, text_attribute(dataset, "long_name"))
+    values = {name: file.attrs[name] for name in file.attrs}
+    return StudyFile(variables, {name: value if isinstance(value, str) else value.item() for name, value in values.items()})
 
 
 def _scale_of(dataset: Any, axis: int, name: str) -> str:

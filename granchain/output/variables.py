@@ -16,6 +16,7 @@ from granchain.errors import nearest
 FORMAT = "1.1"
 # Attribute of a file that does not hold the result of one run: says what it holds.
 CONTENT = "granchain_content"
+ENSEMBLE = "ensemble"
 STUDY = "study"
 
 
@@ -161,7 +162,21 @@ class Hashable(Protocol):
 
 # A history quantity of these names could not be reached as an attribute.
 _RESERVED = frozenset(
-    {"case", "equals", "law", "messages", "provenance", "save", "sealed", "status", "time_step", "title", "to_xarray", "variables"}
+    {
+        "case",
+        "data_sha256",
+        "equals",
+        "law",
+        "messages",
+        "provenance",
+        "save",
+        "sealed",
+        "status",
+        "time_step",
+        "title",
+        "to_xarray",
+        "variables",
+    }
 )
 
 
