@@ -68,6 +68,24 @@ def comparison() -> Any:
     return figures.comparison(gc.compare(steel_chain(), trace=trace))
 
 
+@cache
+def bands_of_the_steel_chain() -> Any:
+    """Bands of the chain, with what each number's part is."""
+    keys = ("striker.speed", "chain.radius", "chain.material.youngs_modulus", "chain.material.yield_stress", "contact.psi", "contact.xi")
+    case = gc.load_case("steel-chain").replace(**{"time.step": "fast"})
+    return gc.bands(case, {key: 0.01 for key in keys}, n=256, sensitivity=True)
+
+
+def band_traces() -> Any:
+    """What tolerances of 1 % make of the pulses: the middle half of the members, and 95 % of them."""
+    return figures.band_traces(bands_of_the_steel_chain())
+
+
+def sensitivities() -> Any:
+    """Which of six numbers matters where: their parts of the variance of the peak."""
+    return figures.sensitivities(bands_of_the_steel_chain())
+
+
 def impact_comparison() -> Any:
     """Laws beside measured impacts, here printed restitutions of steel. `granchain impact ... --data ... --out` draws it."""
     folder = Path(__file__).parents[1] / "data" / "leeb-steel"
@@ -120,6 +138,8 @@ FIGURES: tuple[Callable[[], Any], ...] = (
     energy,
     losses,
     comparison,
+    band_traces,
+    sensitivities,
     impact_comparison,
     dimer,
     vertical_chain,
@@ -130,8 +150,9 @@ FIGURES: tuple[Callable[[], Any], ...] = (
 HEAD = """# Gallery
 
 Drawn when this page was built, each by the lines under it; `import granchain as gc` and `from granchain import figures` come first, and
-`steel_chain()` is `gc.run(gc.load_case("steel-chain"))`; `PAIR` are two of its beads. Everything shown is simulated, but for the
-printed numbers that simulated ones are laid beside."""
+`steel_chain()` is `gc.run(gc.load_case("steel-chain"))`; `PAIR` are two of its beads;
+`bands_of_the_steel_chain()` is `gc.bands` of it with 1 % of six numbers, see [its page](../how-to/bands.md). Everything shown is
+simulated, but for the printed numbers that simulated ones are laid beside."""
 
 
 def lines_of(draw: Callable[[], Any]) -> str:

@@ -226,9 +226,9 @@ class TimeTable(Table):
 
 
 class ToleranceTable(Table):
-    """How sure the numbers of the case are, for bands around what is computed: `"striker.speed" = 0.02` is one standard deviation, as a part
-    of the value; `"striker.speed" = { uniform = 0.02 }` the half of a width in which each value is as likely. Keys are those of the case,
-    with dots; a run takes no notice of them."""
+    """How sure the numbers of the case are, for bands around what is computed: `"striker.speed" = 0.02` is one standard deviation, as a
+    part of the value; `"striker.speed" = { uniform = 0.02 }` the half of a width in which each value is as likely. Keys are those of the
+    case, with dots; a run takes no notice of them."""
 
     model_config = ConfigDict(extra="allow")
 

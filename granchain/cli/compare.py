@@ -39,7 +39,7 @@ def compare(
         typer.Option(
             "--band",
             metavar="KEY=PART",
-            help="Standard deviation of a key of the case, a part of its value, in place of those that case and trace state. May be repeated.",
+            help="Standard deviation of a key of the case, part of its value, instead of what case and trace state. May be repeated.",
         ),
     ] = None,
     members: Annotated[int | None, typer.Option(metavar="N", help="Members of the bands; 0: no bands. Default: 1024.")] = None,
@@ -180,8 +180,8 @@ def band_table(found: Comparison, one: ResultAgreement) -> str:
     """Ends of the intervals in which measurements of this uncertainty would lie, and whether these do."""
     from granchain.comparison import BAND
 
-    spread = ", ".join(f"{key} {100.0 * size(part):.3g} %{' half width' if isinstance(part, dict) else ''}" for key, part in one.tolerance.items())
-    rows = [("bead", "peak [N]", "from", "to", "", "arrival [us]", "from", "to", "", "force in band")]
+    spread = ", ".join(f"{key} {sized(part)}" for key, part in one.tolerance.items())
+    rows: list[tuple[str, ...]] = [("bead", "peak [N]", "from", "to", "", "arrival [us]", "from", "to", "", "force in band")]
     for k, sensor in enumerate(one.sensors):
         cells = [place(found, k)]
         for side, factor, band in ((sensor.peak, 1.0, sensor.peak_band), (sensor.arrival, 1e6, sensor.arrival_band)):
@@ -189,13 +189,14 @@ def band_table(found: Comparison, one: ResultAgreement) -> str:
         force = sensor.force_band
         cells.append(f"{100.0 * force.inside:.3g} %" if force is not None and math.isfinite(force.inside) else "-")
         rows.append(tuple(cells))
-    words = f"{one.label}: is it within the band? {spread}; {one.members} members, {100.0 * BAND:g} % of measurements would be from ... to ..."
+    words = f"{one.label}: is it within the band? {spread}; {one.members} members, {100.0 * BAND:g} % of measurements would be from ... to"
     return paragraph(words) + "\n" + aligned(rows, ">" * len(rows[0]))
 
 
-def size(tolerance: Any) -> float:
-    """The number of a tolerance."""
-    return float(tolerance["uniform"] if isinstance(tolerance, dict) else tolerance)
+def sized(tolerance: Any) -> str:
+    """A tolerance in words."""
+    half = isinstance(tolerance, dict)
+    return f"{100.0 * (tolerance['uniform'] if half else tolerance):.3g} %" + (" half width" if half else "")
 
 
 def band_cells(measured: float, factor: float, band: Band | None) -> list[str]:

@@ -159,7 +159,8 @@ def sensitivities(bands: Any, name: str = "peak") -> tuple[Figure, Axes]:
     apart = 0.008 * max(float(np.ptp(beads)), 1.0)
     for place, (k, colour) in enumerate(zip(order.tolist(), palette(), strict=False)):
         at = beads + apart * (place - 0.5 * (len(order) - 1))
-        for variable, look in ((first, {"ls": "-", "marker": "."}), (total, {"ls": "--", "marker": ""})):
+        for variable in (first, total):
+            look: dict[str, Any] = {"ls": "-", "marker": "."} if variable == first else {"ls": "--"}
             value, low, high = (bands[f"{variable}{side}"].values[k] for side in ("", "_low", "_high"))
             axes.plot(at, value, color=colour, linewidth=1.2, label=keys[k] if variable == first else None, **look)
             if variable == first:

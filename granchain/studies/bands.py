@@ -23,7 +23,6 @@ from granchain.output.variables import Variable
 from granchain.studies.distributions import Distribution, normal, uniform
 from granchain.studies.measures import Measures, measure
 from granchain.studies.plan import MOST_DRAWN, OF_A_MEMBER, Plan, canonical, quasi_random
-from granchain.studies.study import about_key
 
 # Members of a band, unless more or fewer are asked for.
 MEMBERS = 1024
@@ -442,7 +441,7 @@ def indices(asked: Uncertain, name: str, values: np.ndarray) -> dict[str, Variab
     for k in range(values.shape[1]):
         if not np.isfinite(split[:, :, k]).all():
             continue
-        runs = {"f_A": split[0, None, :, k], "f_B": split[1, None, :, k], "f_AB": split[2:, None, :, k]}
+        runs: Any = {"f_A": split[0, None, :, k], "f_B": split[1, None, :, k], "f_AB": split[2:, None, :, k]}
         result = sobol_indices(func=runs, n=n)
         with seeded(asked.seed), warnings.catch_warnings():
             # a key that moves nothing has no limits
@@ -455,11 +454,13 @@ def indices(asked: Uncertain, name: str, values: np.ndarray) -> dict[str, Variab
             found[f"{order}_low"][:, k] = np.where(still, value, np.ravel(limit.confidence_interval.low))
             found[f"{order}_high"][:, k] = np.where(still, value, np.ravel(limit.confidence_interval.high))
     prefix = "" if name == "peak" else f"{name}_"
-    words = {"": "", "_low": f", lower limit at {CONFIDENCE:.0%} confidence", "_high": f", upper limit at {CONFIDENCE:.0%} confidence"}
-    of = {"first_order": "part of the variance of the {} that the key causes alone", "total_order": "part that it has a share in"}
+    sure = f"{100.0 * CONFIDENCE:g} % confidence"
+    words = {"": "", "_low": f", lower limit of {sure}", "_high": f", upper limit of {sure}"}
+    of = {"first_order": "that the key causes alone", "total_order": "that the key has a share in"}
+    axes = ("key", "sensor_bead")
     return {
         f"{prefix}{order}{side}": Variable(
-            ("key", "sensor_bead"), found[f"{order}{side}"], "1", of[order].format(name) + f" ({name})" * (order != "first_order") + words[side]
+            axes, found[f"{order}{side}"], "1", f"part of the variance of the {name} {of[order]}{words[side]}"
         )
         for order in orders
         for side in words

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from granchain.case.tolerances import Tolerance, tolerances_of
-from granchain.comparison.agreement import BAND, Agreement, Band, Comparison, ForceBand, ResultAgreement, SensorAgreement
+from granchain.comparison.agreement import BAND, Agreement, Band, Comparison, ForceBand, ResultAgreement
 from granchain.errors import CaseError
 from granchain.keys import Problems
 from granchain.studies.bands import AT_ONCE, MEMBERS, Uncertain, common_times, members, on_grid, uncertain, whole
@@ -75,16 +75,15 @@ def with_bands(
 
 def stated(found: Comparison, case: Any) -> dict[str, Tolerance]:
     """The tolerances that a case and the trace state."""
-    problems, both = Problems(), {}
+    problems = Problems()
+    both: dict[str, Tolerance] = {}
     for table in (case.tolerance, found.trace.about.tolerance):
         if table is not None:
             both |= tolerances_of(table, "tolerance", problems)
     return both
 
 
-def planned(
-    found: Comparison, results: Sequence[Result], tolerance: Mapping[str, Any] | None, n: int, seed: int
-) -> list[Uncertain | None]:
+def planned(found: Comparison, results: Sequence[Result], tolerance: Mapping[str, Any] | None, n: int, seed: int) -> list[Uncertain | None]:
     """What is drawn for each result; None where nothing is stated."""
     plans: list[Uncertain | None] = []
     problems: list[str] = []
@@ -165,9 +164,11 @@ def force_bands(
     for first in range(0, len(there), AT_ONCE):
         lot = range(first, min(first + AT_ONCE, len(there)))
         # forces above the static one, as a piezo has them; where a member ends before the shifted times its last force
-        side = [on_grid(measured.time[there[i]], measured.force[there[i]], np.minimum(times + own[i], measured.time[there[i]][-1])) for i in lot]
-        off = np.stack([force - measured.force[there[i]][0] for i, force in zip(lot, side, strict=True)], axis=-1) - nominal[:, :, None]
-        off = sensor.smooth(interval, off)
+        side = []
+        for i in lot:
+            time, force = measured.time[there[i]], measured.force[there[i]]
+            side.append(on_grid(time, force, np.minimum(times + own[i], time[-1])) - force[0])
+        off = sensor.smooth(interval, np.stack(side, axis=-1) - nominal[:, :, None])
         for k, at in enumerate(instants):
             changed[k][:, lot.start : lot.stop] = on_grid(times, off[:, k], np.minimum(at, times[-1]))
     bands = []
