@@ -83,6 +83,14 @@ def stated(found: Comparison, case: Any) -> dict[str, Tolerance]:
     return both
 
 
+def case_of(result: Result) -> Any:
+    """The case of a result; None where there is none that can be run again."""
+    try:
+        return result.case
+    except CaseError:
+        return None
+
+
 def planned(found: Comparison, results: Sequence[Result], tolerance: Mapping[str, Any] | None, n: int, seed: int) -> list[Uncertain | None]:
     """What is drawn for each result; None where nothing is stated."""
     plans: list[Uncertain | None] = []
@@ -90,10 +98,11 @@ def planned(found: Comparison, results: Sequence[Result], tolerance: Mapping[str
     for one, result in zip(found.results, results, strict=True):
         plans.append(None)
         try:
-            case = result.case
+            case = case_of(result)
             if case is None:
                 if tolerance or found.trace.about.tolerance is not None:
-                    problems.append(f"{one.label}: got a result without its case, allowed one of granchain's own; run it again for bands")
+                    got = "a result whose case is not there, or of a law that is not installed"
+                    problems.append(f"{one.label}: got {got}, allowed one that can be run again; leave out bands with --members 0")
                 continue
             wanted = tolerance or stated(found, case)
             if wanted:
