@@ -361,7 +361,7 @@ def sweeps_of(law: Functions, step: ContactStep, features: Features) -> Sweeps:
                     changed += 1
         return changed, length
 
-    def advance_tile(row, clock, records, begun, steps, ahead, tile, n, length, sample, pending):  # type: ignore[no-untyped-def]
+    def advance_tile(row, clock, records, begun, steps, ahead, n, length, sample, pending):  # type: ignore[no-untyped-def]
         """Steps of a tile: a parallelogram that begins at the contact `ahead` and moves back by LANES contacts a step.
 
         A contact needs of the step before its own two bodies: those on the right are then a step further in this tile, and on the left
@@ -375,7 +375,7 @@ def sweeps_of(law: Functions, step: ContactStep, features: Features) -> Sweeps:
         u, v, a, loads, inverse_mass = bodies.u, bodies.v, bodies.a, bodies.loads, bodies.inverse_mass
         start, force_row, peak, reach = contacts.start, contacts.force, contacts.peak, contacts.reach
         elastic, clamp, viscous_work, clamp_work = contacts.elastic, contacts.clamp, contacts.viscous_work, contacts.clamp_work
-        dt, clamped = clock.dt, 0
+        dt, tile, clamped = clock.dt, clock.tile, 0
         sample_at = sample * clock.stride if sample < records.sensor_force.shape[0] else -1
         first, last = ahead if TILED else 0, n
         for done in range(steps):
@@ -444,7 +444,7 @@ def sweeps_of(law: Functions, step: ContactStep, features: Features) -> Sweeps:
                 length = keep_on_list(row.events, 0, 0, 0, length)
             while ahead == 0 or (TILED and ahead < n + LANES * (steps - 1)):
                 done, changed, length, sample, clamped, pending = advance_tile(
-                    row, clock, records, clock.step, steps, ahead, tile, n, length, clock.sample, clock.pending
+                    row, clock, records, clock.step, steps, ahead, n, length, clock.sample, clock.pending
                 )
                 clock.clamped += clamped
                 ahead += tile
