@@ -129,6 +129,33 @@ def restitution_delivered() -> Any:
     return figures.restitution_delivered({law: curve(law) for law in ("hunt-crossley", "lankarani-nikravesh", "flores")}, speed=1.0)
 
 
+def study_curves() -> Any:
+    """Peak against bead for three laws."""
+    case = gc.load_case("steel-chain").replace(**{"time.step": "fast"})
+    study = gc.sweep(case, {"contact.law": ["ma-liu", "thornton", "hertz"]})
+    return figures.study_curves(study, "peak", "sensor_bead", lines="contact.law")
+
+
+def study_power_law() -> Any:
+    """Wave speed of an elastic chain over two decades of striker speed: the exponent is 1/5, and 1/6 against the force."""
+    case = gc.load_case("steel-chain-hertz").replace(**{"time.step": "fast", "time.end": 1e-3})
+    study = gc.sweep(case, {"striker.speed": {"log": [0.1, 10, 9]}})
+    return figures.study_power_law(study, "wave_speed", "striker.speed")
+
+
+def study_map() -> Any:
+    """A variable over two keys: the peak far down a chain over the speed of the striker and the yield stress."""
+    case = gc.load_case("steel-chain").replace(**{"time.step": "fast"})
+    keys = {"striker.speed": {"linear": [0.5, 3.0, 11]}, "chain.material.yield_stress": {"linear": [6e8, 12e8, 9]}}
+    return figures.study_map(gc.sweep(case, keys), "peak", "striker.speed", "chain.material.yield_stress")
+
+
+def study_distribution() -> Any:
+    """How the peak scatters in chains whose radii scatter by 5 %."""
+    case = gc.load_case("steel-chain-hertz").replace(**{"time.step": "fast"})
+    return figures.study_distribution(gc.sweep(case, {"chain.radius": gc.disorder(gc.normal(1.0, 0.05))}, n=256), "peak")
+
+
 FIGURES: tuple[Callable[[], Any], ...] = (
     force_traces,
     force_traces_of_laws,
@@ -146,6 +173,10 @@ FIGURES: tuple[Callable[[], Any], ...] = (
     impact_loops,
     restitution_against_speed,
     restitution_delivered,
+    study_curves,
+    study_power_law,
+    study_map,
+    study_distribution,
 )
 HEAD = """# Gallery
 
