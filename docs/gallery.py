@@ -131,7 +131,7 @@ def restitution_delivered() -> Any:
 
 def study_curves() -> Any:
     """Peak against bead for three laws."""
-    case = gc.load_case("steel-chain").replace(**{"time.step": "fast"})
+    case = gc.load_case("steel-chain").replace(**{"time.step": "fast", "time.end": 1e-3})
     study = gc.sweep(case, {"contact.law": ["ma-liu", "thornton", "hertz"]})
     return figures.study_curves(study, "peak", "sensor_bead", lines="contact.law")
 
@@ -144,10 +144,10 @@ def study_power_law() -> Any:
 
 
 def study_map() -> Any:
-    """A variable over two keys: the peak far down a chain over the speed of the striker and the yield stress."""
-    case = gc.load_case("steel-chain").replace(**{"time.step": "fast"})
-    keys = {"striker.speed": {"linear": [0.5, 3.0, 11]}, "chain.material.yield_stress": {"linear": [6e8, 12e8, 9]}}
-    return figures.study_map(gc.sweep(case, keys), "peak", "striker.speed", "chain.material.yield_stress")
+    """A variable over two keys: the peak far down a chain over the speed of the striker and psi of Ma-Liu."""
+    case = gc.load_case("steel-chain").replace(**{"time.step": "fast", "time.end": 1e-3})
+    keys = {"striker.speed": {"linear": [0.5, 3.0, 11]}, "contact.psi": {"linear": [2.4, 3.2, 9]}}
+    return figures.study_map(gc.sweep(case, keys), "peak", "striker.speed", "contact.psi")
 
 
 def study_distribution() -> Any:

@@ -89,6 +89,16 @@ def test_one_seed_gives_one_band():
     assert first.attrs["runs"] == 1 + 8 * (2 + 2)
 
 
+def test_a_pulse_that_has_not_come_is_no_number():
+    # the peak is at bead 9 after 62.6 us
+    short = ELASTIC.replace(**{"time.end": 6.25e-5})
+    with pytest.warns(gc.errors.GranchainWarning, match=r"bead 9: \d+ of 16 members have no whole pulse at time.end") as told:
+        found = gc.bands(short, {"striker.speed": 0.02}, n=16, sensitivity=True)
+    assert len(told) == 1
+    assert np.isnan(found.nominal_peak[2]) and found.peak.sel(sensor_bead=9).min() > found.nominal_peak[0]
+    assert np.isnan(found.first_order[0, 2]) and found.first_order[0, 0] == pytest.approx(1.0, abs=0.2)
+
+
 def test_what_fails_is_left_out_and_an_interruption_ends_the_call(monkeypatch):
     measure = of_bands.measure
 

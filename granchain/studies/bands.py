@@ -95,6 +95,7 @@ def bands(
     if sensitivity:
         more = measure(others, threads, done=counted(progress, 1 + len(cases), runs))
         no_interruption(more)
+        without_parts(more, case)
         for name in ("peak", "arrival"):
             values = np.concatenate([getattr(found, name)[1:], getattr(more, name)])
             variables |= indices(asked, name, values)
@@ -277,10 +278,22 @@ def members(
     if failed:
         sentence = f"bands: {len(failed)} of {len(cases)} members failed and are left out, the first with: {failed[0]}"
         warnings.warn(sentence, GranchainWarning, stacklevel=3)
+    without_parts(found, asked.case)
+    missing = np.isnan(found.peak[whole(found)[1:]]).sum(axis=0)
+    for bead, count in zip(found.sensor_bead, missing.tolist(), strict=True):
+        if count:
+            sentence = f"bands: bead {bead}: {count} of {len(whole(found)) - 1} members have no whole pulse at time.end; take a later one"
+            warnings.warn(sentence, GranchainWarning, stacklevel=3)
     least = min(len(found.time[place]) for place in whole(found))
     if least < NODES:
         raise CaseError(f"sensors.interval: got {least} samples in a run, allowed {NODES} or more; take a shorter interval")
     return found
+
+
+def without_parts(found: Measures, case: Case) -> None:
+    """Take out the numbers of pulses that have not come by the end of the run, or whose largest sample is its last."""
+    late = ~(found.arrival < case.time.end - 1.5 * case.sensors.interval)
+    found.peak[late], found.arrival[late] = math.nan, math.nan
 
 
 def no_interruption(found: Measures) -> None:
@@ -441,18 +454,20 @@ def indices(asked: Uncertain, name: str, values: np.ndarray) -> dict[str, Variab
     for k in range(values.shape[1]):
         if not np.isfinite(split[:, :, k]).all():
             continue
-        runs: Any = {"f_A": split[0, None, :, k], "f_B": split[1, None, :, k], "f_AB": split[2:, None, :, k]}
+        # of one key scipy takes no single number (1.17: it cannot put an item into a number), but the same one twice
+        twice = np.repeat(split[:, None, :, k], 2 if keys == 1 else 1, axis=1)
+        runs: Any = {"f_A": twice[0], "f_B": twice[1], "f_AB": twice[2:]}
         result = sobol_indices(func=runs, n=n)
         with seeded(asked.seed), warnings.catch_warnings():
             # a key that moves nothing has no limits
             warnings.simplefilter("ignore")
             limits = result.bootstrap(confidence_level=CONFIDENCE)
         for order in orders:
-            value, limit = np.ravel(getattr(result, order)), getattr(limits, order)
-            still = np.ravel(limit.standard_error) == 0.0
+            value, limit = np.ravel(getattr(result, order))[:keys], getattr(limits, order)
+            still = np.ravel(limit.standard_error)[:keys] == 0.0
             found[order][:, k] = value
-            found[f"{order}_low"][:, k] = np.where(still, value, np.ravel(limit.confidence_interval.low))
-            found[f"{order}_high"][:, k] = np.where(still, value, np.ravel(limit.confidence_interval.high))
+            for side in ("low", "high"):
+                found[f"{order}_{side}"][:, k] = np.where(still, value, np.ravel(getattr(limit.confidence_interval, side))[:keys])
     prefix = "" if name == "peak" else f"{name}_"
     sure = f"{100.0 * CONFIDENCE:g} % confidence"
     words = {"": "", "_low": f", lower limit of {sure}", "_high": f", upper limit of {sure}"}
