@@ -5,9 +5,11 @@ markers, never the look of a measurement.
 """
 
 from granchain.figures.bands import band_traces, sensitivities
+from granchain.figures.equivalence import equivalence
+from granchain.figures.fit import fit
 from granchain.figures.frame import FORMATS, MARKS, MOST_LINES, MOST_ROWS, save, style
 from granchain.figures.impacts import impact_loops, restitution_against_speed, restitution_delivered
-from granchain.figures.measured import MOST_DOTS, MOST_LAWS, comparison, impact_comparison
+from granchain.figures.measured import MOST_DOTS, MOST_LAWS, Sides, comparison, impact_comparison, pulse_numbers
 from granchain.figures.run import (
     MOST_PLACES,
     all_figures,
@@ -30,12 +32,15 @@ __all__ = [
     "MOST_LINES",
     "MOST_PLACES",
     "MOST_ROWS",
+    "Sides",
     "all_figures",
     "band_traces",
     "bead_velocities",
     "comparison",
     "drawn",
     "energy",
+    "equivalence",
+    "fit",
     "force_traces",
     "hysteresis",
     "impact_comparison",
@@ -43,6 +48,7 @@ __all__ = [
     "lacking",
     "losses",
     "power_law",
+    "pulse_numbers",
     "restitution_against_speed",
     "restitution_delivered",
     "save",
