@@ -68,6 +68,17 @@ def comparison() -> Any:
     return figures.comparison(gc.compare(steel_chain(), trace=trace))
 
 
+def pulse_numbers() -> Any:
+    """Peaks and arrivals of that comparison over the sensors. `granchain report` draws it."""
+    trace = gc.read_trace(Path(__file__).parents[1] / "data" / "synthetic2026")
+    sensors = gc.compare(steel_chain(), trace=trace).results[0].sensors
+    measured, computed = (
+        {one.bead: figures.Sides(getattr(one.peak, side), one.peak.uncertainty, getattr(one.arrival, side), one.arrival.uncertainty)
+         for one in sensors} for side in ("measured", "computed")
+    )  # fmt: skip
+    return figures.pulse_numbers("Synthetic trace, no experiment", measured, {"ma-liu": computed})
+
+
 @cache
 def bands_of_the_steel_chain() -> Any:
     """Bands of the chain, with what each number's part is."""
@@ -177,6 +188,7 @@ FIGURES: tuple[Callable[[], Any], ...] = (
     energy,
     losses,
     comparison,
+    pulse_numbers,
     band_traces,
     sensitivities,
     impact_comparison,

@@ -212,7 +212,7 @@ def band_blocks(result: Mapping[str, Any]) -> list[Block]:
             band, side = (part_of(sensor, name) if isinstance(sensor, Mapping) else {} for name in (f"{quantity}_band", quantity))
             if band:
                 ends = [scaled(band.get(f"{end}_measured"), factor) for end in ("low", "high")]
-                word = {True: "within", False: "outside"}.get(band.get("within"), "-")
+                word = "-" if band.get("within") is None else "within" if band["within"] is True else "outside"
                 rows.append((short(sensor.get("bead")), f"{quantity} [{unit}]", scaled(side.get("measured"), factor), *ends, word))
     if not rows:
         return []
