@@ -68,6 +68,35 @@ def comparison() -> Any:
     return figures.comparison(gc.compare(steel_chain(), trace=trace))
 
 
+def pulse_numbers() -> Any:
+    """Peaks and arrivals of that comparison over the sensors. `granchain report` draws it."""
+    trace = gc.read_trace(Path(__file__).parents[1] / "data" / "synthetic2026")
+    sensors = gc.compare(steel_chain(), trace=trace).results[0].sensors
+    measured, computed = (
+        {one.bead: figures.Sides(getattr(one.peak, side), one.peak.uncertainty, getattr(one.arrival, side), one.arrival.uncertainty)
+         for one in sensors} for side in ("measured", "computed")
+    )  # fmt: skip
+    return figures.pulse_numbers("Synthetic trace, no experiment", measured, {"ma-liu": computed})
+
+
+@cache
+def bands_of_the_steel_chain() -> Any:
+    """Bands of the chain, with what each number's part is."""
+    keys = ("striker.speed", "chain.radius", "chain.material.youngs_modulus", "chain.material.yield_stress", "contact.psi", "contact.xi")
+    case = gc.load_case("steel-chain").replace(**{"time.step": "fast"})
+    return gc.bands(case, {key: 0.01 for key in keys}, n=256, sensitivity=True)
+
+
+def band_traces() -> Any:
+    """What tolerances of 1 % make of the pulses: the middle half of the members, and 95 % of them."""
+    return figures.band_traces(bands_of_the_steel_chain())
+
+
+def sensitivities() -> Any:
+    """Which of six numbers matters where: their parts of the variance of the peak."""
+    return figures.sensitivities(bands_of_the_steel_chain())
+
+
 def impact_comparison() -> Any:
     """Laws beside measured impacts, here printed restitutions of steel. `granchain impact ... --data ... --out` draws it."""
     folder = Path(__file__).parents[1] / "data" / "leeb-steel"
@@ -123,6 +152,33 @@ def restitution_delivered() -> Any:
     return figures.restitution_delivered({law: curve(law) for law in ("hunt-crossley", "lankarani-nikravesh", "flores")}, speed=1.0)
 
 
+def study_curves() -> Any:
+    """Peak against bead for three laws."""
+    case = gc.load_case("steel-chain").replace(**{"time.step": "fast", "time.end": 1e-3})
+    study = gc.sweep(case, {"contact.law": ["ma-liu", "thornton", "hertz"]})
+    return figures.study_curves(study, "peak", "sensor_bead", lines="contact.law")
+
+
+def study_power_law() -> Any:
+    """Wave speed of an elastic chain over two decades of striker speed: the exponent is 1/5, and 1/6 against the force."""
+    case = gc.load_case("steel-chain-hertz").replace(**{"time.step": "fast", "time.end": 1e-3})
+    study = gc.sweep(case, {"striker.speed": {"log": [0.1, 10, 9]}})
+    return figures.study_power_law(study, "wave_speed", "striker.speed")
+
+
+def study_map() -> Any:
+    """A variable over two keys: the peak far down a chain over the speed of the striker and psi of Ma-Liu."""
+    case = gc.load_case("steel-chain").replace(**{"time.step": "fast", "time.end": 1e-3})
+    keys = {"striker.speed": {"linear": [0.5, 3.0, 11]}, "contact.psi": {"linear": [2.4, 3.2, 9]}}
+    return figures.study_map(gc.sweep(case, keys), "peak", "striker.speed", "contact.psi")
+
+
+def study_distribution() -> Any:
+    """How the peak scatters in chains whose radii scatter by 5 %."""
+    case = gc.load_case("steel-chain-hertz").replace(**{"time.step": "fast"})
+    return figures.study_distribution(gc.sweep(case, {"chain.radius": gc.disorder(gc.normal(1.0, 0.05))}, n=256), "peak")
+
+
 FIGURES: tuple[Callable[[], Any], ...] = (
     force_traces,
     force_traces_of_laws,
@@ -132,6 +188,9 @@ FIGURES: tuple[Callable[[], Any], ...] = (
     energy,
     losses,
     comparison,
+    pulse_numbers,
+    band_traces,
+    sensitivities,
     impact_comparison,
     equivalence,
     fit,
@@ -140,12 +199,17 @@ FIGURES: tuple[Callable[[], Any], ...] = (
     impact_loops,
     restitution_against_speed,
     restitution_delivered,
+    study_curves,
+    study_power_law,
+    study_map,
+    study_distribution,
 )
 HEAD = """# Gallery
 
 Drawn when this page was built, each by the lines under it; `import granchain as gc` and `from granchain import figures` come first, and
-`steel_chain()` is `gc.run(gc.load_case("steel-chain"))`; `PAIR` are two of its beads. Everything shown is simulated, but for the
-printed numbers that simulated ones are laid beside."""
+`steel_chain()` is `gc.run(gc.load_case("steel-chain"))`; `PAIR` are two of its beads;
+`bands_of_the_steel_chain()` is `gc.bands` of it with 1 % of six numbers, see [its page](../how-to/bands.md). Everything shown is
+simulated, but for the printed numbers that simulated ones are laid beside."""
 
 
 def lines_of(draw: Callable[[], Any]) -> str:

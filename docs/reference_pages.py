@@ -83,7 +83,8 @@ def case_file() -> str:
     for name, model in tables.TABLES.items():
         need = "Required." if Case.model_fields[name].is_required() else "May be left out."
         blocks += [f"## `[{name}]`", f"{paragraphs(model.__doc__)} {need}"]
-        blocks.append(grid(KEY_COLUMNS, key_rows(model)))
+        if model.model_fields:
+            blocks.append(grid(KEY_COLUMNS, key_rows(model)))
         if name == "contact":
             blocks.append(
                 "All other keys of this table are the law's own inputs, with units and limits: see [the reference of "

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from granchain.sensor import Sensor
     from granchain.simulation import run
     from granchain.studies import Ensemble, open_ensemble, run_many
+    from granchain.studies.bands import bands
     from granchain.studies.distributions import Disorder, Distribution, disorder, distribution, lognormal, normal, uniform
     from granchain.studies.equivalent import Equivalent, equivalent
     from granchain.studies.fit import Fit, fit
@@ -52,6 +53,7 @@ __all__ = [
     "Source",
     "Trace",
     "Verification",
+    "bands",
     "certificate",
     "compare",
     "compare_impacts",
@@ -91,6 +93,7 @@ _HOMES = {
     "granchain.sensor": ("Sensor",),
     "granchain.simulation": ("run",),
     "granchain.studies": ("Ensemble", "open_ensemble", "run_many"),
+    "granchain.studies.bands": ("bands",),
     "granchain.studies.distributions": ("Disorder", "Distribution", "disorder", "distribution", "lognormal", "normal", "uniform"),
     "granchain.studies.equivalent": ("Equivalent", "equivalent"),
     "granchain.studies.fit": ("Fit", "fit"),

@@ -33,6 +33,7 @@ from granchain.case.tables import (
     SnapshotsTable,
     StrikerTable,
     TimeTable,
+    ToleranceTable,
     body,
 )
 from granchain.case.title import as_written, title_of
@@ -62,6 +63,7 @@ class Case(Heading):
     snapshots: SnapshotsTable | None = key("the snapshots", "a table [snapshots]", None)
     energy: EnergyTable = key("the energy ledger", "a table [energy]", EnergyTable())
     time: TimeTable = key("the end of the run", "a table [time]")
+    tolerance: ToleranceTable | None = key("how sure its numbers are", "a table [tolerance]", None)
 
     _document: dict[str, Any] = PrivateAttr(default_factory=dict)
     _folder: Path | None = PrivateAttr(default=None)

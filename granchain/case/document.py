@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel
 
+from granchain.case.tolerances import flattened
 from granchain.contact import laws
 from granchain.errors import CaseError, FileError
 from granchain.keys import Problems, shown, suggestion
@@ -164,8 +165,15 @@ def change(document: dict[str, Any], changes: Mapping[str, Any], problems: Probl
     if law is not None:
         known = {"law", *(quantity.name for quantity in law.inputs)}
         named = {where.split(".")[1] for where in changes if where.startswith("contact.")}
-        for name in [name for name in after if name in before and name not in known | named]:
+        dropped = [name for name in after if name in before and name not in known | named]
+        for name in dropped:
             del after[name]
+        if isinstance(document.get("tolerance"), dict) and "tolerance" not in changes:
+            # of an input that is gone no tolerance is left
+            gone = tuple(f"contact.{name}" for name in dropped)
+            document["tolerance"] = {
+                key: value for key, value in flattened(document["tolerance"]) if not any(f"{key}.".startswith(f"{name}.") for name in gone)
+            }
 
 
 def noted(text: str, changes: Mapping[str, Any]) -> str:

@@ -225,6 +225,14 @@ class TimeTable(Table):
     force_step: bool = key("true to take a step above the stability limit all the same", "true or false", False)
 
 
+class ToleranceTable(Table):
+    """How sure the numbers of the case are, for bands around what is computed: `"striker.speed" = 0.02` is one standard deviation, as a
+    part of the value; `"striker.speed" = { uniform = 0.02 }` the half of a width in which each value is as likely. Keys are those of the
+    case, with dots; a run takes no notice of them."""
+
+    model_config = ConfigDict(extra="allow")
+
+
 class Heading(Table):
     """The keys above the tables."""
 
@@ -240,4 +248,5 @@ TABLES: dict[str, type[Table]] = {
     "snapshots": SnapshotsTable,
     "energy": EnergyTable,
     "time": TimeTable,
+    "tolerance": ToleranceTable,
 }

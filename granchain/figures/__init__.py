@@ -4,6 +4,7 @@ Everything drawn is computed, and every figure states it, with the case's title,
 markers, never the look of a measurement.
 """
 
+from granchain.figures.bands import band_traces, sensitivities
 from granchain.figures.equivalence import equivalence
 from granchain.figures.fit import fit
 from granchain.figures.frame import FORMATS, MARKS, MOST_LINES, MOST_ROWS, save, style
@@ -33,6 +34,7 @@ __all__ = [
     "MOST_ROWS",
     "Sides",
     "all_figures",
+    "band_traces",
     "bead_velocities",
     "comparison",
     "drawn",
@@ -50,6 +52,7 @@ __all__ = [
     "restitution_against_speed",
     "restitution_delivered",
     "save",
+    "sensitivities",
     "space_time",
     "study_curves",
     "study_distribution",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from granchain.comparison.agreement import BAND
 from granchain.figures.frame import MOST_ROWS, body_name, choose, new_figure, palette, scaled, styled, time_unit, write_heading
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def comparison(found: Comparison) -> tuple[Figure, np.ndarray]:
 
     Time counts from the measured peak of each sensor, and the computed time has its one common shift: a computed peak that stands beside
     the measured one came at another time. What was measured has markers, what was computed lines; the grey band is twice the noise of the
-    filtered trace on each side.
+    filtered trace on each side. A coloured band is where tolerances put 95 % of the computed forces.
 
     Parameters
     ----------
@@ -86,6 +87,7 @@ def comparison(found: Comparison) -> tuple[Figure, np.ndarray]:
     if found.sensor.cutoff is not None:
         parts.append(f"both sides filtered, {1e-3 * found.sensor.cutoff:.4g} kHz halved")
     parts += [f"time of {one.label} {factor * one.shift:+.4g} {unit}" for one in found.results]
+    parts += [f"band of {one.label}: {100.0 * BAND:g} % of {one.members} members with tolerances" for one in found.results if one.members]
     write_heading(top, about.title, parts + ([note] if note else []), failed=found.trace.synthetic)
     return figure, panels
 
@@ -159,6 +161,10 @@ def _forces_over_each_other(force: Axes, rest: Axes, found: Comparison, k: int, 
         since = factor * (ours.time - origin)
         force.plot(since, ours.computed, linewidth=1.5 if one.label in nearest else 1.0, **look)
         rest.plot(since, ours.computed - ours.measured, linewidth=0.9, **look)
+        if ours.force_band is not None:
+            band: dict[str, Any] = {"color": colour, "alpha": 0.22, "linewidth": 0.0, "zorder": 1}
+            force.fill_between(since, ours.force_band.low, ours.force_band.high, **band)
+            rest.fill_between(since, ours.force_band.low - ours.measured, ours.force_band.high - ours.measured, **band)
     smallest = min((one.sensors[k].residual.computed for one in found.results), default=math.nan)
     if nearest:
         words = f"residual {100.0 * smallest:.2g} %"

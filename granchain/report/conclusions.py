@@ -191,6 +191,8 @@ def comparison_blocks(facts: Mapping[str, Any], name: str) -> list[Block]:
         if rows:
             columns = ("bead", "result", "measured", "+-", "computed", f"off [{unit}]")
             blocks += [Heading(title, 2), Grid(columns, tuple(rows))]
+    for one in results:
+        blocks += band_blocks(one)
     nearest = [one for one in listed(facts.get("nearest")) if isinstance(one, Mapping)]
     if nearest and len(results) > 1:
         rows = [(short(one.get("bead")), " or ".join(map(str, listed(one.get("labels"))))) for one in nearest]
@@ -199,6 +201,31 @@ def comparison_blocks(facts: Mapping[str, Any], name: str) -> list[Block]:
     for law in dict.fromkeys(laws):
         blocks += law_blocks(law, {})
     return [*blocks, *citation(laws)]
+
+
+def band_blocks(result: Mapping[str, Any]) -> list[Block]:
+    """Whether what was measured lies within the bands of a result, where it has some."""
+    bands = part_of(result, "bands")
+    rows = []
+    for sensor in listed(result.get("sensors")):
+        for quantity, factor, unit in (("peak", 1.0, "N"), ("arrival", 1e6, "us")):
+            band, side = (part_of(sensor, name) if isinstance(sensor, Mapping) else {} for name in (f"{quantity}_band", quantity))
+            if band:
+                ends = [scaled(band.get(f"{end}_measured"), factor) for end in ("low", "high")]
+                word = "-" if band.get("within") is None else "within" if band["within"] is True else "outside"
+                rows.append((short(sensor.get("bead")), f"{quantity} [{unit}]", scaled(side.get("measured"), factor), *ends, word))
+    if not rows:
+        return []
+    keys = ", ".join(
+        f"{key} {scaled(one.get('uniform') if isinstance(one, Mapping) else one, 100.0)} %" + " half width" * isinstance(one, Mapping)
+        for key, one in part_of(bands, "tolerance").items()
+    )
+    part = scaled(bands.get("part"), 100.0)
+    words = (
+        f"Tolerances: {keys}; {short(bands.get('members'))} members. From and to: where {part} % of measurements as uncertain as these lie."
+    )
+    columns = ("bead", "number", "measured", "from", "to", "")
+    return [Heading(f"Within the band of {short(result.get('label'))}?", 2), Paragraph(words), Grid(columns, tuple(rows))]
 
 
 def pulse_picture(title: str, results: Sequence[Mapping[str, Any]]) -> list[Block]:
