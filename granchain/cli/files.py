@@ -167,12 +167,12 @@ def heading(result: Result) -> list[tuple[str, str]]:
 
 def variable_facts(result: Result) -> list[dict[str, Any]]:
     """The variables of a file, read or not."""
-    from granchain.output.variables import TABLE, Unread
+    from granchain.output.variables import Unread, table_of
 
     headers = result.unread | {name: Unread(v.dims, v.shape, v.unit, v.long_name) for name, v in result.variables.items()}
     return [
         {"name": name, "dims": list(v.dims), "shape": list(v.shape), "unit": v.unit, "long_name": v.long_name}
-        for name, v in sorted(headers.items(), key=lambda item: [*TABLE, item[0]].index(item[0]))
+        for name, v in sorted(headers.items(), key=lambda item: [*table_of(headers), item[0]].index(item[0]))
     ]
 
 
