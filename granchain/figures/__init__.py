@@ -7,6 +7,15 @@ markers, never the look of a measurement.
 from granchain.figures.frame import FORMATS, MARKS, MOST_LINES, MOST_ROWS, save, style
 from granchain.figures.impacts import impact_loops, restitution_against_speed, restitution_delivered
 from granchain.figures.measured import MOST_DOTS, MOST_LAWS, comparison, impact_comparison
+from granchain.figures.mechanism import (
+    crank_energy,
+    joint_force,
+    joint_impact,
+    joint_orbit,
+    joint_penetration,
+    slider_acceleration,
+    slider_kinematics,
+)
 from granchain.figures.run import (
     MOST_PLACES,
     all_figures,
@@ -31,17 +40,24 @@ __all__ = [
     "all_figures",
     "bead_velocities",
     "comparison",
+    "crank_energy",
     "drawn",
     "energy",
     "force_traces",
     "hysteresis",
     "impact_comparison",
     "impact_loops",
+    "joint_force",
+    "joint_impact",
+    "joint_orbit",
+    "joint_penetration",
     "lacking",
     "losses",
     "restitution_against_speed",
     "restitution_delivered",
     "save",
+    "slider_acceleration",
+    "slider_kinematics",
     "space_time",
     "style",
 ]

@@ -69,10 +69,10 @@ ENTRY = (
     Field("external", "entry", "work of the crank [J]"),
 )
 
-Coordinates = named("Coordinates", COORDINATE)
-Surfaces = named("Surfaces", SURFACE)
-Samples = named("Samples", SAMPLE)
-Entries = named("Entries", ENTRY)
+Coordinates = named("Coordinates", COORDINATE, __name__)
+Surfaces = named("Surfaces", SURFACE, __name__)
+Samples = named("Samples", SAMPLE, __name__)
+Entries = named("Entries", ENTRY, __name__)
 
 CLOCK = np.dtype((np.record, [(field.name, "f8" if field.kind is float else "i8") for field in RUN]))
 
