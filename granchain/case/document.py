@@ -37,9 +37,7 @@ def case_names() -> list[str]:
     return sorted(path.stem for path in CASES.glob("*.toml"))
 
 
-def read_document(
-    path: Path, set: Iterable[str], names: list[str], example: str
-) -> tuple[str, dict[str, Any], dict[str, Any], Problems]:
+def read_document(path: Path, set: Iterable[str], names: list[str], example: str) -> tuple[str, dict[str, Any], dict[str, Any], Problems]:
     """Text and tables of a case file, and changes to it, each given as "KEY=VALUE" on the command line, with what is wrong with these.
 
     Parameters

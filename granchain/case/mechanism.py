@@ -325,37 +325,37 @@ def mechanism_case(
         With every mistake.
     """
     problems = problems or Problems()
-    document = plain(dict(document), problems)
-    named = document.get("mechanism")
+    read: dict[str, Any] = plain(dict(document), problems)
+    named = read.get("mechanism")
     if named not in KINDS:
         got = "nothing" if named is None else shown(named)
-        advice = "run a chain of beads with granchain run, or name the mechanism" if "chain" in document else "name one above the tables"
+        advice = "run a chain of beads with granchain run, or name the mechanism" if "chain" in read else "name one above the tables"
         problems.add("mechanism", got, " or ".join(f'"{kind}"' for kind in KINDS), suggestion(named, KINDS, advice))
         raise CaseError(problems.sentences)
     kind = KINDS[named]
     tables: dict[str, Any] = {"mechanism": named}
-    heading = read_table(Heading, "", {name: document[name] for name in Heading.model_fields if name in document}, problems)
+    heading = read_table(Heading, "", {name: read[name] for name in Heading.model_fields if name in read}, problems)
     tables |= {} if heading is None else dict(heading)
-    for name in document:
+    for name in read:
         if name not in kind.model_fields:
             problems.add_unknown(name, kind.model_fields, "take it out")
     for name, field in kind.model_fields.items():
         if name in tables:
             continue
-        if name not in document:
+        if name not in read:
             if field.is_required():
                 add_missing(kind, name, name, problems)
             else:
                 tables[name] = field.default
             continue
-        table = _read(kind, name, document[name], problems)
+        table = _read(kind, name, read[name], problems)
         if table is not None:
             tables[name] = table
     if "contact" in tables and problems.clear("contact.law"):
-        tables["contact"] = contact_table(document["contact"], problems)
+        tables["contact"] = contact_table(read["contact"], problems)
     if not problems.sentences:
-        case = kind.model_validate({**tables, "title": title_of(tables["title"], tables, titled or document, document)})
-        case._document, case._toml = document, toml
+        case = kind.model_validate({**tables, "title": title_of(tables["title"], tables, titled or read, read)})
+        case._read, case._toml = read, toml
         check_time(case, problems)
         case.check(problems)
     if problems.sentences:

@@ -87,5 +87,7 @@ def as_table(result: Result) -> str:
     """The checks in columns."""
     from granchain.mechanism.checks import checks_of
 
-    rows = [(c.what, number(c.value), "" if c.unit == "1" else c.unit, "" if c.printed is None else f"{c.printed:g}") for c in checks_of(result)]
+    rows = [
+        (c.what, number(c.value), "" if c.unit == "1" else c.unit, "" if c.printed is None else f"{c.printed:g}") for c in checks_of(result)
+    ]
     return aligned([("check", "value", "", "printed"), *rows], "<><>")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -21,23 +21,43 @@ if TYPE_CHECKING:
 
 # Colour of the motion without play.
 WITHOUT = "#222222"
+# Accelerations of so many times the largest without play hide that one.
+FAR = 4.0
 
 
-def window(result: Result, between: Sequence[float] | None) -> tuple[np.ndarray, np.ndarray]:
-    """Which samples lie between two crank angles [deg], and the angles, from the first on; default: the last whole revolution."""
-    turned = np.degrees(result.crank_angle)
+class Window(NamedTuple):
+    """Samples between two crank angles.
+
+    Parameters
+    ----------
+    chosen : (n_samples,) array
+        Which samples.
+    turned : array
+        Their crank angles [deg], from the first one on where these are a revolution.
+    ends : (from, to)
+        [deg].
+    """
+
+    chosen: np.ndarray
+    turned: np.ndarray
+    ends: tuple[float, float]
+
+
+def window(result: Result, between: Sequence[float] | None) -> Window:
+    """The samples between two crank angles since the start [deg]; default: the last whole revolution."""
+    turned, begin = np.degrees(result.crank_angle), 0.0
     if between is None:
         whole = math.floor(turned[-1] / 360.0 + 1e-9)
-        between = (360.0 * (whole - 1), 360.0 * whole) if whole else (0.0, float(turned[-1]) or 360.0)
-        turned = turned - between[0]
-        between = (0.0, between[1] - between[0])
-    chosen = (turned >= between[0] - 1e-9) & (turned <= between[1] + 1e-9)
+        begin = 360.0 * max(whole - 1, 0)
+        between = (0.0, 360.0 if whole else float(turned[-1]) or 360.0)
+    low, high = between
+    chosen = (turned - begin >= low - 1e-9) & (turned - begin <= high + 1e-9)
     if not chosen.any():
         raise GranchainError(
-            f"between: got {list(between)} degrees, where the result has no sample, allowed: two angles within 0 to {turned[-1]:.6g}; "
+            f"between: got {low:g} to {high:g} degrees, where the result has no sample, allowed: two angles within 0 to {turned[-1]:.6g}; "
             "name others, or run longer"
         )
-    return chosen, turned[chosen]
+    return Window(chosen, turned[chosen] - begin, (low, high))
 
 
 def named_rows(results: Sequence[Result], name: str) -> Sequence[Result]:
@@ -49,17 +69,18 @@ def named_rows(results: Sequence[Result], name: str) -> Sequence[Result]:
     return results
 
 
-def label_turn(axes: Axes) -> None:
-    """Label and ticks of the axis of crank angles."""
+def label_turn(axes: Axes, part: Window, between: Sequence[float] | None) -> None:
+    """Label, limits and ticks of the axis of crank angles."""
     from matplotlib.ticker import MaxNLocator
 
-    axes.set_xlabel("crank angle, from the start of the revolution (deg)")
+    axes.set_xlabel(f"crank angle since the start of the {'revolution' if between is None else 'run'} (deg)")
+    axes.set_xlim(*part.ends)
     axes.xaxis.set_major_locator(MaxNLocator(nbins=9, steps=[1, 2, 3, 6, 10]))
 
 
 @styled
 def slider_acceleration(*results: Result, between: Sequence[float] | None = None) -> tuple[Figure, np.ndarray]:
-    """Acceleration of the slider against the crank angle, with that without play; below, on the scale of the latter.
+    """Acceleration of the slider against the crank angle, with that without play; where it goes far beyond, below on the scale of that.
 
     Parameters
     ----------
@@ -70,23 +91,27 @@ def slider_acceleration(*results: Result, between: Sequence[float] | None = None
 
     Returns
     -------
-    Figure, array of Axes (2,)
+    Figure, array of Axes (1,) or (2,)
     """
     named_rows(results, "slider_acceleration")
-    figure = new_figure(7.0, 5.2)
-    rows = figure.subplots(2, 1, sharex=True, height_ratios=[1.6, 1.0])
-    largest = 0.0
+    largest = max(float(np.abs(result.ideal_acceleration).max()) for result in results)
+    reach = max(float(np.abs(result.slider_acceleration[window(result, between).chosen]).max()) for result in results)
+    twice = reach > FAR * largest
+    figure = new_figure(7.0, 5.2 if twice else 4.2)
+    ratios = [1.6, 1.0] if twice else [1.0]
+    rows = figure.subplots(len(ratios), 1, sharex=True, squeeze=False, height_ratios=ratios)[:, 0]
     for result, colour, label in zip(results, palette() * len(results), labels_of(results), strict=False):
-        chosen, turned = window(result, between)
+        part = window(result, between)
         for axes in rows:
-            axes.plot(turned, result.slider_acceleration[chosen], color=colour, linewidth=0.8, label=label if len(results) > 1 else "with play")
-        largest = max(largest, float(np.abs(result.ideal_acceleration).max()))
-    chosen, turned = window(results[0], between)
+            name = label if len(results) > 1 else "with play"
+            axes.plot(part.turned, result.slider_acceleration[part.chosen], color=colour, linewidth=0.8, label=name)
+    part = window(results[0], between)
     for axes in rows:
-        axes.plot(turned, results[0].ideal_acceleration[chosen], "--", color=WITHOUT, linewidth=1.1, label="without play")
+        axes.plot(part.turned, results[0].ideal_acceleration[part.chosen], "--", color=WITHOUT, linewidth=1.1, label="without play")
         axes.set_ylabel("slider acceleration\n(m/s\N{SUPERSCRIPT TWO})")
-    rows[1].set_ylim(-2.2 * largest, 2.2 * largest)
-    label_turn(rows[1])
+    if twice:
+        rows[1].set_ylim(-2.2 * largest, 2.2 * largest)
+    label_turn(rows[-1], part, between)
     figure.legend(*rows[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
     figure.align_ylabels()
     head(rows[0], results)
@@ -112,14 +137,14 @@ def slider_kinematics(*results: Result, between: Sequence[float] | None = None) 
     names = (("slider_position", 1e3, "position (mm)"), ("slider_velocity", 1.0, "velocity (m/s)"),
              ("slider_acceleration", 1.0, "acceleration (m/s\N{SUPERSCRIPT TWO})"))  # fmt: skip
     for result, colour, label in zip(results, palette() * len(results), labels_of(results), strict=False):
-        chosen, turned = window(result, between)
+        part = window(result, between)
         for axes, (name, factor, _) in zip(rows, names, strict=True):
-            axes.plot(turned, factor * getattr(result, name)[chosen], color=colour, linewidth=0.8, label=label)
+            axes.plot(part.turned, factor * getattr(result, name)[part.chosen], color=colour, linewidth=0.8, label=label)
     for axes, (_, _, text) in zip(rows, names, strict=True):
         axes.set_ylabel(text)
-    chosen, turned = window(results[0], between)
-    rows[2].plot(turned, results[0].ideal_acceleration[chosen], "--", color=WITHOUT, linewidth=1.0, label="without play")
-    label_turn(rows[2])
+    part = window(results[0], between)
+    rows[2].plot(part.turned, results[0].ideal_acceleration[part.chosen], "--", color=WITHOUT, linewidth=1.0, label="without play")
+    label_turn(rows[2], part, between)
     handles, labels = rows[2].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=4)
     figure.align_ylabels()
@@ -144,19 +169,19 @@ def joint_force(*results: Result, between: Sequence[float] | None = None) -> tup
     figure = new_figure(7.0, 4.2)
     axes = figure.subplots()
     for result, colour, label in zip(results, palette() * len(results), labels_of(results), strict=False):
-        chosen, turned = window(result, between)
-        axes.plot(turned, result.contact_force[chosen], color=colour, linewidth=0.8, label=label)
+        part = window(result, between)
+        axes.plot(part.turned, result.contact_force[part.chosen], color=colour, linewidth=0.8, label=label)
     case = results[0].case
     if isinstance(case, MechanismCase) and case.mechanism == "scotch-yoke":
         # with the laws and the engine, which take half a second to load
         from granchain.mechanism.checks import carried
 
-        chosen, turned = window(results[0], between)
-        angle = results[0].crank_angle[chosen] + case.crank.start
-        axes.plot(turned, carried(case, angle), "--", color=WITHOUT, linewidth=1.0, label="without play")
+        part = window(results[0], between)
+        angle = results[0].crank_angle[part.chosen] + case.crank.start
+        axes.plot(part.turned, carried(case, angle), "--", color=WITHOUT, linewidth=1.0, label="without play")
     axes.set_ylim(0.0, None)
     axes.set_ylabel("contact force (N)")
-    label_turn(axes)
+    label_turn(axes, part, between)
     figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=3)
     head(axes, results)
     return figure, axes
@@ -180,11 +205,11 @@ def joint_penetration(*results: Result, between: Sequence[float] | None = None) 
     figure = new_figure(7.0, 4.2)
     axes = figure.subplots()
     for result, colour, label in zip(results, palette() * len(results), labels_of(results), strict=False):
-        chosen, turned = window(result, between)
-        axes.plot(turned, factor * result.penetration[chosen], color=colour, linewidth=0.8, label=label)
+        part = window(result, between)
+        axes.plot(part.turned, factor * result.penetration[part.chosen], color=colour, linewidth=0.8, label=label)
     axes.set_ylim(0.0, None)
     axes.set_ylabel(f"penetration ({unit})")
-    label_turn(axes)
+    label_turn(axes, part, between)
     if len(results) > 1:
         figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=3)
     head(axes, results)
@@ -208,9 +233,9 @@ def joint_orbit(result: Result, between: Sequence[float] | None = None) -> tuple
     """
     need(result, "joint_x", "joint_y", "contact_force")
     clearance = result.case.clearance
-    chosen, _ = window(result, between)
+    chosen = window(result, between).chosen
     x, y, closed = 1e3 * result.joint_x[chosen], 1e3 * result.joint_y[chosen], result.contact_force[chosen] > 0.0
-    figure = new_figure(5.2, 5.6)
+    figure = new_figure(6.0, 6.0)
     axes = figure.subplots()
     turn = np.linspace(0.0, 2.0 * math.pi, 400)
     axes.plot(1e3 * clearance * np.cos(turn), 1e3 * clearance * np.sin(turn), color="#9a9a9a", linewidth=1.0, label="clearance")
@@ -226,26 +251,31 @@ def joint_orbit(result: Result, between: Sequence[float] | None = None) -> tuple
 
 
 def impact_of(force: np.ndarray) -> slice:
-    """Samples of the impact with the largest force among those that begin and end with an open joint, with one sample on either side."""
+    """Samples of one impact, with one on either side: of those in which the force rises once from zero and falls to it, the largest.
+
+    Where there is none such, the largest of those that begin and end at zero.
+    """
     closed = np.concatenate([[False], force > 0.0, [False]])
     edges = np.flatnonzero(closed[1:] != closed[:-1]).reshape(-1, 2)
-    whole = [(first, last) for first, last in edges.tolist() if first > 0 and last < force.size]
+    whole = [force[first - 1 : last + 1] for first, last in edges.tolist() if first > 0 and last < force.size]
+    starts = [first - 1 for first, last in edges.tolist() if first > 0 and last < force.size]
     if not whole:
         raise GranchainError(
             "impact: got samples without an impact from opening to opening, allowed: one at least; take a longer run, or other crank angles"
         )
-    first, last = max(whole, key=lambda ends: float(force[ends[0] : ends[1]].max()))
-    return slice(first - 1, last + 1)
+    once = [np.count_nonzero(np.diff(np.sign(np.diff(part))) < 0.0) == 1 for part in whole]
+    best = max(range(len(whole)), key=lambda i: (once[i], float(whole[i].max())))
+    return slice(starts[best], starts[best] + whole[best].size)
 
 
 @styled
 def joint_impact(*results: Result, between: Sequence[float] | None = None) -> tuple[Figure, Axes]:
-    """Force against penetration in the largest impact: approach full, recovery dashed.
+    """Force against penetration in one impact: approach full, recovery dashed.
 
     Parameters
     ----------
     *results, between
-        As of `slider_acceleration`; the impact is the largest of those from opening to opening.
+        As of `slider_acceleration`; the impact is the largest in which the force rises once.
 
     Returns
     -------
@@ -256,7 +286,7 @@ def joint_impact(*results: Result, between: Sequence[float] | None = None) -> tu
     axes = figure.subplots()
     factor, unit = scaled(max(float(result.penetration.max()) for result in results), "m")
     for result, colour, label in zip(results, palette() * len(results), labels_of(results), strict=False):
-        chosen, turned = window(result, between)
+        chosen, turned, _ = window(result, between)
         part = impact_of(result.contact_force[chosen])
         depth, force = result.penetration[chosen][part], result.contact_force[chosen][part]
         loading, unloading = branches(depth, force)
@@ -264,14 +294,14 @@ def joint_impact(*results: Result, between: Sequence[float] | None = None) -> tu
         axes.plot(factor * depth, unloading, "--", color=colour, linewidth=1.0, label="_recovery")
     handles = framed_loops(axes, unit, "approach", "recovery", False)
     axes.set_xlabel(f"penetration ({unit})")
-    axes.legend(handles=handles, loc="upper left")
+    figure.legend(handles=handles, loc="outside lower center", ncols=3)
     head(axes, results)
     return figure, axes
 
 
 @styled
 def crank_energy(result: Result) -> tuple[Figure, np.ndarray]:
-    """Where the work of the crank is, over the crank angle, and below, on a logarithmic axis, what the ledger does not account for.
+    """Work of the crank and kinetic energy over the crank angle; what is lost; and, on a logarithmic axis, what the ledger leaves over.
 
     Parameters
     ----------
@@ -280,29 +310,33 @@ def crank_energy(result: Result) -> tuple[Figure, np.ndarray]:
 
     Returns
     -------
-    Figure, array of Axes (2,)
+    Figure, array of Axes (3,)
     """
     need(result, "energy_time", "energy_friction")
     turned = np.degrees(result.case.crank.speed * result.energy_time)
-    kept = {"kinetic, since the start": result.energy_kinetic - result.energy_kinetic[0], "damping": result.energy_viscous,
-            "friction": result.energy_friction, "dents": result.energy_plastic}  # fmt: skip
-    scale, joule = scaled(max(float(np.abs(values).max()) for values in (*kept.values(), result.energy_external)), "J")
-    figure = new_figure(7.0, 5.0)
-    ledger, rest = axes = figure.subplots(2, 1, sharex=True, height_ratios=[3, 1.3])
-    for (name, values), colour in zip(kept.items(), palette(), strict=False):
-        if np.any(values != 0.0):
-            ledger.plot(turned, scale * values, color=colour, label=name)
+    moving = result.energy_kinetic - result.energy_kinetic[0]
+    lost = {"damping": result.energy_viscous, "friction": result.energy_friction, "dents": result.energy_plastic}
+    figure = new_figure(7.0, 5.6)
+    ledger, losses, rest = axes = figure.subplots(3, 1, sharex=True, height_ratios=[2.0, 1.3, 1.0])
+    scale, joule = scaled(float(max(np.abs(moving).max(), np.abs(result.energy_external).max())), "J")
+    ledger.plot(turned, scale * moving, color=palette()[0], label="kinetic, since the start")
     ledger.plot(turned, scale * result.energy_external, "--", color=WITHOUT, linewidth=1.0, label="work of the crank")
     ledger.axhline(0.0, color="#b0b0b0", linewidth=0.5, zorder=0)
     ledger.set_ylabel(f"energy ({joule})")
-    ledger.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0)
-    put_in = energy_put_in(result.energy_kinetic, result.energy_external)
-    size = residual_share(result.energy_residual, put_in)
+    scale, joule = scaled(max(float(np.abs(values).max()) for values in lost.values()), "J")
+    for (name, values), colour in zip(lost.items(), palette()[1:], strict=False):
+        if np.any(values != 0.0):
+            losses.plot(turned, scale * values, color=colour, label=name)
+    losses.set_ylabel(f"lost ({joule})")
+    size = residual_share(result.energy_residual, energy_put_in(result.energy_kinetic, result.energy_external))
     rest.set_yscale("log")
     rest.plot(turned, np.where(size > 0.0, size, math.nan), color="#555555", linewidth=1.0)
     rest.set_ylabel("residual\n/ put in")
-    rest.set_xlabel("crank angle, from the start of the run (deg)")
+    rest.set_xlabel("crank angle since the start of the run (deg)")
     rest.grid(axis="y")
+    for part in (ledger, losses):
+        if part.get_lines():
+            part.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0)
     figure.align_ylabels()
     head(ledger, [result])
     return figure, axes

@@ -172,7 +172,7 @@ def carried(case: MechanismCase, angle: np.ndarray) -> np.ndarray:
 
 
 def gap(turned: np.ndarray, force: np.ndarray) -> tuple[float, float]:
-    """Crank angles [deg] between which the pin changes sides: of the longest time without force within `CHANGE`; nan where there is none."""
+    """Crank angles [deg] between which the pin changes sides: of the longest time without force within `CHANGE`, else nan."""
     inside = np.flatnonzero((turned > CHANGE[0]) & (turned < CHANGE[1]))
     open_ = np.concatenate([[False], force[inside] == 0.0, [False]])
     edges = np.flatnonzero(open_[1:] != open_[:-1]).reshape(-1, 2)
@@ -186,5 +186,3 @@ def closings(force: np.ndarray) -> np.ndarray:
     """Samples at which a contact has closed since the one before."""
     found: np.ndarray = np.flatnonzero((force[1:] > 0.0) & (force[:-1] == 0.0)) + 1
     return found
-
-

@@ -92,5 +92,3 @@ def damped(model: Model, c: np.ndarray, alpha: float) -> tuple[Model, np.ndarray
     )
     more = np.array([[alpha], [0.0]]) * np.ones(c.shape[1])
     return new, np.vstack([c, more])
-
-

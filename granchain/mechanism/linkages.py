@@ -97,7 +97,7 @@ def pin_at(t, m):  # type: ignore[no-untyped-def]
 def rubbing(slip, m):  # type: ignore[no-untyped-def]
     """Modified Coulomb friction as a part of the normal force, with the sign of the slip: it rises from 0 to the whole between two slips.
 
-    Wang, Liu & Liu 2022, sec. 5.1, doi:10.1016/j.ijmecsci.2022.107214, name the model and print no formula; here it rises in a straight line.
+    Wang, Liu & Liu 2022, sec. 5.1, doi:10.1016/j.ijmecsci.2022.107214, name the model and print no formula; here it rises linearly.
     """
     part = (abs(slip) - m.slip_begin) / (m.slip_full - m.slip_begin)
     part = part if part > 0.0 else 0.0

@@ -240,9 +240,9 @@ def _make(law: Functions, features: Features, linkage: Linkage) -> Callable:
 
     for function in (rate_of, slip_of, push_of, coefficients_at, history_at, happened, parts, act, add_work, rubbing, pin_at):
         jitable(function, hot=True)
-    for function in (
+    for called in (
         event, inside, read_as, slopes, energy, plastic, largest_overlap, jumps, store_history, dissipated, moved, surfaces, applied,
         kinetic, power, joint, move, renew, account, sample, inspect,
     ):  # fmt: skip
-        jitable(function)
+        jitable(called)
     return loop

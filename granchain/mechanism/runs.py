@@ -14,8 +14,8 @@ from granchain.contact import law_named
 from granchain.contact.certified import about_certificate
 from granchain.contact.model import Functions
 from granchain.engine.contact_step import features_of
-from granchain.engine.specialise import frozen
 from granchain.engine.setup import Contacts
+from granchain.engine.specialise import frozen
 from granchain.engine.timestep import TimeStep
 from granchain.errors import RunError
 from granchain.mechanism.linkages import Dimensions, Linkage, ideal

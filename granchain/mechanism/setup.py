@@ -72,7 +72,9 @@ def dimensions_of(case: MechanismCase) -> Dimensions:
     )  # fmt: skip
 
 
-def pair_of(radius_1: float, radius_2: float, internal: bool, materials: tuple[Material, Material], mass: float, length: float | None) -> Pair:
+def pair_of(
+    radius_1: float, radius_2: float, internal: bool, materials: tuple[Material, Material], mass: float, length: float | None
+) -> Pair:
     """Two bodies of a joint, body 2 inside body 1 where the contact is internal; `mass` is the effective one [kg]."""
     # what unlike materials have in common is said in one place, for a row of two beads
     row = Chain(
@@ -183,4 +185,3 @@ def step_of(case: MechanismCase, contacts: Contacts) -> TimeStep:
         steps.append(time_step_of(alone, bodies, case.time.step, case.end, case.time.force_step))
     chosen = min(steps, key=lambda step: step.value)
     return replace(chosen, limit=min(step.limit for step in steps))
-

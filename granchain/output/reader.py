@@ -317,6 +317,7 @@ def _restored(
     messages = json.loads(provenance.pop("messages", "[]"))
     if not isinstance(messages, list) or not all(isinstance(message, str) for message in messages):
         raise _RefusedError(f"its messages are not a list of texts; {DAMAGED}")
+    table = table_of(data)
     try:
         result = Result(
             data,
@@ -324,7 +325,7 @@ def _restored(
             law=attributes["law"],
             status=status,
             time_step=attributes["time_step"],
-            history=[Quantity(name, unit, meaning, output=True) for name, (unit, meaning) in meanings.items() if name not in table_of(data)],
+            history=[Quantity(name, unit, meaning, output=True) for name, (unit, meaning) in meanings.items() if name not in table],
             messages=messages,
         )
     except ValueError as error:
