@@ -132,7 +132,7 @@ class TurnTable(Table):
     """How long, and in which steps."""
 
     revolutions: float | None = number("1", "the revolutions of the crank", None, above=0.0)
-    end: float | None = number("s", "the end of the run, in place of revolutions", None, above=0.0)
+    end: float | None = number("s", "the end of the run; given, it counts in place of revolutions", None, above=0.0)
     step: Literal["auto", "fast"] | Annotated[float, Field(gt=0.0)] = key(
         "the time step [s]", '"auto" or "fast" or a number above 0', "auto", ("auto", "fast"), unit="s"
     )
@@ -355,7 +355,7 @@ def mechanism_case(
         tables["contact"] = contact_table(read["contact"], problems)
     if not problems.sentences:
         case = kind.model_validate({**tables, "title": title_of(tables["title"], tables, titled or read, read)})
-        case._read, case._toml = read, toml
+        case._document, case._toml = read, toml
         check_time(case, problems)
         case.check(problems)
     if problems.sentences:
@@ -393,9 +393,8 @@ def contact_table(given: Mapping[str, Any], problems: Problems) -> ContactTable:
 def check_time(case: MechanismCase, problems: Problems) -> None:
     """The run has one end, and its samples fit."""
     time = case.time
-    if (time.revolutions is None) == (time.end is None):
-        got = "nothing" if time.end is None else "revolutions beside end"
-        problems.add("time", got, "one of revolutions and end", "give the revolutions of the crank")
+    if time.revolutions is None and time.end is None:
+        problems.add("time.revolutions", "nothing", "a number above 0, or an end", "give the revolutions of the crank")
         return
     if time.end is None and case.crank.speed == 0.0:
         problems.add("time.revolutions", "revolutions of a crank at rest", "those of one that turns", "give time.end, or crank.speed")
