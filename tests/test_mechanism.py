@@ -26,7 +26,7 @@ from granchain.errors import GranchainError
 from granchain.mechanism import loop, runs
 from granchain.mechanism.checks import carried, checks_of, last_revolution
 from granchain.mechanism.elastic import damped
-from granchain.mechanism.linkages import SCOTCH_YOKE, SLIDER_CRANK, Linkage, ideal, pin_at
+from granchain.mechanism.linkages import SCOTCH_YOKE, SLIDER_CRANK, Linkage, ideal, pin_at, rubbing
 from granchain.mechanism.setup import contacts_of, dimensions_of, linkage_of, pair_of, step_of, surfaces_of
 
 # What the fitted laws come to in the second revolution, computed twice and independently for this project's notes on cylinders and
@@ -103,6 +103,19 @@ def test_the_slip_is_that_of_the_two_materials_in_contact() -> None:
     slip = np.array(pin[2:4]) + v1 * np.array([-arm[1], arm[0]]) - np.array([v0, 0.0])
     assert surface[4] * v0 + surface[5] * v1 + surface[6] == pytest.approx(slip @ [-normal[1], normal[0]], rel=1e-12)
     assert surface[1] * v0 + surface[2] * v1 + surface[3] == pytest.approx(slip @ normal, rel=1e-9)
+
+
+def test_friction_rises_with_the_slip_and_is_against_it() -> None:
+    m = dimensions_of(
+        gc.load_mechanism("slider-crank", ["friction.coefficient=0.2", "friction.slip_begin=0.01", "friction.slip_full=0.03"])
+    )
+    assert [rubbing(slip, m) for slip in (0.0, 0.01, 0.02, 0.03, 1.0)] == pytest.approx([0.0, 0.0, 0.1, 0.2, 0.2])
+    assert [rubbing(-slip, m) for slip in (0.0, 0.01, 0.02, 0.03, 1.0)] == pytest.approx([0.0, 0.0, -0.1, -0.2, -0.2])
+
+
+def test_friction_never_gives_energy() -> None:
+    # half a revolution later the slip has the other sign
+    assert np.diff(crank().energy_friction).min() >= 0.0 and crank().energy_friction[-1] > 0.0
 
 
 def test_the_pin_leaves_the_arc_into_its_end_without_a_step() -> None:
@@ -456,6 +469,17 @@ def test_info_and_plot_know_the_file(saved: Path, capsys: pytest.CaptureFixture[
     assert drawn == {"slider-acceleration", "slider-kinematics", "joint-force", "joint-penetration", "joint-orbit", "joint-impact",
                      "crank-energy"}  # fmt: skip
     assert "no " not in capsys.readouterr().err
+
+
+def test_a_file_whose_case_cannot_be_read_still_opens(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    data = {name: variable.data for name, variable in yoke("johnson").variables.items()}
+    whole = yoke("johnson")
+    gc.Result(data, case=None, law="of-mine", status=whole.status, time_step=whole.time_step).save(tmp_path / "mine.h5")
+    assert obey(["info", str(tmp_path / "mine.h5")]) == 0
+    said = capsys.readouterr()
+    assert "no table of checks" in said.err and "slider_acceleration" in said.out
+    _, axes = figures.joint_orbit(gc.open_result(tmp_path / "mine.h5"))
+    assert [line.get_label() for line in axes.get_lines()] == ["free", "in contact"]
 
 
 def test_figures_show_several_laws_and_part_of_a_turn() -> None:

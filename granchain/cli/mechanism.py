@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,9 +11,10 @@ import typer
 from granchain.cli.options import JsonOption, LawModuleOption, SetOption, app, blamed, load_laws
 from granchain.cli.run import no_collection
 from granchain.cli.text import aligned, notify, number, print_json, print_text
-from granchain.errors import RunError
+from granchain.errors import GranchainError, RunError
 
 if TYPE_CHECKING:
+    from granchain.mechanism.checks import Check
     from granchain.output import Result
 
 
@@ -65,19 +67,28 @@ def report(result: Result, facts: dict[str, Any], as_json: bool) -> None:
     print_text("\n".join(message for message in result.messages if not message.startswith("warning:")))
 
 
-def in_json(result: Result) -> dict[str, Any]:
-    """Status and checks of a mechanism's result, ready for JSON; None for what is not there."""
+def checked(result: Result) -> list[Check]:
+    """The checks of a mechanism's result; none, with a message, where its case cannot be read: its law is not installed, say."""
     from granchain.mechanism.checks import checks_of
 
-    rows = [check._asdict() for check in checks_of(result)]
+    try:
+        return checks_of(result)
+    except GranchainError as error:
+        notify(f"no table of checks: {error}")
+        return []
+
+
+def in_json(result: Result) -> dict[str, Any]:
+    """Status and checks of a mechanism's result, ready for JSON; None for what is not there."""
+    rows = [check._asdict() for check in checked(result)]
     for row in rows:
-        row["value"] = row["value"] if row["value"] == row["value"] else None
+        row["value"] = row["value"] if math.isfinite(row["value"]) else None
     return {
         "title": result.title,
         "law": result.law,
         "status": result.status.label,
         "time_step": result.time_step,
-        "end": float(result.time[-1]),
+        "end": float(result.time[-1]) if result.time.size else None,
         "checks": rows,
         "messages": result.messages,
     }
@@ -85,9 +96,8 @@ def in_json(result: Result) -> dict[str, Any]:
 
 def as_table(result: Result) -> str:
     """The checks in columns."""
-    from granchain.mechanism.checks import checks_of
-
     rows = [
-        (c.what, number(c.value), "" if c.unit == "1" else c.unit, "" if c.printed is None else f"{c.printed:g}") for c in checks_of(result)
+        (check.what, number(check.value), "" if check.unit == "1" else check.unit, "" if check.printed is None else f"{check.printed:.5g}")
+        for check in checked(result)
     ]
-    return aligned([("check", "value", "", "printed"), *rows], "<><>")
+    return aligned([("check", "value", "", "printed"), *rows], "<><>") if rows else ""

@@ -10,7 +10,7 @@ import numpy as np
 
 from granchain.analysis import energy_put_in, residual_share
 from granchain.case import MechanismCase
-from granchain.errors import GranchainError
+from granchain.errors import CaseError, GranchainError
 from granchain.figures.frame import branches, framed_loops, head, labels_of, need, new_figure, palette, scaled, styled
 
 if TYPE_CHECKING:
@@ -58,6 +58,15 @@ def window(result: Result, between: Sequence[float] | None) -> Window:
             "name others, or run longer"
         )
     return Window(chosen, turned[chosen] - begin, (low, high))
+
+
+def case_of(result: Result) -> MechanismCase | None:
+    """The case of a mechanism's result; None where this version cannot read it."""
+    try:
+        case = result.case
+    except CaseError:
+        return None
+    return case if isinstance(case, MechanismCase) else None
 
 
 def named_rows(results: Sequence[Result], name: str) -> Sequence[Result]:
@@ -171,8 +180,8 @@ def joint_force(*results: Result, between: Sequence[float] | None = None) -> tup
     for result, colour, label in zip(results, palette() * len(results), labels_of(results), strict=False):
         part = window(result, between)
         axes.plot(part.turned, result.contact_force[part.chosen], color=colour, linewidth=0.8, label=label)
-    case = results[0].case
-    if isinstance(case, MechanismCase) and case.mechanism == "scotch-yoke":
+    case = case_of(results[0])
+    if case is not None and case.mechanism == "scotch-yoke":
         # with the laws and the engine, which take half a second to load
         from granchain.mechanism.checks import carried
 
@@ -232,13 +241,15 @@ def joint_orbit(result: Result, between: Sequence[float] | None = None) -> tuple
     Figure, Axes
     """
     need(result, "joint_x", "joint_y", "contact_force")
-    clearance = result.case.clearance
+    case = case_of(result)
     chosen = window(result, between).chosen
     x, y, closed = 1e3 * result.joint_x[chosen], 1e3 * result.joint_y[chosen], result.contact_force[chosen] > 0.0
     figure = new_figure(6.0, 6.0)
     axes = figure.subplots()
     turn = np.linspace(0.0, 2.0 * math.pi, 400)
-    axes.plot(1e3 * clearance * np.cos(turn), 1e3 * clearance * np.sin(turn), color="#9a9a9a", linewidth=1.0, label="clearance")
+    if case is not None:
+        radius = 1e3 * case.clearance
+        axes.plot(radius * np.cos(turn), radius * np.sin(turn), color="#9a9a9a", linewidth=1.0, label="clearance")
     axes.plot(x, y, color=palette()[0], linewidth=0.6, label="free")
     axes.plot(np.where(closed, x, math.nan), np.where(closed, y, math.nan), color=palette()[2], linewidth=1.8, label="in contact")
     axes.set_aspect("equal")
@@ -312,8 +323,8 @@ def crank_energy(result: Result) -> tuple[Figure, np.ndarray]:
     -------
     Figure, array of Axes (3,)
     """
-    need(result, "energy_time", "energy_friction")
-    turned = np.degrees(result.case.crank.speed * result.energy_time)
+    need(result, "energy_time", "energy_friction", "time", "crank_angle")
+    turned = np.degrees(np.interp(result.energy_time, result.time, result.crank_angle))
     moving = result.energy_kinetic - result.energy_kinetic[0]
     lost = {"damping": result.energy_viscous, "friction": result.energy_friction, "dents": result.energy_plastic}
     figure = new_figure(7.0, 5.6)
@@ -350,5 +361,5 @@ NEEDS: dict[str, tuple[Callable[..., tuple[Any, Any]], tuple[str, ...]]] = {
     "joint_penetration": (joint_penetration, ("penetration", "crank_angle")),
     "joint_orbit": (joint_orbit, ("joint_x", "joint_y", "contact_force", "crank_angle")),
     "joint_impact": (joint_impact, ("contact_force", "penetration", "crank_angle")),
-    "crank_energy": (crank_energy, ("energy_time", "energy_friction")),
+    "crank_energy": (crank_energy, ("energy_time", "energy_friction", "time", "crank_angle")),
 }

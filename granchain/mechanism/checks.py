@@ -12,6 +12,7 @@ from granchain.case.mechanism import MechanismCase, SliderCrankCase, load_mechan
 from granchain.contact.pair import linearised_plastic_stiffness, ma_liu_points
 from granchain.engine.restitution import restitution_at, source_of
 from granchain.engine.scans import coefficients, settled
+from granchain.errors import GranchainError
 from granchain.mechanism.linkages import Ideal, ideal
 from granchain.mechanism.setup import dimensions_of, pair_of, surfaces_of
 from granchain.output import Result
@@ -45,12 +46,31 @@ class Check(NamedTuple):
     printed: float | None = None
 
 
+# What the checks look into.
+NEEDED = (
+    *("time", "crank_angle", "slider_acceleration", "contact_force", "penetration", "energy_time"),
+    *(f"energy_{name}" for name in ("kinetic", "plastic", "viscous", "friction", "external", "residual")),
+)
+
+
 def checks_of(result: Result) -> list[Check]:
-    """The table of checks of a mechanism's result."""
+    """The table of checks of a mechanism's result.
+
+    Raises
+    ------
+    CaseError
+        Where this version cannot read its case: a law that is not installed, say.
+    GranchainError
+        Where the result is not that of a whole run of a mechanism.
+    """
+    missing = [name for name in NEEDED if name not in result.variables or not result.variables[name].data.size]
     case = result.case
+    if missing or not isinstance(case, MechanismCase):
+        got = f"nothing of {', '.join(missing)}" if missing else "the case of a chain"
+        raise GranchainError(f"checks: got {got}, allowed the result of a mechanism; run it anew")
     found = [*(slider_crank(case, result) if isinstance(case, SliderCrankCase) else scotch_yoke(case, result))]
     put_in = energy_put_in(result.energy_kinetic, result.energy_external)
-    residual = float(residual_share(result.energy_residual, put_in).max(initial=0.0))
+    residual = float(residual_share(result.energy_residual, put_in).max())
     lost = {name: float(getattr(result, f"energy_{name}")[-1]) for name in ("viscous", "plastic", "friction", "external")}
     found += [
         Check("work of the crank", lost["external"], "J"),
