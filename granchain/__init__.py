@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from granchain.output import Result, open_result
     from granchain.sensor import Sensor
     from granchain.simulation import run
-    from granchain.studies import Ensemble, run_many
+    from granchain.studies import Ensemble, open_ensemble, run_many
+    from granchain.studies.distributions import Disorder, Distribution, disorder, distribution, lognormal, normal, uniform
+    from granchain.studies.sweep import sweep
     from granchain.traces import Trace, read_trace
     from granchain.verification import Verification, verify
 
@@ -33,6 +35,8 @@ __all__ = [
     "Certificate",
     "Comparison",
     "ContactLaw",
+    "Disorder",
+    "Distribution",
     "Elastoplastic",
     "Ensemble",
     "ImpactComparison",
@@ -49,16 +53,23 @@ __all__ = [
     "certificate",
     "compare",
     "compare_impacts",
+    "disorder",
+    "distribution",
     "errors",
     "impact",
     "laws",
     "load_case",
     "load_mechanism",
+    "lognormal",
+    "normal",
+    "open_ensemble",
     "open_result",
     "read_trace",
     "run",
     "run_many",
     "run_mechanism",
+    "sweep",
+    "uniform",
     "verify",
 ]
 
@@ -78,7 +89,9 @@ _HOMES = {
     "granchain.output": ("Result", "open_result"),
     "granchain.sensor": ("Sensor",),
     "granchain.simulation": ("run",),
-    "granchain.studies": ("Ensemble", "run_many"),
+    "granchain.studies": ("Ensemble", "open_ensemble", "run_many"),
+    "granchain.studies.distributions": ("Disorder", "Distribution", "disorder", "distribution", "lognormal", "normal", "uniform"),
+    "granchain.studies.sweep": ("sweep",),
     "granchain.traces": ("Trace", "read_trace"),
     "granchain.verification": ("Verification", "verify"),
 }

@@ -220,7 +220,7 @@ def largest_jump(force: np.ndarray, beside: np.ndarray, at: np.ndarray) -> tuple
     at : array (n,)
         Time of that jump [s].
     """
-    window = first_pulse(force, _static(force))
+    window = first_pulse(force, static(force))
     there = beside[window.start : window.stop + 1]
     if not np.isfinite(there).any():
         return math.nan, math.nan
@@ -246,15 +246,20 @@ def _between_jumps(time: np.ndarray, values: np.ndarray, i: int, jumps: Jumps | 
 
 def vertex(t: np.ndarray, f: np.ndarray) -> tuple[float, float]:
     """Height and place of the parabola through three samples; of the middle one where it has no largest value."""
+    slope, curvature = parabola(t, f)
+    if not curvature < 0.0:
+        return float(f[1]), float(t[1])
+    shift = -0.5 * slope / curvature
+    return float(f[1] + 0.5 * slope * shift), float(t[1] + shift)
+
+
+def parabola(t: np.ndarray, f: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Slope in the middle, and curvature, of the parabola through three samples; or of many, samples along the first axis."""
     left, right = t[0] - t[1], t[2] - t[1]
     # Newton's divided differences about the middle sample.
     slope_left, slope_right = (f[0] - f[1]) / left, (f[2] - f[1]) / right
     curvature = (slope_right - slope_left) / (right - left)
-    if not curvature < 0.0:
-        return float(f[1]), float(t[1])
-    slope = slope_left - curvature * left
-    shift = -0.5 * slope / curvature
-    return float(f[1] + 0.5 * slope * shift), float(t[1] + shift)
+    return slope_left - curvature * left, curvature
 
 
 def pulse_width(
@@ -328,17 +333,26 @@ def pulse_impulse(time: ArrayLike, force: ArrayLike, baseline: float = 0.0) -> f
         0 where there is no pulse; nan where the trace ends before the pulse does.
     """
     above = _finite(force) - baseline
-    times = np.asarray(time, dtype=float)[: len(above)]
+    stop = pulse_stop(above)
+    if stop is None:
+        return math.nan
+    return impulse(np.asarray(time, dtype=float)[:stop], above[:stop]) if stop else 0.0
+
+
+def pulse_stop(force: ArrayLike, baseline: float = 0.0) -> int | None:
+    """How many samples of a trace there are to the end of its first pulse.
+
+    It ends with the sample where, after the peak, the force above the baseline is down to 1 % of the peak or begins to rise again; 0
+    without a pulse, None where the trace ends before.
+    """
+    above = _finite(force) - baseline
     window = first_pulse(above)
     if window.start == window.stop:
-        return 0.0
+        return 0
     i = window.start + int(np.argmax(above[window]))
     after = above[i:]
     ended = (after[:-1] <= PULSE_BEGINS * above[i]) | (np.diff(after) > 0.0)
-    if not ended.any():
-        return math.nan
-    stop = i + int(np.argmax(ended)) + 1
-    return impulse(times[:stop], above[:stop])
+    return i + int(np.argmax(ended)) + 1 if ended.any() else None
 
 
 def momentum(mass: ArrayLike, velocity: ArrayLike) -> np.ndarray:
@@ -656,7 +670,7 @@ def sensor_pulses(result: Result) -> tuple[SensorPulse, ...]:
     centres, smooth = body_positions(result), is_smooth(result)
     pulses = []
     for i, (bead, force) in enumerate(zip(np.asarray(result.sensor_bead).tolist(), np.asarray(result.sensor_force).T, strict=True)):
-        baseline = _static(force)
+        baseline = static(force)
         jumps = jumps_of(result, i)
         top = peak(time, force, baseline, jumps=jumps, smooth=smooth)
         pulses.append(
@@ -676,7 +690,7 @@ def sensor_pulses(result: Result) -> tuple[SensorPulse, ...]:
     return tuple(pulses)
 
 
-def _static(force: np.ndarray) -> float:
+def static(force: np.ndarray) -> float:
     """Force of a sensor before the pulse [N]."""
     return float(force[0]) if len(force) and math.isfinite(force[0]) else 0.0
 
@@ -709,7 +723,7 @@ def sensor_peak(result: Result, sensor: int, every: int = 1, phase: int = 0) -> 
     """
     force, jumps = np.asarray(result.sensor_force[:, sensor]), jumps_of(result, sensor)
     thinned = jumps.every(every, phase) if jumps is not None else None
-    return peak(result.time[phase::every], force[phase::every], _static(force), jumps=thinned, smooth=is_smooth(result))
+    return peak(result.time[phase::every], force[phase::every], static(force), jumps=thinned, smooth=is_smooth(result))
 
 
 def front_speed(pulses: tuple[SensorPulse, ...]) -> float:

@@ -85,9 +85,14 @@ class Masses:
         return int(self.mass.size)
 
     @property
+    def first_label(self) -> int:
+        """Label of body 0: 0 is the striker, beads are 1..N."""
+        return 0 if self.has_striker else 1
+
+    @property
     def body_labels(self) -> np.ndarray:
         """0 is the striker where there is one, beads are 1..N."""
-        return np.arange(self.n_bodies) + (0 if self.has_striker else 1)
+        return np.arange(self.n_bodies) + self.first_label
 
     @property
     def first_loaded(self) -> int:
@@ -102,9 +107,14 @@ class Masses:
         return exists
 
     @property
+    def contacts(self) -> slice:
+        """Places of the contacts that there are."""
+        return slice(0 if self.left.has_wall else 1, self.n_bodies + (1 if self.right.has_wall else 0))
+
+    @property
     def contact_labels(self) -> np.ndarray:
         """(n_bodies + 1,) Contact k joins body k and k + 1; with a striker the left wall's is -1."""
-        return np.arange(self.n_bodies + 1) - (1 if self.has_striker else 0)
+        return np.arange(self.n_bodies + 1) + self.first_label - 1
 
     @property
     def at_rest_ahead(self) -> int:
@@ -158,6 +168,11 @@ class Chain(Masses):
     material: tuple[Material, ...]
     material_index: np.ndarray
 
+    def effective_radii(self) -> np.ndarray:
+        """(n_bodies + 1,) R1 R2/(R1 + R2) of each contact [m], against a wall the body's own."""
+        radius_1, radius_2 = np.concatenate([[np.inf], self.radius]), np.concatenate([self.radius, [np.inf]])
+        return np.asarray(1.0 / (1.0 / radius_1 + 1.0 / radius_2))
+
     def pair(self) -> Pair:
         """The pair of each contact, (n_bodies + 1,) arrays; at an end without a wall, as if there were one."""
         left_wall = self.left.material or self.material[self.material_index[0]]
@@ -166,11 +181,10 @@ class Chain(Masses):
         m = len(self.material)
         side_1 = np.concatenate([[m], self.material_index])
         side_2 = np.concatenate([self.material_index, [m + 1]])
-        radius_1, radius_2 = np.concatenate([[np.inf], self.radius]), np.concatenate([self.radius, [np.inf]])
         mass_1, mass_2 = np.concatenate([[np.inf], self.mass]), np.concatenate([self.mass, [np.inf]])
         compliance = np.array([kind.compliance for kind in kinds])
         quantities = {
-            "effective_radius": 1.0 / (1.0 / radius_1 + 1.0 / radius_2),
+            "effective_radius": self.effective_radii(),
             "effective_modulus": 1.0 / (compliance[side_1] + compliance[side_2]),
             "effective_mass": 1.0 / (1.0 / mass_1 + 1.0 / mass_2),
         }

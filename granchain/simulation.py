@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -16,10 +16,12 @@ from granchain.case import Case
 from granchain.chain import FREE, RIGID, WALL, Chain, End, check_loads
 from granchain.contact import law_named
 from granchain.contact.certified import about_certificate
-from granchain.contact.law import OPEN, ContactLaw
+from granchain.contact.law import ContactLaw
 from granchain.contact.pair import Pair
-from granchain.engine.scans import start_histories
-from granchain.engine.setup import Contacts, Planned, Row, contacts_together, time_steps_together
+from granchain.engine import fields
+from granchain.engine.bands import Bands
+from granchain.engine.outcome import contact_radii, losses_for_good
+from granchain.engine.setup import Contacts, Planned, Row, alike, contacts_together, time_steps_together
 from granchain.engine.state import Recording, State
 from granchain.engine.timestep import TimeStep
 from granchain.errors import CaseError, FileError, LawError, RunError
@@ -29,8 +31,16 @@ from granchain.status import Status
 
 # Wall time that a block of steps may take [s]: how soon an interruption is heard.
 BLOCK_SECONDS = 0.02
+# Of a long chain [s], for several bands of steps: an interruption is still heard within half a second, on a machine with other work too.
+TILED_SECONDS = 0.2
+# Steps from a look at the state to the next, where a block has less.
+INSPECTED = 256
+# Threads, ours: more than any machine has processors.
+MOST_THREADS = 4096
 # Part of the ledger's bound above which a run warns.
 WARNED = 0.1
+# Rows of the ledger: what is lost in dents; and work from outside, with its parts behind it.
+_PLASTIC, _EXTERNAL = (fields.Energies._fields.index(name) for name in ("plastic", "external"))
 # Body-steps of the first block, before the wall time of a step is known: some milliseconds at tens of nanoseconds each.
 FIRST_BLOCK = 100_000
 
@@ -46,7 +56,12 @@ class Watch(Protocol):
 
 
 def run(
-    case: Case, *, watch: Watch | None = None, checkpoint: Checkpoint | str | os.PathLike[str] | None = None, resume: bool = False
+    case: Case,
+    *,
+    watch: Watch | None = None,
+    checkpoint: Checkpoint | str | os.PathLike[str] | None = None,
+    resume: bool = False,
+    threads: int = 1,
 ) -> Result:
     """Advance a chain to its end time.
 
@@ -55,12 +70,15 @@ def run(
     case : Case
         What to run (granchain.load_case).
     watch : object with advance(fraction), optional
-        Called between blocks of steps with the part that is done; where the run resumes, resume(fraction) with the part done before.
+        Called between blocks of steps with the part that is done; where the run resumes, resume(fraction) with the part done before; and,
+        where it has it, begin(size) before the first step with what will be recorded [bytes].
     checkpoint : Checkpoint or path, optional
         File that is written every 30 s, and when the run is interrupted, from which another process can go on; it stays when the run
         has ended.
     resume : bool
         Go on from the checkpoint, to the same bits as a run without a break.
+    threads : int
+        Threads that advance a chain of some ten thousand beads and more, to the same bits; a shorter one takes one.
 
     Returns
     -------
@@ -77,31 +95,74 @@ def run(
         Where there is no checkpoint to go on from, or one of another run.
     """
     started, clock = datetime.now(UTC), time.perf_counter()
+    check_threads(threads)
     chain, contacts, time_step = prepare(case)
     state = State(contacts, chain, time_step, recording_of(case))
+    if watch is not None and hasattr(watch, "begin"):
+        watch.begin(state.size)
     journal = Journal(case, state, started.isoformat(timespec="seconds"), clock, checkpoint)
     if resume:
         journal.go_on(watch)
     status = Status.RUNNING
     try:
-        status = march(state, watch, journal)
+        status = march(state, watch, journal, threads)
+        wall_time = journal.wall_time
     except KeyboardInterrupt:
+        wall_time = journal.wall_time
         # an interruption that comes with the last step stops nothing
         status = Status.INTERRUPTED if state.step <= time_step.n_steps else Status.COMPLETE
         journal.save()
-    result, problem = ended(case, chain, state, status, journal.started, journal.wall_time)
+    ((result, problem),) = ended([Ended(case, chain, state, status)], journal.started, wall_time)
     if problem:
         raise RunError(problem, result)
     return result
 
 
-def ended(case: Case, chain: Chain, state: State, status: Status, started: str, wall_time: float) -> tuple[Result, str]:
-    """What a run gives back, and why it failed; nothing where it did not."""
-    messages = messages_of(state, case)
-    result = result_of(case, chain, state, status, messages, started, wall_time)
-    if not result.status.failed:
-        return result, ""
-    return result, "\n".join([failure(state, status), *messages]) if status.failed else ledger_failure(result, case)
+def check_threads(threads: int) -> None:
+    """Refuse what is no number of threads."""
+    if isinstance(threads, bool) or not isinstance(threads, int) or not 1 <= threads <= MOST_THREADS:
+        raise CaseError(f"threads: got {threads!r}, allowed a whole number from 1 to {MOST_THREADS}; leave it out for one")
+
+
+class Ended(NamedTuple):
+    """A run that has stopped: what it was, how far it came, and how it ended."""
+
+    case: Case
+    chain: Chain
+    state: State
+    status: Status
+
+
+def ended(runs: Sequence[Ended], started: str, wall_time: float) -> Iterator[tuple[Result, str]]:
+    """What runs give back, each with why it failed; nothing where it did not."""
+    found = outcomes_of(runs)
+    certificates = Certificates()
+    for run, outcome in zip(runs, found, strict=True):
+        messages = messages_of(run.state, run.case, certificates)
+        result = result_of(run, outcome, messages, started, wall_time)
+        if not result.status.failed:
+            yield result, ""
+        elif run.status.failed:
+            yield result, "\n".join([failure(run.state, run.status), *messages])
+        else:
+            yield result, ledger_failure(result, run.case)
+
+
+def outcomes_of(runs: Sequence[Ended]) -> list[dict[str, np.ndarray]]:
+    """What each contact of some runs has come to, by name; of a run that failed, nothing."""
+    found: list[dict[str, np.ndarray]] = [{} for _ in runs]
+    for places in alike([run.state.model for run in runs]):
+        whole = [place for place in places if not runs[place].status.failed]
+        states = [runs[place].state for place in whole]
+        if whole and states[0].model.law.has_contact_radius():
+            radii = [runs[place].chain.effective_radii()[runs[place].chain.contacts] for place in whole]
+            for place, values in zip(whole, contact_radii(states, radii), strict=True):
+                found[place]["contact_radius"] = values
+        kept = [place for place in whole if runs[place].state.recording.ledger]
+        if kept:
+            for place, plastic in zip(kept, losses_for_good([runs[place].state for place in kept]), strict=True):
+                found[place] |= losses_of(runs[place].state, plastic)
+    return found
 
 
 class Journal:
@@ -131,7 +192,7 @@ class Journal:
     def save(self) -> None:
         """Write the checkpoint."""
         if self._checkpoint is not None:
-            saved = Saved(self._state.arrays(), self.started, self.wall_time)
+            saved = Saved(self._state.arrays(), self.started, self.wall_time, self._state.settled)
             self._checkpoint.save(saved, case_sha256=self._case.sha256, set_up=self._state.set_up)
 
     def save_if_due(self) -> None:
@@ -214,7 +275,8 @@ def chain_of(case: Case) -> Chain:
     # the beads of a segment share one material: a chain has few to compare
     met = {id(material): material for material in bodies["material"]}
     materials = list(dict.fromkeys(met.values()))
-    place = {known: materials.index(material) for known, material in met.items()}
+    index = {material: i for i, material in enumerate(materials)}
+    place = {known: index[material] for known, material in met.items()}
     return Chain(
         radius=bodies["radius"],
         mass=bodies["mass"],
@@ -253,14 +315,18 @@ def recording_of(case: Case) -> Recording:
     )
 
 
-def march(state: State, watch: Watch | None, journal: Journal) -> Status:
+def march(state: State, watch: Watch | None, journal: Journal, threads: int = 1) -> Status:
     """Blocks of steps until the end; each block short enough that an interruption is heard at once."""
-    block, status = max(1, FIRST_BLOCK // state.chain.n_bodies), Status.RUNNING
+    bands, seconds = Bands(state, threads), TILED_SECONDS if state.tiled else BLOCK_SECONDS
+    block, status, looked = max(1, FIRST_BLOCK // state.chain.n_bodies), Status.RUNNING, 0
     while status is Status.RUNNING:
         clock = time.perf_counter()
-        status = state.advance(block)
-        spent = time.perf_counter() - clock
-        block = max(1, min(4 * block, int(block * BLOCK_SECONDS / max(spent, 1e-9)), state.time_step.n_steps))
+        # a look at the state costs as much as some steps
+        looks = state.step + block >= looked + INSPECTED
+        status = bands.advance(block, looks)
+        looked = state.step if looks else looked
+        each = (time.perf_counter() - clock) / block
+        block = max(1, min(4 * block, int(seconds / max(each, 1e-9)), state.time_step.n_steps))
         if watch is not None:
             watch.advance(min(1.0, state.step / state.time_step.n_steps))
         if status is Status.RUNNING:
@@ -268,11 +334,12 @@ def march(state: State, watch: Watch | None, journal: Journal) -> Status:
     return status
 
 
-def result_of(case: Case, chain: Chain, state: State, status: Status, messages: list[str], started: str, wall_time: float) -> Result:
+def result_of(run: Ended, outcome: dict[str, np.ndarray], messages: list[str], started: str, wall_time: float) -> Result:
     """The state of a run as variables with names."""
+    case, chain, state, status = run
     n = chain.n_bodies
     dt, records = state.time_step.value, state.records
-    exists = np.flatnonzero(chain.contact_exists)
+    exists = chain.contacts
     samples, snapshots, entries = int(state.clock.sample), int(state.clock.snapshot), int(state.clock.entry)
     data: dict[str, np.ndarray] = {
         "bead": chain.body_labels,
@@ -299,16 +366,15 @@ def result_of(case: Case, chain: Chain, state: State, status: Status, messages: 
     if records.snapshot_at.size:
         data["snapshot_time"] = records.snapshot_at[:snapshots] * dt
         data["displacement"], data["velocity"] = records.displacement[:snapshots], records.velocity[:snapshots]
-    if state.model.law.has_contact_radius() and not status.failed:
-        data["contact_radius"] = contact_radii(state, chain)
+    if "contact_radius" in outcome:
+        data["contact_radius"] = outcome["contact_radius"]
     history = tuple(quantity for quantity in state.model.history if quantity.output)
     for quantity, row in zip(state.model.history, state.h, strict=True):
         if quantity.output:
             data[quantity.name] = row[exists].copy()
     if records.energy_at.size and entries:
         data |= ledger_of(state, entries)
-        if not status.failed:
-            data |= losses_of(state)
+        data |= outcome
         residual = relative_residual(data)
         if status in (Status.COMPLETE, Status.INTERRUPTED) and not residual <= case.energy.bound:  # NaN too
             status = Status.LEDGER_OPEN
@@ -320,50 +386,28 @@ def result_of(case: Case, chain: Chain, state: State, status: Status, messages: 
     )  # fmt: skip
 
 
-def contact_radii(state: State, chain: Chain) -> np.ndarray:
-    """Largest radius of each contact's circle of contact [m], from its largest overlap; 0 where the two bodies never met."""
-    exists = np.flatnonzero(chain.contact_exists)
-    radius = np.asarray(chain.pair().effective_radius)[exists].tolist()
-    reach, c = np.maximum(state.contacts.reach[exists], 0.0), state.c[:, exists]
-    # one that forgets its dent: as after one approach to there
-    h = start_histories(state.model, c, reach) if state.model.forgets else state.h[:, exists]
-    contacts = zip(reach.tolist(), radius, map(tuple, c.T.tolist()), map(tuple, h.T.tolist()), strict=True)
-    return np.array([state.model.law.contact_radius(d, r, ck, hk) if d > OPEN else 0.0 for d, r, ck, hk in contacts])
-
-
 def ledger_of(state: State, entries: int) -> dict[str, np.ndarray]:
     """The energy ledger: where the energy put in is, at each instant [J]."""
-    energies = {name: values[:entries].copy() for name, values in state.energies._asdict().items()}
+    # a row for each energy
+    table = np.array(state.records.energies[:entries].T, order="C")
+    energies = fields.Energies(*table)
     # what the static start had already lost to yield is no loss of the run
-    energies["plastic"] -= energies["plastic"][0]
+    table[_PLASTIC] -= energies.plastic[0]
     parts = ("gravity", "precompression", "drives")
-    data = {f"energy_{name}": values for name, values in energies.items() if name not in parts or values.any()}
+    data = {f"energy_{name}": values for name, values in energies._asdict().items() if name not in parts or values.any()}
     data["energy_time"] = state.records.energy_at[:entries] * state.time_step.value
     with np.errstate(invalid="ignore"):  # of a run that failed
-        held = np.column_stack([values for name, values in energies.items() if name not in ("external", *parts)]).sum(axis=1)
-        data["energy_residual"] = held - energies["external"] - held[0]
+        held = np.ascontiguousarray(table[:_EXTERNAL].T).sum(axis=1)
+        data["energy_residual"] = held - energies.external - held[0]
     return data
 
 
-def losses_of(state: State) -> dict[str, np.ndarray]:
+def losses_of(state: State, plastic: np.ndarray) -> dict[str, np.ndarray]:
     """Where in the chain the energy went: what each contact has lost, over the run [J]."""
-    exists = np.flatnonzero(state.chain.contact_exists)
-    c, contacts = state.c[:, exists], state.contacts
-    start = contacts.start[exists]
-    plastic = dented(state, c, state.h[:, exists]) + contacts.lost[exists]
-    if (start > 0.0).any():
-        # what the static start had already lost to yield is no loss of the run
-        plastic -= dented(state, c, start_histories(state.model, c, start))
-    viscous = contacts.viscous_total + contacts.viscous_rest + contacts.viscous_work
-    clamp = contacts.clamp_total + contacts.clamp_rest + contacts.clamp_work
-    return {"contact_plastic": plastic, "contact_viscous": viscous[exists], "contact_clamp": clamp[exists]}
-
-
-def dented(state: State, c: np.ndarray, h: np.ndarray) -> np.ndarray:
-    """What each contact's history has lost for good [J]."""
-    if not state.model.loses:
-        return np.zeros(c.shape[1])
-    return np.array([state.functions.plastic(ck, hk) for ck, hk in zip(map(tuple, c.T.tolist()), map(tuple, h.T.tolist()), strict=True)])
+    exists, contacts = state.chain.contacts, state.contacts
+    viscous = contacts.viscous_total[exists] + contacts.viscous_rest[exists] + contacts.viscous_work[exists]
+    clamp = contacts.clamp_total[exists] + contacts.clamp_rest[exists] + contacts.clamp_work[exists]
+    return {"contact_plastic": plastic, "contact_viscous": viscous, "contact_clamp": clamp}
 
 
 def relative_residual(data: dict[str, np.ndarray]) -> float:
@@ -371,9 +415,9 @@ def relative_residual(data: dict[str, np.ndarray]) -> float:
     return float(residual_share(data["energy_residual"], energy_put_in(data["energy_kinetic"], data["energy_external"])).max())
 
 
-def messages_of(state: State, case: Case) -> list[str]:
+def messages_of(state: State, case: Case, certificates: Certificates) -> list[str]:
     """What the user should know of the run."""
-    messages = [f"time step {state.time_step.value:.6g} s ({state.time_step.reason})", *about_certificates(case)]
+    messages = [f"time step {state.time_step.value:.6g} s ({state.time_step.reason})", *certificates.about(case)]
     allowed = state.clock.allowed_step
     if allowed < 2.0 * state.time_step.value and state.step:
         messages.append(
@@ -394,14 +438,23 @@ def messages_of(state: State, case: Case) -> list[str]:
     return messages
 
 
-def about_certificates(case: Case) -> list[str]:
-    """Messages about the certificates of the law, and of one that it takes its restitution from."""
-    inputs = vars(case.law_inputs())
-    given = [(case.contact.law, inputs)]
-    if isinstance(inputs.get("restitution"), Mapping):
-        given.append((inputs["restitution"]["law"], inputs["restitution"]))
-    sentences = (about_certificate(law_named(name), inputs.get("as_printed", False)) for name, inputs in given)
-    return [sentence for sentence in dict.fromkeys(sentences) if sentence is not None]
+class Certificates:
+    """Messages about the certificates of laws, for as long as this object is held: each law is looked up once."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, bool], str | None] = {}
+
+    def about(self, case: Case) -> list[str]:
+        """Messages about the law, and about one that it takes its restitution from."""
+        table = case.contact
+        given = [(table.law, bool(getattr(table, "as_printed", False)))]
+        other = getattr(table, "restitution", None)
+        if isinstance(other, Mapping):
+            given.append((other["law"], bool(other.get("as_printed", False))))
+        for asked in given:
+            if asked not in self._known:
+                self._known[asked] = about_certificate(law_named(asked[0]), asked[1])
+        return [sentence for asked in dict.fromkeys(given) if (sentence := self._known[asked]) is not None]
 
 
 def failure(state: State, status: Status) -> str:

@@ -65,7 +65,10 @@ def problems(changes: dict[str, Any]) -> list[str]:
 MATERIAL = ", ".join(f'"{name}"' for name in MATERIALS) + " or a table { youngs_modulus = ..., poissons_ratio = ..., ... }"
 ENDS = '"free", "wall", "rigid" or a table { drive = "displacement" or "force", file = "table.csv" }'
 TOP = "title, chain, striker, ends, contact, sensors, snapshots, energy, time"
-CHAIN = "beads, radius, mass, material, gap, precompression, gravity, segment"
+CHAIN = (
+    "beads, radius, mass, material, gap, precompression, gravity, segment, radius_factor, mass_factor, modulus_factor, gap_added, "
+    "disorder_seed"
+)
 POSITIVE = "allowed a number above 0"
 BEADS = "allowed a whole number from 1; give the number of beads"
 RADIUS = f"{POSITIVE}; give the radius of a bead [m]"

@@ -14,7 +14,7 @@ from granchain.contact import certified as table
 from granchain.contact import laws
 from granchain.contact.certified import about_certificate, certified, source_of
 from granchain.contact.hertz import Hertz
-from granchain.simulation import about_certificates
+from granchain.simulation import Certificates
 
 ROOT = Path(__file__).parents[1]
 
@@ -119,6 +119,6 @@ def test_the_law_of_a_restitution_is_told_of_too(monkeypatch):
     case = load_case("steel-chain", ["contact.law=flores", 'contact.restitution={law="ma-liu", psi=2.84, xi=13.0}'])
     entries = {name: {"source": source_of(laws()[name]), "problems": [], "created_as_printed": 0.0} for name in ("flores", "ma-liu")}
     monkeypatch.setattr(table, "certified", lambda: entries)
-    assert about_certificates(case) == []
+    assert Certificates().about(case) == []
     entries["ma-liu"]["problems"] = ["ma-liu creates energy"]
-    assert about_certificates(case) == ['warning: contact law "ma-liu" failed its certificate: ma-liu creates energy']
+    assert Certificates().about(case) == ['warning: contact law "ma-liu" failed its certificate: ma-liu creates energy']

@@ -119,7 +119,7 @@ def loaded(*command: str, folder: Path) -> set[str]:
     return {line.rpartition("|")[2].strip().partition(".")[0] for line in process.stderr.splitlines() if line.startswith("import time:")}
 
 
-HEAVY = {"numba", "llvmlite", "scipy", "matplotlib", "h5py", "numpy", "rich"}
+HEAVY = {"numba", "llvmlite", "scipy", "matplotlib", "h5py", "numpy", "rich", "xarray", "pandas"}
 
 
 # typer reads the options of a command with pydantic.

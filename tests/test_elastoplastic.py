@@ -111,7 +111,6 @@ WINDOWS = {
 }
 
 
-@pytest.mark.plain
 @pytest.mark.parametrize("name", PRINTED)
 def test_as_printed_a_law_returns_the_computed_share_of_the_work_and_more_than_all_of_it_on_the_computed_window(name):
     made = switched_off(name)
@@ -172,8 +171,8 @@ def test_the_restitution_from_energy_alone_is_the_computed_one(name):
 @pytest.mark.parametrize(
     ("name", "as_printed"),
     [
-        # a law as printed has a loop of its own: one at once, the others in the long run
-        pytest.param(name, as_printed, marks=pytest.mark.long if as_printed and name != SWITCHABLE[0] else (), id=f"{name}-{word}")
+        # each law has a loop of its own, and as printed another: two laws at once, the others in the long run
+        pytest.param(name, as_printed, marks=() if name in SWITCHABLE[: 1 if as_printed else 2] else pytest.mark.long, id=f"{name}-{word}")
         for name in SWITCHABLE
         for as_printed, word in ((False, "guarded"), (True, "as-printed"))
     ],
@@ -193,7 +192,6 @@ def test_the_engine_delivers_the_restitution_that_the_energies_give(name, as_pri
 # --- every elastoplastic law ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.plain
 @pytest.mark.parametrize("name", NAMES)
 def test_the_loading_force_is_continuous_unless_the_law_names_its_jumps(name):
     made = contact(name)
@@ -273,7 +271,6 @@ def losses(made: Contact) -> tuple[np.ndarray, np.ndarray]:
 
 
 @pytest.mark.promise("N6")
-@pytest.mark.plain
 @pytest.mark.parametrize("name", NAMES)
 def test_what_is_lost_stays_lost_on_a_fine_grid_of_largest_overlaps(name):
     made = contact(name)
@@ -509,7 +506,6 @@ def test_jackson_and_greens_curves_are_the_printed_ones_and_its_work_is_exact_to
     assert made.loaded(1.5 * d_c)[1] == near(1.02 * 1.5 * d_c * (1.0 - (7.4 / 6.9) ** -0.54), 1e-12)
 
 
-@pytest.mark.plain
 def test_vu_quoc_and_zhangs_force_solves_its_equation_and_its_work_is_exact_to_rounding():
     # with and without each term, with a curvature that would vanish between zero and F_y, and with a force above Hertz's, where the search
     # for it goes up first
@@ -534,7 +530,6 @@ def test_vu_quoc_and_zhangs_force_solves_its_equation_and_its_work_is_exact_to_r
             assert made.work(d) == near(work, 1e-13)
 
 
-@pytest.mark.plain
 def test_vu_quoc_and_zhangs_contact_without_plastic_terms_is_hertz():
     made = contact("vu-quoc-zhang", C_a=0.0, K_c=0.0)
     hertz = 4.0 / 3.0 * MODULUS * math.sqrt(RADIUS)

@@ -250,14 +250,24 @@ def test_a_signal_before_the_first_step_ends_the_process_where_exceptions_are_fo
 
 
 @pytest.mark.promise("R5")
-def test_a_run_onto_a_full_disk_exits_4_and_leaves_the_old_file(disk: Callable[..., Path], capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_run_onto_a_full_disk_exits_4_and_leaves_the_old_file(
+    disk: Callable[..., Path], capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before the run, where what it records does not fit; after it, where the disk has filled meanwhile."""
     folder = disk("size=256k")
     small = ("--set", "chain.beads=20", "--set", "sensors.beads=[9]", "--set", "sensors.contacts=[0]", "--set", "time.end=1e-4")
     target = folder / "run.h5"
     assert obey(["run", "steel-chain-hertz", *small, "--out", str(target)]) == 0
     before = target.read_bytes()
     large = ("--set", "time.end=4e-2", "--set", "snapshots.interval=1e-6")
-    assert obey(["run", "steel-chain-hertz", *small, *large, "--out", str(target), "--overwrite"]) == 4
+    command = ["run", "steel-chain-hertz", *small, *large, "--out", str(target), "--overwrite"]
+    assert obey(command) == 4
+    assert re.search(
+        rf"{target}: got a file of up to \S+ bytes, allowed \S+, which are free on its disk; make room", capfd.readouterr().err
+    )
+    assert target.read_bytes() == before and left_in(folder) == ["run.h5"]
+    monkeypatch.setattr("granchain.output.whole.room_beside", lambda path, needed: None)
+    assert obey(command) == 4
     said = capfd.readouterr().err
     assert re.search(rf"{target}: not written \(\d+ bytes needed\): the disk is full, \d+ bytes are free; make room", said)
     assert target.read_bytes() == before
@@ -384,7 +394,7 @@ def test_a_number_that_is_none_ends_the_run_within_a_block_with_bead_time_cause_
 ) -> None:
     advance, after = State.advance, []
 
-    def poisoned(state: State, steps: int) -> Status:
+    def poisoned(state: State, steps: int, looks: bool) -> Status:
         """Blocks of 60 steps; after the fifth, the poison."""
         if state.step == 300:
             poison(state)

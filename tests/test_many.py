@@ -236,20 +236,20 @@ def test_a_number_of_threads_that_is_none_is_refused(threads: Any) -> None:
 def test_an_ensemble_beyond_memory_is_refused_before_any_is_taken() -> None:
     # a sample of two beads each 2e-13 s for 3e-5 s: three numbers of eight bytes in 1.5e8 rows, 3.4 GiB a run; 8 GiB are allowed
     one = short(**{"sensors.interval": 2e-13, "sensors.contacts": [], "time.step": 1e-13})
-    with pytest.raises(CaseError, match=r"cases: got 3 runs that take 10\.1 GiB of memory, allowed 8 GiB; raise the interval"):
+    with pytest.raises(
+        CaseError,
+        match=r"cases: got 3 runs that take 10\.1 GiB of memory, allowed 8 GiB; let them go to a file as they come, with out=, or raise",
+    ):
         gc.run_many([one] * 3)
 
 
 def test_members_are_set_up_in_lots_of_bounded_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     memory = [2.0] * 7
-    assert list(many.lots(memory)) == [range(7)]
-    monkeypatch.setattr(many, "LOT", 5.0)
-    assert list(many.lots(memory)) == [range(2), range(2, 4), range(4, 6), range(6, 7)]
-    monkeypatch.setattr(many, "LOT", 0.0)
-    assert list(many.lots(memory)) == [range(place, place + 1) for place in range(7)]
-    monkeypatch.setattr(many, "LOT", 2**40)
+    assert list(many.lots(memory, 14.0)) == [range(7)]
+    assert list(many.lots(memory, 5.0)) == [range(2), range(2, 4), range(4, 6), range(6, 7)]
+    assert list(many.lots(memory, 0.0)) == [range(place, place + 1) for place in range(7)]
     monkeypatch.setattr(many, "TOGETHER", 3)
-    assert list(many.lots(memory)) == [range(3), range(3, 6), range(6, 7)]
+    assert list(many.lots(memory, 14.0)) == [range(3), range(3, 6), range(6, 7)]
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -343,7 +343,7 @@ def test_the_dataset_has_every_value_of_every_member_and_no_other() -> None:
     for place, member in enumerate(dataset.run.values):
         values = {} if place == 3 else ensemble[place].variables
         for name, array in dataset.isel(run=member).items():
-            if name in ("status", "message", "time_step") or name.startswith("n_"):
+            if name in ("status", "message", "time_step", "kind") or name.startswith("n_"):
                 continue
             mine = values[name].data if name in values else np.zeros([0] * array.ndim)
             inside = tuple(slice(length) for length in mine.shape)
@@ -382,15 +382,10 @@ def test_a_saved_ensemble_is_whole_sealed_and_never_replaced_unasked(tmp_path: P
     assert [file.name for file in tmp_path.iterdir()] == ["study.h5"]
 
 
-def test_the_file_of_an_ensemble_is_no_result_and_says_what_it_is(tmp_path: Path) -> None:
-    path = tmp_path / "study.h5"
-    study().save(path)
-    with pytest.raises(FileError, match="holds an ensemble, allowed the result of one run; open it with xarray"):
-        gc.open_result(path)
-
-
-def test_axes_that_members_do_not_share_are_left_out_and_named() -> None:
+def test_axes_that_members_do_not_share_are_counted_along_the_run() -> None:
     dataset = gc.run_many([short(), short(**{"chain.beads": 9})]).to_xarray()
-    assert dataset.attrs["left_out"] == "bead, contact"
-    assert "final_velocity" not in dataset and "sensor_force" in dataset
+    assert dataset.bead.dims == ("run", "body") and dataset.final_velocity.dims == ("run", "body")
+    # the striker is body 0
+    assert dataset.n_bodies.values.tolist() == [9, 10]
+    assert dataset.bead.values[0][:9].tolist() == list(range(9)) and np.isnan(dataset.final_velocity.values[0, 9])
     assert dataset["chain.beads"].values.tolist() == [8.0, 9.0]

@@ -17,7 +17,7 @@ from scipy.integrate import solve_ivp
 import granchain as gc
 from granchain import figures
 from granchain.analysis import order_of_three, residual_share
-from granchain.case import case_from_resolved
+from granchain.case import mechanism_case
 from granchain.cli import obey
 from granchain.contact import laws
 from granchain.contact.pair import linearised_plastic_stiffness
@@ -425,7 +425,7 @@ def test_a_run_that_fails_says_so_and_writes_nothing(plain: None, capsys: pytest
 @pytest.mark.parametrize("name", ["slider-crank", "scotch-yoke"])
 def test_a_stored_case_is_the_case(name: str) -> None:
     case = gc.load_mechanism(name, ["time.revolutions=1.5"])
-    again = case_from_resolved(json.loads(json.dumps(case.resolved())))
+    again = mechanism_case(json.loads(json.dumps(case.resolved())))
     assert again.sha256 == case.sha256 and again.title == case.title and "time.revolutions" in case.title
 
 

@@ -14,7 +14,8 @@ import run as notebooks  # noqa: E402
 sys.path.remove(str(FOLDER))
 
 
-@pytest.mark.parametrize("name", notebooks.names())
+# one compiles a law, measures its certificate and compiles it again
+@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.long if "own-law" in name else ()) for name in notebooks.names()])
 def test_a_notebook_runs_and_its_claims_hold(name, tmp_path):
     notebook = notebooks.run(name, tmp_path)
     assert any(cell.cell_type == "code" and cell.outputs for cell in notebook.cells)

@@ -10,7 +10,9 @@ from support.kinds import every_law
 from support.pinned_states import FILE, N_STEPS, hash_of, machine, run, set_ups
 
 PINNED = json.loads(FILE.read_text())
-# Compiled, each kind of end costs a loop a law: the short run takes the one that other tests compile too.
+# Compiled, each kind of end costs a loop a law: the short run takes the one that other tests compile too. As plain Python these laws, which
+# integrate or solve an equation for each force, take half a minute: the long run has their other kinds of end, compiled.
+SLOW = ("jackson-green", "vu-quoc-zhang")
 PLAIN_HERE = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 SHARED = ("gaps",)
 
@@ -25,7 +27,7 @@ def differing(law: str, names: list[str], broken_at: int | None = None) -> list[
 @pytest.mark.parametrize("law", every_law())
 def test_a_run_has_the_pinned_bits(law: str) -> None:
     assert PINNED["laws"][law].keys() == set_ups(law).keys()
-    assert differing(law, list(set_ups(law)) if PLAIN_HERE else list(SHARED)) == []
+    assert differing(law, list(set_ups(law)) if PLAIN_HERE and law not in SLOW else list(SHARED)) == []
 
 
 @pytest.mark.long

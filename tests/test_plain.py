@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.kinds import every_law, one_per_module
@@ -68,12 +69,12 @@ def test_the_same_chains_run_within_bounds_and_as_plain_python(law: str) -> None
     assert QUESTIONS["few"](law)
 
 
-def one_of_each_kind() -> list[str]:
-    """A law for each kind of scan: with and without energy guard, varying exponent, rate and history."""
+def one_of_each_kind() -> list[Any]:
+    """A law for each kind of scan: with and without energy guard, varying exponent, rate and history; with the guard in the long run."""
     kinds: dict[tuple[bool, int, bool], str] = {}
     for name, law in laws().items():
         kinds.setdefault((issubclass(law, Elastoplastic), len(law.history), law.uses_rate), name)
-    return sorted(kinds.values())
+    return [pytest.param(law, marks=pytest.mark.long if issubclass(laws()[law], Elastoplastic) else ()) for law in sorted(kinds.values())]
 
 
 @pytest.mark.parametrize("law", one_of_each_kind())

@@ -52,7 +52,7 @@ def test_blocks_of_any_length_give_the_same_data(name: str, monkeypatch: pytest.
     advance = simulation.State.advance
     for length in (1, 7, 1000):
 
-        def in_blocks(state: simulation.State, steps: int, length: int = length) -> simulation.Status:
+        def in_blocks(state: simulation.State, steps: int, looks: bool, length: int = length) -> simulation.Status:
             lengths.append(length)
             return advance(state, length)
 

@@ -38,7 +38,10 @@ def test_no_function_takes_more_than_ten_arguments():
         if len(node.args.posonlyargs) + len(node.args.args) + len(node.args.kwonlyargs) > MOST_ARGUMENTS
     }
     commands = {name for name in many if name.startswith("cli/")}
-    assert many - commands == {f"engine/{'ledger' if name == 'dissipate' else 'row'}.py: {name}" for name in SWEEPS}
+    # a study is described by one call
+    assert many - commands == {f"engine/{'ledger' if name == 'dissipate' else 'row'}.py: {name}" for name in SWEEPS} | {
+        "studies/sweep.py: sweep"
+    }
 
 
 @pytest.mark.parametrize("declared", TABLES.values(), ids=TABLES)

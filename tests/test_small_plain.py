@@ -360,7 +360,9 @@ TAKEN: dict[str, tuple[dict[str, Any], str]] = {
     "a clock of another type": ({"clock": np.zeros(len(fields.RUN))}, "clock is float64"),
     "another shape": ({"h": np.zeros(2)}, r"h is float64 \(2,\), and must be float64"),
     "another step": ({"clock": np.zeros(len(fields.RUN), dtype=np.int64)}, "dt is 0.0, and must be"),
-    "a contact beyond the chain": ({"events": np.full((2, fields.LANES), 10**6)}, "changed names a contact that is not there"),
+    "a contact beyond the chain": ({"events": np.full((len(fields.EVENT), 8), 10**6)}, "changed names a contact that is not there"),
+    # the list of active contacts of 43 steps is not empty
+    "a list without marks": ({"events": np.zeros((len(fields.EVENT), 8), dtype=np.int64)}, "do not name the same contacts"),
 }
 
 

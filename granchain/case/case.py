@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import copy
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -16,10 +17,10 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel, PrivateAttr, ValidationInfo, model_validator
 
-from granchain.case.checks import check_across, known_tables, ledger_interval, read_tables, sizes
+from granchain.case.checks import PER_BODY, bodies_in, check_across, known_tables, ledger_interval, read_tables, sizes
 from granchain.case.document import CASE_BYTES, CASES, case_names, change, digest, jsonable, noted, parsed, plain, read_document
 from granchain.case.drives import Drive
-from granchain.case.mechanism import MechanismCase, mechanism_case, mechanism_names
+from granchain.case.mechanism import mechanism_names
 from granchain.case.tables import (
     Body,
     ChainTable,
@@ -88,14 +89,15 @@ class Case(Heading):
                 add_missing(cls, name, name, problems)
             elif name not in document:
                 tables.setdefault(name, field.default)
-        drives = check_across(tables, folder, problems)
+        drives = check_across(tables, folder, problems, None if before is None else dict(before))
         if problems.sentences:
             raise CaseError(problems.sentences)
         # What the title was written for: this document, unless a change was made without a new title.
         titled = context.get("titled", document)
         tables["title"] = title_of(tables["title"], tables, titled, document)
         case: Case = handler(tables)
-        case._document, case._folder, case._toml, case._drives = document, folder, context.get("toml", ""), drives
+        case._document, case._folder, case._toml = document, folder, context.get("toml", "")
+        case._drives = before._drives if drives is None and before is not None else drives or {}
         case._titled = titled
         return case
 
@@ -104,6 +106,14 @@ class Case(Heading):
 
     def __hash__(self) -> int:
         return hash(self.sha256)
+
+    def title_with(self, words: Mapping[str, str]) -> str:
+        """The title with words in place of the values of some keys, which take many."""
+        written = str(self._document.get("title", ""))
+        for name, word in words.items():
+            written = written.replace(f"{{{name}}}", word)
+        title = title_of(written, dict(self), self._titled, self._document)
+        return "; ".join(part for part in title.split("; ") if part.partition(" = ")[0].removeprefix("no ") not in words)
 
     @property
     def beads(self) -> int:
@@ -114,6 +124,11 @@ class Case(Heading):
     def memory(self) -> float:
         """Memory that its run takes [bytes], from the counts alone."""
         return sum(size for size, *_ in sizes(dict(self)))
+
+    @property
+    def file_size(self) -> float:
+        """What its output file takes before it is packed [bytes], at most, from the counts alone: what is recorded, and the bodies."""
+        return sum(size for size, *_ in sizes(dict(self))[1:]) + 8.0 * PER_BODY * bodies_in(dict(self))
 
     @property
     def toml(self) -> str:
@@ -149,7 +164,26 @@ class Case(Heading):
             columns["gap"].append(repeated([self.chain.gap_after(segment) for segment in group], counts, repeat))
             material += [kind.material for kind, count in zip(kinds, counts, strict=True) for _ in range(count)] * repeat
         arrays = {name: np.concatenate(parts) for name, parts in columns.items()}
-        return {**arrays, "gap": arrays["gap"][:-1], "material": material}
+        arrays["gap"] = arrays["gap"][:-1]
+        self._disorder(arrays, material)
+        return {**arrays, "material": material}
+
+    def _disorder(self, arrays: dict[str, Any], material: list[Material]) -> None:
+        """Give each bead its own size, mass and modulus, and each gap its own width, where the case has them; the striker is left alone."""
+        chain, beads = self.chain, slice(0 if self.striker is None else 1, None)
+        if chain.radius_factor is not None:
+            factor = np.array(chain.radius_factor)
+            arrays["radius"][beads] *= factor
+            arrays["mass"][beads] *= factor * factor * factor
+        if chain.mass_factor is not None:
+            arrays["mass"][beads] *= chain.mass_factor
+        if chain.gap_added is not None:
+            arrays["gap"][beads] += chain.gap_added
+        if chain.modulus_factor is not None:
+            material[beads] = [
+                replace(own, youngs_modulus=own.youngs_modulus * factor)
+                for own, factor in zip(material[beads], chain.modulus_factor, strict=True)
+            ]
 
     def _striker(self, striker: StrikerTable) -> Body:
         return body(striker, self._first())
@@ -254,10 +288,8 @@ def load_case(name: str | Path, set: Iterable[str] = ()) -> Case:
     return Case.model_validate(document, context=context)
 
 
-def case_from_resolved(resolved: Mapping[str, Any], toml: str = "") -> Case | MechanismCase:
+def case_from_resolved(resolved: Mapping[str, Any], toml: str = "") -> Case:
     """The case whose `resolved()` this is, as an output file stores it, with the text that it was read from."""
-    if "mechanism" in resolved:
-        return mechanism_case(resolved, toml=toml)
     case = Case.model_validate(resolved, context={"toml": toml})
     with contextlib.suppress(CaseError):
         # The title as it was written, keys in braces: what is changed from here on is then in its place in it.

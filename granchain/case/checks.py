@@ -37,6 +37,8 @@ from granchain.keys import Problems, add_missing, in_si, read_table, shown, sugg
 MEMORY = 8 * 2**30
 # Arrays of a number per body that chain, pair and engine hold at once, counted generously; the law's own come on top.
 ARRAYS = 40
+# Numbers of a body, and of the contact beside it, in an output file: labels, radius, mass, motion at the end, peak, losses, history.
+PER_BODY = 20
 
 
 def known_tables(document: Mapping[str, Any], problems: Problems) -> dict[str, Any]:
@@ -83,23 +85,37 @@ def law_table(where: str, given: Mapping[str, Any], problems: Problems) -> dict[
     return values
 
 
-def check_across(tables: Mapping[str, Any], folder: Path | None, problems: Problems) -> dict[str, Drive]:
-    """Check what keys mean to each other, as far as they could be read; returns the tables of driven ends."""
+def check_across(
+    tables: Mapping[str, Any], folder: Path | None, problems: Problems, settled: Mapping[str, Any] | None = None
+) -> dict[str, Drive] | None:
+    """Check what keys mean to each other, as far as they could be read; returns the tables of driven ends, None where they are settled.
+
+    Of a change of a case, `settled` has the tables of that case: what its own checks have said of those still there is not asked again.
+    """
     if not {"chain", "ends"} <= tables.keys():
         return {}
     chain, ends, striker = tables["chain"], tables["ends"], tables.get("striker")
-    drives = check_ends(ends, tables.get("time"), folder, problems)
+    known = settled or {}
+    same = {name for name in (*TABLES, "bodies") if name in known and known[name] is tables.get(name)}
+    if settled is not None and "chain" in same and (striker is None) == (known["striker"] is None):
+        same.add("bodies")
+    drives = None if {"ends", "time"} <= same else check_ends(ends, tables.get("time"), folder, problems)
     if problems.clear("chain.segment"):
-        check_chain(chain, problems)
+        if "chain" not in same:
+            check_chain(chain, problems)
         check_striker(chain, striker, problems)
-        check_support(chain, ends, problems)
-    if problems.clear("chain", "ends", "striker"):
+        if not {"chain", "ends"} <= same:
+            check_support(chain, ends, problems)
+    if not {"bodies", "ends"} <= same and problems.clear("chain", "ends", "striker"):
         check_touching(chain, ends, striker, problems)
-    if "sensors" in tables and problems.clear("chain.beads", "chain.segment", "ends", "striker"):
+    recorded = "sensors" not in tables or {"bodies", "ends", "sensors"} <= same
+    if not recorded and problems.clear("chain.beads", "chain.segment", "ends", "striker"):
         check_sensors(tables["sensors"], chain, ends, striker, problems)
     if "contact" in tables and problems.clear("chain", "ends", "striker", "contact.impact_speed", "contact.impact_speed_floor"):
         check_impact_speed(tables["contact"], chain, ends, striker, problems)
-    if problems.clear("chain.beads", "chain.segment", "sensors", "snapshots", "energy", "time"):
+    like = "contact" in tables and "contact" in known and tables["contact"].law == known["contact"].law
+    sized = like and {"bodies", "sensors", "snapshots", "energy", "time"} <= same
+    if not sized and problems.clear("chain.beads", "chain.segment", "sensors", "snapshots", "energy", "time"):
         check_size(tables, problems)
     return drives
 
@@ -112,6 +128,51 @@ def check_chain(chain: ChainTable, problems: Problems) -> None:
         problems.add("chain.beads", f"{chain.beads} beside [[chain.segment]]", "one of the two", "take one out")
     for where, segment in chain.places():
         check_body(where, body(segment, chain), problems)
+    check_disorder(chain, problems)
+
+
+def check_disorder(chain: ChainTable, problems: Problems) -> None:
+    """A factor for every bead, a number for every gap, and no gap below 0."""
+    if not problems.clear("chain.beads"):
+        return
+    beads = chain.total()
+    for name, length, each in (
+        ("radius_factor", beads, "bead"),
+        ("mass_factor", beads, "bead"),
+        ("modulus_factor", beads, "bead"),
+        ("gap_added", beads - 1, "gap"),
+    ):
+        given = getattr(chain, name)
+        if given is not None and len(given) != length and problems.clear(f"chain.{name}"):
+            advice = f"give one for each {each}, or take it out"
+            problems.add(f"chain.{name}", f"{len(given)} numbers", f"{length}, one for each {each} of the chain", advice)
+    if problems.clear("chain"):
+        check_factors(chain, problems)
+    if chain.gap_added is None or not problems.clear("chain.gap_added", "chain.gap"):
+        return
+    for i, (gap, added) in enumerate(zip(chain.gaps(), chain.gap_added, strict=True)):
+        if gap + added < 0.0:
+            problems.add(f"chain.gap_added.{i}", f"{added:g} on a gap of {gap:g}", f"a number from {0.0 - gap:g}", "raise it, or the gap")
+            return
+
+
+def check_factors(chain: ChainTable, problems: Problems) -> None:
+    """Radius, mass and modulus of every bead are numbers above 0 also with their factors."""
+    ends = {}
+    for name in ("radius_factor", "mass_factor", "modulus_factor"):
+        given = getattr(chain, name) or (1.0,)
+        ends[name] = (min(given), max(given))
+    sizes = ends["radius_factor"]
+    masses = [size * size * size * factor for size, factor in zip(sizes, ends["mass_factor"], strict=True)]
+    for name, factors, of in (
+        ("radius_factor", sizes, lambda kind: kind.radius),
+        ("mass_factor" if chain.mass_factor else "radius_factor", masses, lambda kind: kind.mass),
+        ("modulus_factor", ends["modulus_factor"], lambda kind: kind.material.youngs_modulus),
+    ):
+        values = [of(body(segment, chain)) * factor for _, segment in chain.places() for factor in factors]
+        if not all(0.0 < value < math.inf for value in values):
+            got = f"factors from {factors[0]:g} to {factors[1]:g}"
+            problems.add(f"chain.{name}", got, "factors whose products are finite and above 0", "take factors nearer to 1")
 
 
 def check_striker(chain: ChainTable, striker: StrikerTable | None, problems: Problems) -> None:
@@ -144,6 +205,9 @@ def check_support(chain: ChainTable, ends: EndsTable, problems: Problems) -> Non
             place = "chain.gap" if segment.gap is None else f"{where}.gap"
             advice = f"close the gap, or take out {' and '.join(loads)}"
             problems.add(place, f"a gap with {' and '.join(loads)}", "0 in a chain that carries a load at rest", advice)
+    if loads and any(chain.gap_added or ()):
+        advice = f"take out gap_added or {' and '.join(loads)}"
+        problems.add("chain.gap_added", f"gaps with {' and '.join(loads)}", "0 in a chain that carries a load at rest", advice)
     for fault in hanging(chain.gravity, ends.has_wall("right")) if problems.clear("ends.right") else ():
         problems.add(*fault)
 
@@ -213,7 +277,10 @@ def touches_at_rest(chain: ChainTable, ends: EndsTable, striker: StrikerTable | 
     repeat, last = runs[-1]
     if last.count == 1 and repeat == 1:
         runs.pop()
-    closed = any(chain.gap_after(segment) == 0.0 for _, segment in runs)
+    if chain.gap_added is None:
+        closed = any(chain.gap_after(segment) == 0.0 for _, segment in runs)
+    else:
+        closed = any(gap + added == 0.0 for gap, added in zip(chain.gaps(), chain.gap_added, strict=True))
     return closed or ends.has_wall("right") or (ends.has_wall("left") and striker is None)
 
 

@@ -49,7 +49,7 @@ def read_document(path: Path, set: Iterable[str], names: list[str], example: str
     example : str
         A change as it may be given.
     """
-    text = read_text(path, names)
+    text = read_text(path, names=names)
     document, changes, problems = parsed(text, path.name), {}, Problems()
     for item in set:
         where, equals, value = item.partition("=")
@@ -66,22 +66,26 @@ def digest(resolved: Mapping[str, Any]) -> str:
     return hashlib.sha256(line.encode("ascii")).hexdigest()
 
 
-def read_text(path: Path, names: list[str]) -> str:
-    """Text of a case file; refuses what is not there, not a file, too long or not UTF-8."""
+def read_text(path: Path, what: str = "case file", names: list[str] | None = None) -> str:
+    """Text of a case file, or of another file of TOML; refuses what is not there, not a file, too long or not UTF-8."""
     name = shown(path.name)
     try:
         if not stat.S_ISREG(path.stat().st_mode):
-            raise FileError(f"case file: got {name}, which is not a file, allowed a TOML file; name the file itself")
+            raise FileError(f"{what}: got {name}, which is not a file, allowed a TOML file; name the file itself")
         with path.open("rb") as file:
             content = file.read(CASE_BYTES + 1)
     except (OSError, ValueError) as error:
-        advice = suggestion(path.stem, names, "check the path, or name a built-in case: " + ", ".join(names))
+        if what != "case file":
+            reason = getattr(error, "strerror", None) or "no such path"
+            raise FileError(f"{what}: got {name} ({reason}), allowed a TOML file that can be read; check the path") from None
+        known = case_names() if names is None else names
+        advice = suggestion(path.stem, known, "check the path, or name a built-in case: " + ", ".join(known))
         if not path.suffix and path.name == str(path) and not isinstance(error, PermissionError):
             raise CaseError(f"case: got {name}, allowed the path of a TOML file or the name of a built-in case; {advice}") from None
         reason = getattr(error, "strerror", None) or "no such path"
         raise FileError(f"case file: got {name} ({reason}), allowed a TOML file that can be read; {advice}") from None
     if len(content) > CASE_BYTES:
-        raise CaseError(f"{name}: got more than 1 MB, allowed a case file of at most 1 MB; keep drive tables in files of their own")
+        raise CaseError(f"{name}: got more than 1 MB, allowed a {what} of at most 1 MB; keep drive tables in files of their own")
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -49,6 +49,14 @@ def material_of(what: str, default: Any = None) -> Any:
     return choice(f"the material of {what}", tuple(MATERIALS), default, "a table { youngs_modulus = ..., poissons_ratio = ..., ... }")
 
 
+Factors = tuple[Annotated[float, Field(gt=0.0)], ...]
+
+
+def factors(meaning: str) -> Any:
+    """A key that holds a factor for every bead."""
+    return key(f"{meaning} [1]", "a list of numbers above 0, one for each bead", None, strict=False)
+
+
 class SegmentTable(Table):
     """A run of equal beads. Segments follow one another; one with `repeat` ends a group, which comes that many times in all."""
 
@@ -77,6 +85,13 @@ class ChainTable(Table):
     precompression: float = number("N", "the constant force that presses the chain together", 0.0, low=0.0)
     gravity: float = number("m/s^2", "the acceleration along the chain, towards its right end", 0.0, low=0.0)
     segment: tuple[SegmentTable, ...] = key("the runs of equal beads", "tables [[chain.segment]]", (), strict=False)
+    radius_factor: Factors | None = factors("what each bead's radius is multiplied by, and its mass by the cube of it")
+    mass_factor: Factors | None = factors("what each bead's mass is multiplied by")
+    modulus_factor: Factors | None = factors("what the Young's modulus of each bead's material is multiplied by")
+    gap_added: tuple[float, ...] | None = key(
+        "what is added to the gap after each bead but the last [m]", "a list of finite numbers, one for each gap", None, strict=False
+    )
+    disorder_seed: int | None = key("the seed that these were drawn with", "a whole number from 0", None, ge=0)
 
     def groups(self) -> list[tuple[int, list[SegmentTable]]]:
         """Segments that are repeated together, with how often; a uniform chain is one segment."""
@@ -99,6 +114,12 @@ class ChainTable(Table):
         """The segments with their keys."""
         segments = [segment for _, group in self.groups() for segment in group]
         return [(f"chain.segment.{i}" if self.segment else "chain", segment) for i, segment in enumerate(segments)]
+
+    def gaps(self) -> list[float]:
+        """Free distance after each bead but the last, without what is added to it [m]."""
+        return [self.gap_after(one) for repeat, group in self.groups() for _ in range(repeat) for one in group for _ in range(one.count)][
+            :-1
+        ]
 
     def gap_after(self, segment: SegmentTable) -> float:
         """Free distance after each bead of a segment [m]."""

@@ -66,6 +66,8 @@ def differences(before: Any, after: Any, where: str = "") -> Iterator[tuple[str,
     for name in dict.fromkeys([*before, *after]):
         place = f"{where}.{name}".lstrip(".")
         old, new = before.get(name), after.get(name)
+        if old is new:
+            continue
         if isinstance(old, str) and isinstance(new, Mapping) and old in MATERIALS:
             old = {key: value for key, value in asdict(MATERIALS[old]).items() if value is not None}
         if (
@@ -104,10 +106,10 @@ def _filled(found: re.Match[str], tables: Mapping[str, Any]) -> str:
         return str(tables["chain"].total())
     value: Any = tables
     for part in found[1].split("."):
-        if isinstance(value, Mapping):
+        if isinstance(value, (dict, Mapping)):
             value = value.get(part, _UNKNOWN)
         elif isinstance(value, BaseModel):
-            value = dict(value).get(part, _UNKNOWN)
+            value = value.__dict__.get(part, (value.model_extra or {}).get(part, _UNKNOWN))
         elif value is not None:
             return found[0]
     return found[0] if value is _UNKNOWN else f"no {found[1]}" if value is None else worded(value)

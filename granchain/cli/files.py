@@ -7,7 +7,7 @@ import json
 import math
 import os
 import platform
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -28,6 +28,12 @@ if TYPE_CHECKING:
 # Bytes of a file that `info` sums up at most, and that `plot` draws of one axis of time.
 LARGEST_SUMMARY = 2.56e8
 LARGEST_PICTURE = 1.6e7
+
+AGREES = "every value agrees with the hash in the file, {}"
+# What the provenance of an ensemble has of each run.
+OF_EACH_RUN = ("changes", "messages", "run_sha256", "kinds")
+# Messages of members that are printed.
+MOST_MESSAGES = 10
 
 
 @app.command()
@@ -65,10 +71,15 @@ def info(
     from granchain.analysis import SUMMARISED, summary
     from granchain.output import open_result
     from granchain.output import verify as verified
+    from granchain.output.reader import HoldsEnsembleError
 
-    # Before the file is opened here: a stranger's may hang who opens it.
-    data_sha256 = verified(file) if verify else None
-    result = open_result(file, variables=in_memory)
+    try:
+        # Before the file is opened here: a stranger's may hang who opens it.
+        data_sha256 = verified(file) if verify else None
+        result = open_result(file, variables=in_memory)
+    except HoldsEnsembleError:
+        info_of_ensemble(file, verify, as_json)
+        return
     machine = "crank_angle" in result.variables
     numbers = summary(result)
     if as_json:
@@ -91,7 +102,36 @@ def info(
         print_text(f"not looked into, being more than {LARGEST_SUMMARY:g} bytes: {', '.join(unread)}; granchain.open_result reads them")
     print_text("\n".join(result.messages))
     if data_sha256:
-        print_text(f"every value agrees with the hash in the file, {data_sha256}")
+        print_text(AGREES.format(data_sha256))
+
+
+def info_of_ensemble(file: str, verify: bool, as_json: bool) -> None:
+    """What the file of an ensemble holds."""
+    from granchain.output.stored import StoredEnsemble, verify_ensemble
+    from granchain.output.variables import ENSEMBLE
+
+    stored = verify_ensemble(file) if verify else StoredEnsemble(file)
+    labels = [status.label for status in stored.status]
+    ended = {label: labels.count(label) for label in dict.fromkeys(labels)}
+    variables = facts_of(stored.headers)
+    provenance = {name: value for name, value in stored.provenance.items() if name not in OF_EACH_RUN}
+    data_sha256 = stored.provenance["data_sha256"] if verify else None
+    if as_json:
+        facts = {"command": "info", "file": file, "content": ENSEMBLE, "runs": len(stored), "status": ended, "law": stored.law}
+        print_json({**facts, "sealed": stored.sealed, "data_verified": data_sha256, "variables": variables, "provenance": provenance})
+        return
+    status = ", ".join(f"{count} {label}" for label, count in ended.items())
+    print_text(
+        aligned([("content", ENSEMBLE), ("runs", str(len(stored))), ("law", stored.law), ("status", status), *stated(provenance)], "<<")
+    )
+    print_text(aligned([(v["name"], f"({', '.join(v['dims'])})", v["shape"], v["unit"], v["long_name"]) for v in variables], "<<><<"))
+    messages = [message for message in stored.messages if message]
+    print_text("\n".join(messages[:MOST_MESSAGES]))
+    if len(messages) > MOST_MESSAGES:
+        print_text(f"and {len(messages) - MOST_MESSAGES} more such messages")
+    print_text("to read it: granchain.open_ensemble, or xarray.open_dataset with engine h5netcdf")
+    if data_sha256:
+        print_text(AGREES.format(data_sha256))
 
 
 @app.command()
@@ -100,11 +140,26 @@ def plot(
     out: Annotated[str, typer.Option(metavar="DIR", help="Folder for the figures; made if it is not there.")] = ".",
     overwrite: OverwriteOption = False,
 ) -> None:
-    """Draw an output file: force traces, energy, velocities, hysteresis; of a mechanism its acceleration, forces, orbit and hysteresis."""
-    from granchain.figures import all_figures, drawn, lacking, save
+    """Draw an output file: traces, energy, velocities, hysteresis; of a mechanism motion and forces; of a study curves and maps."""
+    from granchain.figures import all_figures, drawn, lacking, study_figures
     from granchain.output import open_result
+    from granchain.output.study import is_study, open_study
 
+    if is_study(file):
+        draw_all(file, study_figures(open_study(file).to_xarray()), out, overwrite)
+        return
     result = open_result(file, variables=drawn, most=LARGEST_PICTURE)
+    draw_all(file, all_figures(result), out, overwrite)
+    for name, advice in lacking(result).items():
+        notify(f"no {name}: {advice}")
+    for axis, (kept, count) in result.thinned.items():
+        notify(f"{axis}: {kept} of {count} instants are drawn, with the smallest and largest values between them")
+
+
+def draw_all(file: str, figures: Mapping[str, Callable[[], tuple[Any, Any]]], out: str, overwrite: bool) -> None:
+    """Draw figures of a file into a folder; nothing is drawn where one of them is there and stays."""
+    from granchain.figures import save
+
     folder = Path(out)
     try:
         folder.mkdir(exist_ok=True)
@@ -112,7 +167,7 @@ def plot(
         raise FileError(
             f"{out}: got a place where no folder can be made ({getattr(error, 'strerror', None) or error}), allowed a folder; name another"
         ) from None
-    pictures = {folder / f"{Path(file).stem}-{name.replace('_', '-')}.png": draw for name, draw in all_figures(result).items()}
+    pictures = {folder / f"{Path(file).stem}-{name.replace('_', '-')}.png": draw for name, draw in figures.items()}
     there = [target for target in pictures if os.path.lexists(target)]
     if there and not overwrite:
         more = f" and {len(there) - 1} more" if len(there) > 1 else ""
@@ -124,10 +179,6 @@ def plot(
         figure, _ = draw()
         save(figure, target, overwrite)
         print_text(str(target))
-    for name, advice in lacking(result).items():
-        notify(f"no {name}: {advice}")
-    for axis, (kept, count) in result.thinned.items():
-        notify(f"{axis}: {kept} of {count} instants are drawn, with the smallest and largest values between them")
 
 
 def about_system() -> dict[str, str]:
@@ -160,7 +211,12 @@ def processor() -> str:
 def heading(result: Result) -> list[tuple[str, str]]:
     """What a file states about itself."""
     facts = [("title", result.title), ("law", result.law), ("status", result.status.label), ("time step", f"{result.time_step:.6g} s")]
-    provenance = result.provenance
+    return facts + stated(result.provenance)
+
+
+def stated(provenance: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Where a file comes from."""
+    facts = []
     for name in ("started", "granchain_version", "versions", "platform", "case_sha256", "data_sha256"):
         if provenance.get(name):
             facts.append((name, str(provenance[name])))
@@ -174,9 +230,14 @@ def variable_facts(result: Result) -> list[dict[str, Any]]:
     from granchain.output.variables import Unread, table_of
 
     headers = result.unread | {name: Unread(v.dims, v.shape, v.unit, v.long_name) for name, v in result.variables.items()}
+    return facts_of(dict(sorted(headers.items(), key=lambda item: [*table_of(headers), item[0]].index(item[0]))))
+
+
+def facts_of(headers: Mapping[str, Unread]) -> list[dict[str, Any]]:
+    """What a file states about its variables."""
     return [
         {"name": name, "dims": list(v.dims), "shape": list(v.shape), "unit": v.unit, "long_name": v.long_name}
-        for name, v in sorted(headers.items(), key=lambda item: [*table_of(headers), item[0]].index(item[0]))
+        for name, v in headers.items()
     ]
 
 

@@ -9,7 +9,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
 from types import FrameType, TracebackType
@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 # A run shorter than this ends before a progress bar can be read [s]; it is drawn again this often [s].
 BAR_AFTER = 1.0
 BAR_EVERY = 0.1
+# Forecasts: of a file of more bytes than this, of a time longer than this [s], once the steps have taken so long [s].
+LARGE = 1e9
+FORECAST_ABOVE, FORECAST_AFTER = 60.0, 0.5
 
 IN_VAIN = "interrupted before the run began; {} was not written"
 
@@ -43,6 +46,10 @@ CheckpointOption = Annotated[
     ),
 ]  # fmt: skip
 
+ThreadsOption = Annotated[
+    str, typer.Option("--threads", metavar="N", help="Threads for a chain of some ten thousand beads and more; the bits are the same.")
+]
+
 
 @app.command()
 def run(
@@ -53,6 +60,7 @@ def run(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output file if it exists.")] = False,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was interrupted or killed.")] = False,
     checkpoint: CheckpointOption = None,
+    threads: ThreadsOption = "1",
     law_module: LawModuleOption = None,
     as_json: JsonOption = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress bar.")] = False,
@@ -66,8 +74,8 @@ def run(
         interruption.in_vain = InVain(target, as_json) if context.obj else None
         try:
             load_laws(law_module)
-            progress = Progress(interruption, shown=not quiet and sys.stderr.isatty())
-            file = OutputFile(target, overwrite, resume, every)
+            progress = Progress(interruption, shown=not quiet and sys.stderr.isatty(), told=not quiet)
+            file = OutputFile(target, overwrite, resume, every, threads_of(threads))
             result = computed(case, changes or [], file, progress)
             report_run(result, target, as_json)
         except KeyboardInterrupt:
@@ -89,8 +97,17 @@ def seconds_of(text: str) -> float:
     return value
 
 
+def threads_of(text: str) -> int:
+    """The number of threads."""
+    from granchain.simulation import MOST_THREADS
+
+    if not (text.isascii() and text.isdigit() and len(text) <= 9 and 1 <= int(text) <= MOST_THREADS):
+        raise CaseError(f'--threads: got "{text[:60]}", allowed a whole number from 1 to {MOST_THREADS}; write for example --threads 2')
+    return int(text)
+
+
 class OutputFile(NamedTuple):
-    """Where a run writes.
+    """Where a run writes, and how.
 
     Parameters
     ----------
@@ -100,12 +117,15 @@ class OutputFile(NamedTuple):
         Whether it may be replaced; whether an unfinished run goes on.
     every : float, optional
         Wall time between two checkpoints [s]; 0: none.
+    threads : int
+        Of the run.
     """
 
     target: Path
     overwrite: bool
     resume: bool
     every: float | None
+    threads: int
 
 
 def computed(name: str, changes: Sequence[str], file: OutputFile, progress: Progress) -> Result:
@@ -115,7 +135,7 @@ def computed(name: str, changes: Sequence[str], file: OutputFile, progress: Prog
     from granchain.output.checkpoint import EVERY
 
     case = load_case(name, changes)
-    progress.title = case.title
+    progress.title, progress.target = case.title, file.target
     replace = file.overwrite or file.resume
     with claim(file.target, replace):
         checkpoint = Checkpoint.beside(file.target, EVERY if file.every is None else file.every or math.inf)
@@ -123,8 +143,11 @@ def computed(name: str, changes: Sequence[str], file: OutputFile, progress: Prog
         if done is not None:
             return done
         with progress:
+            checkpoint.progress = progress.writing(checkpoint.path)
             result = simulated(case, file, checkpoint, progress)
-        result.save(file.target, replace)
+            if result.status.label == "interrupted" and checkpoint.exists:
+                progress.aborted(f"aborted; {file.target} was not written: go on from {checkpoint.path} with --resume")
+            result.save(file.target, replace, progress.writing(file.target))
         if result.status.label != "interrupted":
             checkpoint.remove()
     return result
@@ -143,8 +166,9 @@ def before(case: Case, file: OutputFile, checkpoint: Checkpoint) -> Result | Non
     if not target.exists():
         return None
     from granchain.output import open_result
+    from granchain.output.reader import nothing
 
-    there = open_result(target)
+    there = open_result(target, nothing)
     if there.provenance.get("case_sha256") != case.sha256:
         raise FileError(
             f"{target}: got the run of another case, or of one with other changes, and keeps it, allowed one of this case; name "
@@ -152,7 +176,7 @@ def before(case: Case, file: OutputFile, checkpoint: Checkpoint) -> Result | Non
         )
     if there.status.label != "interrupted":
         notify(f"{target} is complete: there is nothing to go on with")
-        return there
+        return open_result(target)
     return None
 
 
@@ -164,7 +188,7 @@ def simulated(case: Case, file: OutputFile, checkpoint: Checkpoint, progress: Pr
     saving = None if file.every == 0.0 and not file.resume else checkpoint
     with blamed(laws()[case.contact.law]) as progress.waiting:
         try:
-            return simulation.run(case, watch=progress, checkpoint=saving, resume=file.resume)
+            return simulation.run(case, watch=progress, checkpoint=saving, resume=file.resume, threads=file.threads)
         except RunError as error:
             checkpoint.remove()
             raise RunError(f"{error}\nNothing was saved: {file.target} was not written.", error.result) from None
@@ -217,6 +241,7 @@ class Interruption:
         self.number = 0
         self.something_to_lose = False
         self.in_vain: InVain | None = None
+        self.aborted = "aborted"
         self._count = 0
         self._before: dict[signal.Signals, Any] = {}
 
@@ -245,7 +270,7 @@ class Interruption:
         if self._count > 2:
             os._exit(self.exit_code)
         if self._count == 2:
-            os.write(2, b"granchain: aborted\n")
+            os.write(2, f"granchain: {self.aborted}\n".encode())
             raise SystemExit(self.exit_code)
         if not self.something_to_lose:
             if self.in_vain is not None:
@@ -254,22 +279,25 @@ class Interruption:
 
 
 class Progress:
-    """What looks on while a run advances: hears an interruption, and draws a bar where the run lasts.
+    """What looks on while a run advances: hears an interruption, forecasts, and draws a bar where the run or its file takes long.
 
     Parameters
     ----------
     interruption : Interruption
     shown : bool
         Whether there is someone to see the bar.
+    told : bool
+        Whether forecasts are printed.
     """
 
-    def __init__(self, interruption: Interruption, shown: bool):
-        self.title = ""
+    def __init__(self, interruption: Interruption, shown: bool, told: bool = False):
+        self.title, self.target = "", Path()
         self.waiting: Waiting | None = None
         self._interruption, self._shown = interruption, shown
         self._started = self._drawn = time.monotonic()
         self._bar: Any = None
         self._lasts = False
+        self._told, self._first = told, (0.0, math.nan)
 
     def __enter__(self) -> Progress:
         self._started = time.monotonic()
@@ -278,6 +306,19 @@ class Progress:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if self._bar is not None:
             self._bar.stop()
+
+    def begin(self, size: float) -> None:
+        """Called before the first step with what will be recorded [bytes]: refuses what the disk, or a file, does not hold."""
+        from granchain.output.whole import LARGEST_FILE, room_beside
+
+        if size > LARGEST_FILE:
+            raise FileError(
+                f"{self.target}: got a run that records {size:.3g} bytes, allowed in a file: at most {LARGEST_FILE}; record less: raise "
+                "the interval under [sensors] or [snapshots], or name fewer beads and contacts"
+            )
+        room_beside(self.target, size)
+        if self._told and size > LARGE:
+            notify(f"{self.target} will have up to {size / 1e9:.3g} GB before it is packed")
 
     def advance(self, fraction: float) -> None:
         """Called between blocks of steps with the part of the run that is done."""
@@ -296,9 +337,42 @@ class Progress:
             for name in ("granchain.analysis", "h5py"):
                 import_module(name)
             self._bar = self._new_bar() if self._shown else None
+        self._forecast(now, fraction)
+        self._draw(fraction, clean(self.title)[:60])
+
+    def _forecast(self, now: float, fraction: float) -> None:
+        """Say once how long the run will take, where that is long and a part of it has shown it."""
+        began, before = self._first
+        if math.isnan(before):
+            self._first = now, fraction
+        elif self._told and now - began > FORECAST_AFTER and fraction > before:
+            self._told = False
+            left = (1.0 - fraction) * (now - began) / (fraction - before)
+            if left > FORECAST_ABOVE:
+                notify(f"about {duration(left)} to go, as the first blocks of steps have it")
+
+    def _draw(self, fraction: float, what: str) -> None:
+        now = time.monotonic()
         if self._bar is not None and now - self._drawn > BAR_EVERY:
             self._drawn = now
-            self._bar.update(self._bar.task_ids[0], completed=fraction, refresh=True)
+            self._bar.update(self._bar.task_ids[0], completed=fraction, description=what, refresh=True)
+
+    def writing(self, file: Path) -> Callable[[float], None]:
+        """Gives a function to call with the part of a file that is written, which draws a bar."""
+        began = 0.0
+
+        def written(part: float) -> None:
+            nonlocal began
+            began = began or time.monotonic()
+            if self._shown and self._bar is None and time.monotonic() - began > BAR_AFTER:
+                self._bar = self._new_bar()
+            self._draw(part, f"writing {clean(file.name)[:50]}")
+
+        return written
+
+    def aborted(self, sentence: str) -> None:
+        """What is printed where a second signal ends the process."""
+        self._interruption.aborted = sentence
 
     def resume(self, fraction: float) -> None:
         """Called where a run goes on."""
@@ -336,6 +410,14 @@ def no_collection(to_the_end: bool = False) -> Iterator[None]:
 
 # ---------------------------------------------------------------------------------------------------------------------
 # What is printed of a run
+
+
+def duration(seconds: float) -> str:
+    """A time to wait, as one says it: in the unit of which there are two or more."""
+    for unit, length in (("days", 86400.0), ("hours", 3600.0), ("minutes", 60.0)):
+        if seconds >= 2.0 * length:
+            return f"{seconds / length:.0f} {unit}"
+    return f"{seconds:.0f} seconds"
 
 
 def report_run(result: Result, target: Path, as_json: bool) -> None:

@@ -10,13 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from granchain.case.document import parsed
 from granchain.contact import laws
 from granchain.contact.pair import PAIR_QUANTITIES
-from granchain.errors import CaseError, FileError, TraceError
+from granchain.errors import FileError, TraceError
 from granchain.keys import TITLE_LENGTH, Problems, Table, choice, in_si, key, read_table, shown, suggestion, text
 from granchain.output.limit import Limit
-from granchain.traces.folder import ABOUT, LARGEST_ABOUT, content_of
+from granchain.traces.folder import ABOUT, content_of, document_of
 
 IMPACTS = "impacts.csv"
 # Rows of a table that someone copied from print.
@@ -155,7 +154,7 @@ def read_impacts(folder: str | os.PathLike[str]) -> MeasuredImpacts:
     if not Path(folder).is_dir():
         raise FileError(f"{folder}: got no folder, allowed one that holds {ABOUT} and {IMPACTS}; name it")
     problems = Problems()
-    about = read_about(Path(folder) / ABOUT, problems)
+    about: ImpactsTable | None = read_table(ImpactsTable, "", document_of(Path(folder) / ABOUT, f"put numbers in {IMPACTS}"), problems)
     path = Path(folder) / IMPACTS
     if not path.exists():
         raise FileError(f"{path}: got no such file, allowed a folder with a table of measured impacts; name one that has it")
@@ -175,21 +174,6 @@ def read_impacts(folder: str | os.PathLike[str]) -> MeasuredImpacts:
         raise TraceError([f"{folder}: {sentence}" for sentence in problems.sentences])
     assert about is not None
     return MeasuredImpacts(about, inputs, rows)
-
-
-def read_about(path: Path, problems: Problems) -> ImpactsTable | None:
-    """What `about.toml` says."""
-    content = content_of(path, Limit())
-    if len(content) > LARGEST_ABOUT:
-        raise TraceError(f"{path}: got {len(content)} bytes, allowed {LARGEST_ABOUT}; put numbers in {IMPACTS}")
-    try:
-        document = parsed(content.decode("utf-8-sig"), path.name)
-    except UnicodeDecodeError:
-        raise TraceError(f"{path}: got bytes that are not UTF-8, allowed TOML in UTF-8; save the file as UTF-8") from None
-    except CaseError as error:
-        raise TraceError(f"{path.parent}: {error}") from None
-    about: ImpactsTable | None = read_table(ImpactsTable, "", document, problems)
-    return about
 
 
 def units_of_inputs() -> dict[str, str]:

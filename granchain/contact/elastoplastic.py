@@ -152,7 +152,7 @@ class Thornton(Elastoplastic):
     def contact_radius(overlap: float, radius: float, c: tuple, h: tuple) -> float:
         if overlap < c[0]:
             return hertz_contact_radius(overlap, radius)
-        return math.sqrt((2.0 * Thornton.loading(overlap, c) + c[1]) / c[4])
+        return math.sqrt((2.0 * (c[1] + c[3] * (overlap - c[0])) + c[1]) / c[4])
 
 
 class Stronge(Elastoplastic):

@@ -14,6 +14,16 @@ from granchain.contact.law import AS_PRINTED, DENTS, PSI, XI, Quantity, Source
 from granchain.contact.pair import Pair, hertz_contact_radius, ma_liu_constants, ma_liu_points
 
 
+def loading_force(d: float, c: tuple) -> float:
+    """Force on the virgin loading curve [N]."""
+    d_y, d_p, hertz, c1, c2, c3, f_p, k1 = c[:8]
+    if d < d_y:
+        return hertz * (d * math.sqrt(d))
+    if d < d_p:
+        return d * (c1 + c2 * elementary.log(d / d_y)) + c3
+    return f_p + k1 * (d - d_p)
+
+
 class MaLiu(Elastoplastic):
     """Elastic, logarithmic elastoplastic and linear plastic loading; Hertzian unloading on a flattened radius.
 
@@ -75,14 +85,7 @@ class MaLiu(Elastoplastic):
     def elastic_stiffness(c: tuple) -> float:
         return c[2]
 
-    @staticmethod
-    def loading(d: float, c: tuple) -> float:
-        d_y, d_p, hertz, c1, c2, c3, f_p, k1 = c[:8]
-        if d < d_y:
-            return hertz * (d * math.sqrt(d))
-        if d < d_p:
-            return d * (c1 + c2 * elementary.log(d / d_y)) + c3
-        return f_p + k1 * (d - d_p)
+    loading = staticmethod(loading_force)
 
     @staticmethod
     def loading_work(d: float, c: tuple) -> float:
@@ -113,4 +116,4 @@ class MaLiu(Elastoplastic):
         first, full = hertz * math.sqrt(d_y) / (math.pi * radius), k1 / (2.0 * math.pi * radius)
         share = elementary.log(overlap / d_y) / elementary.log(d_p / d_y) if overlap < d_p else 1.0
         pressure = first + share * (full - first)
-        return math.sqrt(MaLiu.loading(overlap, c) / (math.pi * pressure))
+        return math.sqrt(loading_force(overlap, c) / (math.pi * pressure))

@@ -46,6 +46,8 @@ class Features:
         Position of `onset_weight` in the history and of `lowest_force` in the coefficients, or -1.
     n_coefficients, n_history : int
         Length of the tuples.
+    tiled : bool
+        The chain is swept tile by tile, several steps at a time.
     """
 
     rate: bool
@@ -61,6 +63,7 @@ class Features:
     lowest: int
     n_coefficients: int
     n_history: int
+    tiled: bool = False
 
 
 def features_of(model: Model, ledger: bool, loaded: bool, driven: bool) -> Features:

@@ -81,7 +81,8 @@ def correcting(step: ContactStep, features: Features) -> Callable:
         for k in range(n):
             kick[k] = force[k]
         for e in range(changed):
-            kick[row.events.changed[e]] = row.contacts.kicked[e]
+            k = row.events.changed[e]
+            kick[k] = row.contacts.kicked[k]
         if RATE:
             for k in range(n):
                 shift[k] += 0.5 * dt * inverse_mass[k] * excess[k]

@@ -18,7 +18,7 @@ from granchain.engine.fields import LANES, row_of
 from granchain.engine.inspection import inspection
 from granchain.engine.jumps import correcting
 from granchain.engine.ledger import accounting, added, dissipation
-from granchain.engine.row import read_sensors, sweeps_of
+from granchain.engine.row import read_forces, read_overlaps, sweeps_of
 from granchain.engine.specialise import compiled, jitable
 from granchain.status import Status
 
@@ -38,7 +38,7 @@ def _make(law: Functions, features: Features) -> Callable:
     LEDGER, DRIVEN, LEAPS = features.ledger, features.driven, features.leaps
     step_of_contact = contact_step(law, features)
     sweeps = sweeps_of(law, step_of_contact, features)
-    march, kick, drift, raise_peaks = sweeps
+    march, _, kick, drift, raise_peaks = sweeps
     account, dissipate = accounting(law, features), dissipation(features.lowest >= 0)
     inspect, correct = inspection(law, step_of_contact, features), correcting(step_of_contact, features)
     follow, hold, power_of_drives, jolt = (
@@ -46,7 +46,10 @@ def _make(law: Functions, features: Features) -> Callable:
     )  # fmt: skip
     jitable(dissipate, rows=True)
     for function in (
-        *sweeps,
+        march,
+        kick,
+        drift,
+        raise_peaks,
         account,
         inspect,
         correct,
@@ -55,28 +58,20 @@ def _make(law: Functions, features: Features) -> Callable:
         follow,
         hold,
         power_of_drives,
-        read_sensors,
+        read_forces,
         row_of,
         read_overlaps,
-        read_contacts,
         take_snapshot,
     ):
         jitable(function)
 
-    def next_stops(clock, records):  # type: ignore[no-untyped-def]
-        """Steps of the next sample, snapshot and entry of the ledger; NEVER where there is none."""
-        sample_at = clock.sample * clock.stride if clock.sample < records.sensor_force.shape[0] else NEVER
-        snapshot_at = records.snapshot_at[clock.snapshot] if clock.snapshot < records.snapshot_at.size else NEVER
-        energy_at = records.energy_at[clock.entry] if clock.entry < records.energy_at.size else NEVER
-        return sample_at, snapshot_at, energy_at
-
-    def loop(stop, tables, clock, drives, records):  # type: ignore[no-untyped-def]
-        """Advance to step `stop` and look at the state; the status."""
+    def loop(stop, looks, tables, clock, drives, records):  # type: ignore[no-untyped-def]
+        """Advance to step `stop`, and look at the state where asked to; the status."""
         row = row_of(tables)
         bodies, contacts = row.bodies, row.contacts
         u, v, a, force, start = bodies.u, bodies.v, bodies.a, contacts.force, contacts.start
         dt, n_steps, last_contact = clock.dt, clock.n_steps, clock.n_bodies
-        front, changed, records_contacts = clock.front, 0, records.recorded.size > 0
+        front, changed = clock.front, 0
         while clock.step < stop:
             step = clock.step
             sample_at, snapshot_at, energy_at = next_stops(clock, records)
@@ -88,16 +83,11 @@ def _make(law: Functions, features: Features) -> Callable:
                 left_jump, right_jump = follow(bodies, clock, drives)
             while front < last_contact and overlap_of(u[front], u[front + 1], start[front]) > OPEN:
                 front += 1
-            if step == sample_at:
-                read_overlaps(row, records, clock)
-            # march to a whole step, the block's end or a sample of contacts, whichever is first; sensors are sampled on the march; a wave's
-            # front moves by one contact a step at most
-            until = min(min(step + LANES, stop), whole_at)
-            if records_contacts:
-                until = min(until, sample_at if step < sample_at else sample_at + 1)
+            # march to a whole step or the block's end, whichever is first; a wave's front moves by one contact a step at most
+            until = min(min(step + clock.band, stop), whole_at)
             ordinary = until - step if step < whole_at else 1
             n = min((front + ordinary + LANES) // LANES * LANES, start.size)
-            done, changed = march(row, clock, records, n, ordinary, step == whole_at, NEVER if records_contacts else sample_at)
+            done, changed = march(row, clock, records, n, ordinary, step == whole_at)
             step += done
             clock.step = step
             complete = done == ordinary
@@ -105,18 +95,17 @@ def _make(law: Functions, features: Features) -> Callable:
             if corrected:
                 correct(row, clock, records, changed, n)
             sample_at, _, _ = next_stops(clock, records)
-            if step == sample_at + complete and (records_contacts or not complete):
-                read_contacts(force, records, clock)
-                if corrected:
-                    # a jump has moved the bodies
-                    read_overlaps(row, records, clock)
-                read_sensors(force, records, clock)
+            if step == sample_at and not complete:
+                read_overlaps(row, records, clock.sample, 0, start.size)
+                read_forces(force, records, clock.sample, 0, start.size)
+                clock.sample += 1
             if complete:
                 continue
             # of this step the forces are done
-            raise_peaks(force, contacts.peak, n)
+            raise_peaks(force, contacts.peak, 0, n)
             for e in range(changed):
-                force[row.events.changed[e]] = contacts.kicked[e]
+                k = row.events.changed[e]
+                force[k] = contacts.kicked[k]
             if corrected:
                 for k in range(n):
                     force[k] = row.corrections.kick[k]
@@ -125,7 +114,7 @@ def _make(law: Functions, features: Features) -> Callable:
             if DRIVEN:
                 jolt(row, clock, 0, 1, 1.0, left_jump, clock.left_speed)
                 jolt(row, clock, last_contact, last_contact, -1.0, right_jump, clock.right_speed)
-            kick(v, a, scale, dt, bodies.dt_over_m, bodies.inverse_mass, bodies.loads, force, n)
+            kick(v, a, scale, dt, bodies.dt_over_m, bodies.inverse_mass, bodies.loads, force, 0, n)
             power = 0.0
             if DRIVEN:
                 hold(bodies, clock)
@@ -145,28 +134,22 @@ def _make(law: Functions, features: Features) -> Callable:
             if step == snapshot_at:
                 take_snapshot(bodies, records, clock, back)
             if step < n_steps:
-                drift(u, v, dt, n)
+                drift(u, v, dt, 0, n)
             clock.step = step + 1
         clock.front = front
-        status = inspect(row, clock)
+        status = inspect(row, clock) if looks else RUNNING
         return COMPLETE if status == RUNNING and clock.step > n_steps else status
 
     jitable(next_stops, hot=True)
     return loop
 
 
-def read_overlaps(row, records, clock):  # type: ignore[no-untyped-def]
-    """Overlaps of the recorded contacts at this step."""
-    u, start = row.bodies.u, row.contacts.start
-    for s in range(records.recorded.size):
-        k = records.recorded[s]
-        records.contact_overlap[clock.sample, s] = overlap_of(u[k], u[k + 1], start[k])
-
-
-def read_contacts(force, records, clock):  # type: ignore[no-untyped-def]
-    """Forces of the recorded contacts at this step."""
-    for s in range(records.recorded.size):
-        records.contact_force[clock.sample, s] = force[records.recorded[s]]
+def next_stops(clock, records):  # type: ignore[no-untyped-def]
+    """Steps of the next sample, snapshot and entry of the ledger; NEVER where there is none."""
+    sample_at = clock.sample * clock.stride if clock.sample < records.sensor_force.shape[0] else NEVER
+    snapshot_at = records.snapshot_at[clock.snapshot] if clock.snapshot < records.snapshot_at.size else NEVER
+    energy_at = records.energy_at[clock.entry] if clock.entry < records.energy_at.size else NEVER
+    return sample_at, snapshot_at, energy_at
 
 
 def take_snapshot(bodies, records, clock, back):  # type: ignore[no-untyped-def]

@@ -21,7 +21,9 @@ from typing import Any, NamedTuple, TypeVar
 import numba
 from llvmlite import ir
 from numba import types
-from numba.extending import intrinsic, overload
+from numba.core import cgutils
+from numba.core.imputils import impl_ret_borrowed
+from numba.extending import intrinsic, lower_builtin, overload, type_callable
 
 from granchain.engine.fields import LANES
 from granchain.engine.saved_loops import DamagedLoop, content_of, discard, sealed, warn
@@ -180,6 +182,29 @@ def _put_rows(typing_context, table, k, values):  # type: ignore[no-untyped-def]
         return context.get_dummy_value()
 
     return types.none(table, types.intp, values), lower
+
+
+def _rest_of_row(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+    row, first = arguments
+    kind = signature.return_type
+    rest = context.make_array(kind)(context, builder, row)
+    left = builder.sub(builder.extract_value(rest.shape, 0), first)
+    rest.data, rest.shape, rest.nitems = builder.gep(rest.data, [first]), cgutils.pack_array(builder, [left]), left
+    return impl_ret_borrowed(context, builder, kind, rest._getvalue())
+
+
+def lower_row_from(row_from: Callable) -> dict[Callable, tuple[Callable, ...]]:
+    """Give the function that begins a row at a later column its compiled form; what that is made of.
+
+    It is lowered by itself: without a count of references, no compiled function may give back a row that it makes.
+    """
+
+    @type_callable(row_from)
+    def typed_row_from(context):  # type: ignore[no-untyped-def]
+        return lambda row, first: row
+
+    lower_builtin(row_from, types.Array, types.Integer)(_rest_of_row)
+    return {row_from: (_rest_of_row,)}
 
 
 def lower_rows(rows_at: Callable, put_rows: Callable, options: dict[str, Any]) -> dict[Callable, tuple[Callable, ...]]:

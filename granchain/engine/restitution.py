@@ -6,9 +6,9 @@ Quasi-static: all of m v^2/2 goes into the loading work, U(d_max) = m v^2/2, and
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,12 +16,21 @@ from granchain.contact import laws
 from granchain.contact.law import SPEED_NODES, ContactLaw
 from granchain.contact.model import Model
 from granchain.contact.pair import Pair
-from granchain.engine.scans import coefficients, over_kinds, settled, with_copies
+from granchain.engine.scans import Copies, in_parts, over_kinds, own_coefficients, settled, with_windows
 from granchain.engine.specialise import gatherer
 from granchain.errors import LawError
 
 # Speeds are looked up to this many times the largest at the start: beads in a row do not collide faster than twice the striker.
 FASTEST = 4.0
+
+
+class Asked(NamedTuple):
+    """The inputs of a row, and what a restitution from another law is taken from; see `with_restitution`."""
+
+    inputs: SimpleNamespace
+    pair: Pair
+    limits: np.ndarray
+    velocity: np.ndarray
 
 
 def with_restitution(inputs: SimpleNamespace, pair: Pair, limits: np.ndarray, velocity: np.ndarray) -> SimpleNamespace:
@@ -48,23 +57,39 @@ def with_restitution(inputs: SimpleNamespace, pair: Pair, limits: np.ndarray, ve
     LawError
         Where nothing moves, so that there is no speed.
     """
-    asked = getattr(inputs, "restitution", None)
-    if not isinstance(asked, Mapping):
-        return inputs
-    speed = float(np.abs(np.diff(velocity, prepend=0.0, append=0.0)).max())
-    law, values = source_of(asked)
+    (found,) = with_restitutions([Asked(inputs, pair, limits, velocity)])
+    return found
+
+
+def with_restitutions(rows: Sequence[Asked]) -> list[SimpleNamespace]:
+    """The inputs of many rows, each as `with_restitution` gives them; contacts that take theirs from one law are scanned together."""
+    found = [row.inputs for row in rows]
+    sources: dict[int, Source] = {}
+    for place, row in enumerate(rows):
+        if isinstance(getattr(row.inputs, "restitution", None), Mapping):
+            law, values = source_of(row.inputs.restitution)
+            sources[place] = Source(law, values, row.pair, row.limits, *_speeds(law, row))
+    for (place, source), given in zip(sources.items(), restitutions_at(list(sources.values())), strict=True):
+        # at each of several speeds, or at the one
+        more = {"restitution": given, "fastest": source.speeds[-1]} if source.at_onset else {"restitution": given[0]}
+        found[place] = SimpleNamespace(**{**vars(rows[place].inputs), **more})
+    return found
+
+
+def _speeds(law: type[ContactLaw], row: Asked) -> tuple[np.ndarray, bool]:
+    """Impact speeds [m/s] at which a row asks for restitutions, and whether each contact takes its own at onset."""
+    inputs, speed = row.inputs, float(np.abs(np.diff(row.velocity, prepend=0.0, append=0.0)).max())
     impact_speed = getattr(inputs, "impact_speed", None)
     if impact_speed == "onset" and inputs.impact_speed_floor is not None:
         top = max(FASTEST * speed, 2.0 * inputs.impact_speed_floor)
-        speeds = np.geomspace(inputs.impact_speed_floor, top, SPEED_NODES)
-        return SimpleNamespace(**{**vars(inputs), "restitution": restitution_at(law, values, pair, limits, speeds), "fastest": top})
+        return np.geomspace(inputs.impact_speed_floor, top, SPEED_NODES), True
     own = float(impact_speed) if isinstance(impact_speed, (int, float)) else speed
     if not own > 0.0:
         raise LawError(
             f"restitution = {{ law = {law.name} }}: got no impact speed, for nothing moves at the start, allowed: a number above 0 [m/s]; "
             "give impact_speed or restitution as a number"
         )
-    return SimpleNamespace(**{**vars(inputs), "restitution": restitution_at(law, values, pair, limits, np.array([own]))[0]})
+    return np.array([own]), False
 
 
 def source_of(asked: Mapping[str, Any]) -> tuple[type[ContactLaw], SimpleNamespace]:
@@ -74,13 +99,46 @@ def source_of(asked: Mapping[str, Any]) -> tuple[type[ContactLaw], SimpleNamespa
     return law, SimpleNamespace(**values)
 
 
+class Source(NamedTuple):
+    """A law and its inputs, from which the contacts of a row take their restitution at impact speeds [m/s]."""
+
+    law: type[ContactLaw]
+    values: SimpleNamespace
+    pair: Pair
+    limits: np.ndarray
+    speeds: np.ndarray
+    at_onset: bool = False
+
+
 def restitution_at(law: type[ContactLaw], values: SimpleNamespace, pair: Pair, limits: np.ndarray, speeds: np.ndarray) -> np.ndarray:
     """(n_speeds, n_contacts) Restitution of each contact under a rate-independent law at impact speeds [m/s]."""
-    model = with_copies(law.model(values))
-    c = coefficients(model, pair, values, limits)
-    mass = np.broadcast_to(np.asarray(pair.effective_mass, dtype=float), limits.shape)
-    energies = 0.5 * mass * speeds[:, None] ** 2
-    return over_kinds(_restitution_scan, model, (c, limits[None, :], energies), len(speeds))
+    (found,) = restitutions_at([Source(law, values, pair, limits, speeds)])
+    return found
+
+
+def restitutions_at(sources: Sequence[Source]) -> list[np.ndarray]:
+    """The restitutions of many rows, each as `restitution_at` gives them."""
+    copies = Copies()
+    models = [copies.of(source.law.model(source.values)) for source in sources]
+    groups: dict[tuple[int, int], list[int]] = {}
+    for place, (model, source) in enumerate(zip(models, sources, strict=True)):
+        groups.setdefault((id(model), source.speeds.size), []).append(place)
+    found: dict[int, np.ndarray] = {}
+    for places in groups.values():
+        model, of = models[places[0]], [sources[place] for place in places]
+        limits = [source.limits for source in of]
+        own = [own_coefficients(model, source.pair, source.values, source.limits.size) for source in of]
+        c = with_windows(model, np.hstack(own), np.concatenate(limits))
+        energies = np.hstack([_energies(source) for source in of])
+        scanned = over_kinds(_restitution_scan, model, (c, np.concatenate(limits)[None, :], energies), len(energies))
+        found |= zip(places, in_parts(scanned, limits), strict=True)
+    return [found[place] for place in range(len(sources))]
+
+
+def _energies(source: Source) -> np.ndarray:
+    """(n_speeds, n_contacts) Energy of each contact's impact [J]."""
+    mass = np.broadcast_to(np.asarray(source.pair.effective_mass, dtype=float), source.limits.shape)
+    return 0.5 * mass * source.speeds[:, None] ** 2
 
 
 def _restitution_scan(model: Model) -> Callable:

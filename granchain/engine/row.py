@@ -7,14 +7,28 @@ granchain.engine.contact_step.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from typing import NamedTuple
 
 from granchain.contact.model import Functions
 from granchain.engine.contact_step import ContactStep, Features, dissipated, motion, overlap_of, past_rate, predicted
+from granchain.engine.fields import LANES
 from granchain.engine.jumps import moving
 from granchain.engine.ledger import dissipation
-from granchain.engine.specialise import gatherer, jitable, scatterer
+from granchain.engine.specialise import gatherer, jitable, row_from, scatterer
+
+# A tile of TILE contacts takes BAND steps: 0.5 to 0.9 MB, which an L2 cache holds, for memory read once in BAND steps; longer chains than
+# LONG contacts are tiled. TILE is more than the BAND * LANES contacts that a tile moves back, so that tiles two apart share none.
+TILE, BAND, LONG = 2048, 32, 4096
+
+
+def tiled(features: Features, n_contacts: int) -> Features:
+    """The features of a chain of this length: the one place that decides whether it is tiled.
+
+    Not under a law whose force jumps: it stops at each jump; and not with a driven end, where every step is a whole one.
+    """
+    return replace(features, tiled=n_contacts > LONG and not features.leaps and not features.driven)
 
 
 class Sweeps(NamedTuple):
@@ -23,12 +37,15 @@ class Sweeps(NamedTuple):
     Parameters
     ----------
     march : callable
-        (row, clock, records, n, steps, whole, sample_at) -> steps done, and the contacts whose next kick differs from the recorded force.
+        (row, clock, records, n, steps, whole) -> steps done, and the contacts whose next kick differs from the recorded force.
+    advance_tile : callable
+        The steps of one tile of a march.
     kick, drift, raise_peaks : callable
         Parts of a whole step.
     """
 
     march: Callable
+    advance_tile: Callable
     kick: Callable
     drift: Callable
     raise_peaks: Callable
@@ -39,10 +56,12 @@ def plain_sweeps(RATE: bool, LOADED: bool) -> tuple[Callable, Callable, Callable
     """Kick, drift and peaks: what a step is made of besides forces, the same for every law."""
     net, kicked = motion(RATE, LOADED)
 
-    def kick(v, a, scale, dt, dt_over_m, inverse_mass, loads, force, n):  # type: ignore[no-untyped-def]
+    def kick(v, a, scale, dt, dt_over_m, inverse_mass, loads, force, first, count):  # type: ignore[no-untyped-def]
         """Half-step velocities after the forces; the step's accelerations are recorded."""
-        left = 0.0
-        for k in range(n):
+        left = force[first - 1] if first > 0 else 0.0
+        v, a, dt_over_m, inverse_mass = row_from(v, first), row_from(a, first), row_from(dt_over_m, first), row_from(inverse_mass, first)
+        loads, force = row_from(loads, first), row_from(force, first)
+        for k in range(count):
             f = force[k]
             total = net(left, f, loads[k])
             acceleration = inverse_mass[k] * total
@@ -50,12 +69,14 @@ def plain_sweeps(RATE: bool, LOADED: bool) -> tuple[Callable, Callable, Callable
             v[k] = kicked(v[k], scale, dt, dt_over_m[k], acceleration, total)
             left = f
 
-    def drift(u, v, dt, n):  # type: ignore[no-untyped-def]
-        for k in range(n):
+    def drift(u, v, dt, first, count):  # type: ignore[no-untyped-def]
+        u, v = row_from(u, first), row_from(v, first)
+        for k in range(count):
             u[k] += dt * v[k]
 
-    def raise_peaks(force, peak, n):  # type: ignore[no-untyped-def]
-        for k in range(n):
+    def raise_peaks(force, peak, first, count):  # type: ignore[no-untyped-def]
+        force, peak = row_from(force, first), row_from(peak, first)
+        for k in range(count):
             peak[k] = force[k] if force[k] > peak[k] else peak[k]
 
     for function in (net, kicked):
@@ -65,39 +86,195 @@ def plain_sweeps(RATE: bool, LOADED: bool) -> tuple[Callable, Callable, Callable
     return kick, drift, raise_peaks
 
 
+class LeafSweeps(NamedTuple):
+    """Passes over contacts first..first + count - 1 of a row, each with plain rows of numbers for arguments.
+
+    Parameters
+    ----------
+    detect, sweep, sweep_rate, forces : callable
+        See `leaf_sweeps`.
+    """
+
+    detect: Callable
+    sweep: Callable
+    sweep_rate: Callable
+    forces: Callable
+
+
+def leaf_sweeps(law: Functions, step: ContactStep, features: Features, stride: int = 1) -> LeafSweeps:
+    """The passes that take nearly all of a run's time: one source for a row of beads, for a part of it, and for rows side by side.
+
+    Parameters
+    ----------
+    law : Functions
+        Of the contact law.
+    step : ContactStep
+    features : Features
+    stride : int
+        Of S rows side by side, column bead * S + lane belongs to that bead of that lane: the neighbour stands S columns on, each column
+        has times of its own (`dt`, `half_dt` and `pending` are rows), and the force of the contact of column k stands in column k + S of
+        the row of forces, so that column k has the force on that body's left; the first S columns of the forces are 0.
+    """
+    RATE, LEDGER, CLAMPS = features.rate, features.ledger, features.lowest >= 0
+    S, AHEAD = stride, stride if stride > 1 else 0
+    force, happened, parts = law.force, step.happened, step.parts
+    coefficients_at, history_at = gatherer(features.n_coefficients), gatherer(features.n_history)
+    net, kicked = motion(RATE, features.loaded)
+    at = times_of(stride)
+
+    def detect(u, v, a, start, dt, half_dt, c, h, first, count):  # type: ignore[no-untyped-def]
+        """The number of contacts with an event, and one more than the last of them."""
+        u, v, a, start = row_from(u, first), row_from(v, first), row_from(a, first), row_from(start, first)
+        if S > 1:
+            dt, half_dt = dt[first : first + count], half_dt[first : first + count]
+        events, after = 0, 0
+        for k in range(count):
+            d = overlap_of(u[k], u[k + S], start[k])
+            half = v[k] - v[k + S]
+            r = predicted(half, a[k] - a[k + S], at(half_dt, k)) if RATE else 0.0
+            found = happened(d, d - at(dt, k) * half, r, coefficients_at(c, first + k), history_at(h, first + k))
+            events += found
+            here = k + 1 if found else 0
+            after = here if here > after else after
+        return events, first + after
+
+    def sweep(u, v, start, dt, dt_over_m, loads, c, h, row, peak, reach, first, count):  # type: ignore[no-untyped-def]
+        """Forces, kick and drift in one pass; the force on a body's left is carried in a scalar."""
+        carried = row[first - 1] if first > 0 else 0.0
+        u, v, start, row = row_from(u, first), row_from(v, first), row_from(start, first), row_from(row, first)
+        dt_over_m, loads, peak, reach = row_from(dt_over_m, first), row_from(loads, first), row_from(peak, first), row_from(reach, first)
+        if S > 1:
+            dt = dt[first : first + count]
+        for k in range(count):
+            left = row[k] if S > 1 else carried
+            d = overlap_of(u[k], u[k + S], start[k])
+            f = force(d, 0.0, coefficients_at(c, first + k), history_at(h, first + k))
+            row[k + AHEAD] = f
+            peak[k] = f if f > peak[k] else peak[k]
+            reach[k] = d if d > reach[k] else reach[k]
+            v[k] = kicked(v[k], 1.0, at(dt, k), dt_over_m[k], 0.0, net(left, f, loads[k]))
+            u[k] += at(dt, k) * v[k]
+            carried = f
+
+    def sweep_rate(
+        u, v, a, start, dt, half_dt, pending, inverse_mass, loads, c, h, row, peak, reach, elastic, clamp, viscous_work, clamp_work,
+        first, count,
+    ):  # type: ignore[no-untyped-def]  # fmt: skip
+        """The same for a force that depends on the rate, predicted to the full step with the last step's accelerations.
+
+        With the ledger, it adds the losses of the step before, over `pending` [s]; how many contacts are clamped.
+        """
+        carried, clamped = row[first - 1] if first > 0 else 0.0, 0
+        u, v, a = row_from(u, first), row_from(v, first), row_from(a, first)
+        start, row, inverse_mass, loads = (
+            row_from(start, first),
+            row_from(row, first),
+            row_from(inverse_mass, first),
+            row_from(loads, first),
+        )
+        peak, reach, elastic, clamp = row_from(peak, first), row_from(reach, first), row_from(elastic, first), row_from(clamp, first)
+        viscous_work, clamp_work = row_from(viscous_work, first), row_from(clamp_work, first)
+        if S > 1:
+            dt, half_dt, pending = dt[first : first + count], half_dt[first : first + count], pending[first : first + count]
+        for k in range(count):
+            left = row[k] if S > 1 else carried
+            d = overlap_of(u[k], u[k + S], start[k])
+            half, da = v[k] - v[k + S], a[k] - a[k + S]
+            f, still, lifted = parts(d, predicted(half, da, at(half_dt, k)), coefficients_at(c, first + k), history_at(h, first + k))
+            if LEDGER:
+                mean = past_rate(half, da, at(half_dt, k))
+                viscous_work[k] += dissipated(at(pending, k), mean, row[k + AHEAD], elastic[k], clamp[k])
+                elastic[k] = still
+                if CLAMPS:
+                    clamp_work[k] += at(pending, k) * mean * clamp[k]
+                    clamp[k] = lifted
+                    clamped += lifted > 0.0
+            row[k + AHEAD] = f
+            peak[k] = f if f > peak[k] else peak[k]
+            reach[k] = d if d > reach[k] else reach[k]
+            total = net(left, f, loads[k])
+            acceleration = inverse_mass[k] * total
+            a[k] = acceleration
+            v[k] = kicked(v[k], 1.0, at(dt, k), 0.0, acceleration, total)
+            u[k] += at(dt, k) * v[k]
+            carried = f
+        return clamped
+
+    def forces(
+        u, v, a, start, half_dt, pending, c, h, row, reach, elastic, clamp, viscous_work, clamp_work, first, count
+    ):  # type: ignore[no-untyped-def]  # fmt: skip
+        """Forces alone, with the ledger's parts as in a sweep."""
+        clamped = 0
+        u, v, a = row_from(u, first), row_from(v, first), row_from(a, first)
+        start, row, reach = row_from(start, first), row_from(row, first), row_from(reach, first)
+        elastic, clamp, viscous_work, clamp_work = (
+            row_from(elastic, first),
+            row_from(clamp, first),
+            row_from(viscous_work, first),
+            row_from(clamp_work, first),
+        )
+        if S > 1:
+            half_dt, pending = half_dt[first : first + count], pending[first : first + count]
+        for k in range(count):
+            d = overlap_of(u[k], u[k + S], start[k])
+            half, da = v[k] - v[k + S], a[k] - a[k + S]
+            rate = predicted(half, da, at(half_dt, k)) if RATE else 0.0
+            f, still, lifted = parts(d, rate, coefficients_at(c, first + k), history_at(h, first + k))
+            if LEDGER:
+                mean = past_rate(half, da, at(half_dt, k))
+                viscous_work[k] += dissipated(at(pending, k), mean, row[k + AHEAD], elastic[k], clamp[k])
+                elastic[k] = still
+                if CLAMPS:
+                    clamp_work[k] += at(pending, k) * mean * clamp[k]
+                    clamp[k] = lifted
+                    clamped += lifted > 0.0
+            row[k + AHEAD] = f
+            reach[k] = d if d > reach[k] else reach[k]
+        return clamped
+
+    # what runs once per contact and step goes where it is called; the repair of the few events does not
+    for function in (
+        overlap_of, predicted, past_rate, dissipated, net, kicked, coefficients_at, history_at, force, happened, parts, at,
+    ):  # fmt: skip
+        jitable(function, hot=True)
+    for rows in (detect, sweep, sweep_rate, forces):
+        jitable(rows, rows=True)
+    return LeafSweeps(detect, sweep, sweep_rate, forces)
+
+
+@cache
+def times_of(stride: int) -> Callable:
+    """Function (times, k) -> the time of a column: of a row of times, or one for all."""
+
+    def one(times, k):  # type: ignore[no-untyped-def]
+        return times
+
+    def of_column(times, k):  # type: ignore[no-untyped-def]
+        return times[k]
+
+    return of_column if stride > 1 else one
+
+
 def sweeps_of(law: Functions, step: ContactStep, features: Features) -> Sweeps:
     """The sweeps for a law, as plain functions that call its functions."""
     RATE, HISTORY, LEDGER = features.rate, features.history, features.ledger
     ONSET, JUMPS, LEAPS, CLAMPS = features.weight, features.jumps, features.leaps, features.lowest >= 0
-    FORGETS = features.forgets
-    force, jumps = law.force, law.jumps
+    FORGETS, TILED = features.forgets, features.tiled
+    jumps = law.jumps
     MOVES = JUMPS and not features.kinks
-    happened, event, parts, read_as = step.happened, step.event, step.parts, step.read_as
+    happened, event, read_as = step.happened, step.event, step.read_as
     dissipate, move = dissipation(CLAMPS), moving(features)
     at_onset, at_end, at_inside = step.onset, step.end, step.inside
     coefficients_at, history_at = gatherer(features.n_coefficients), gatherer(features.n_history)
     store_history = scatterer(features.n_history)
-    net, kicked = motion(RATE, features.loaded)
+    detect, sweep, sweep_rate, forces = leaf_sweeps(law, step, features)
     kick, drift, raise_peaks = plain_sweeps(RATE, features.loaded)
 
-    def detect(u, v, a, start, dt, half_dt, c, h, n):  # type: ignore[no-untyped-def]
-        """The number of contacts with an event, and one more than the last of them."""
-        events, after = 0, 0
-        for k in range(n):
-            d = overlap_of(u[k], u[k + 1], start[k])
-            half = v[k] - v[k + 1]
-            r = predicted(half, a[k] - a[k + 1], half_dt) if RATE else 0.0
-            found = happened(d, d - dt * half, r, coefficients_at(c, k), history_at(h, k))
-            events += found
-            here = k + 1 if found else 0
-            after = here if here > after else after
-        return events, after
-
-    def add_new(row, drifted, half_dt, first, n):  # type: ignore[no-untyped-def]
+    def add_new(row, drifted, half_dt, first, count, length):  # type: ignore[no-untyped-def]
         """Append to the list of active contacts those with an event that are not on it; its new length."""
-        u, v, a, start, active = row.bodies.u, row.bodies.v, row.bodies.a, row.contacts.start, row.events.active
-        events, k = detect(u, v, a, start, drifted, half_dt, row.c, row.h, n)
-        length = first
+        u, v, a, start = row.bodies.u, row.bodies.v, row.bodies.a, row.contacts.start
+        active, listed = row.events.active, row.events.listed
+        events, k = detect(u, v, a, start, drifted, half_dt, row.c, row.h, first, count)
         while events > 0:
             k -= 1
             d = overlap_of(u[k], u[k + 1], start[k])
@@ -105,11 +282,9 @@ def sweeps_of(law: Functions, step: ContactStep, features: Features) -> Sweeps:
             r = predicted(half, a[k] - a[k + 1], half_dt) if RATE else 0.0
             if happened(d, d - drifted * half, r, coefficients_at(row.c, k), history_at(row.h, k)):
                 events -= 1
-                known = False
-                for e in range(first):
-                    known |= active[e] == k
-                if not known:
-                    active[length] = k
+                if listed[k] == 0:
+                    listed[k] = 1
+                    active[first + length] = k
                     length += 1
         return length
 
@@ -125,24 +300,25 @@ def sweeps_of(law: Functions, step: ContactStep, features: Features) -> Sweeps:
                 if 0 <= m < row.contacts.force.size:
                     row.corrections.past[m] = row.contacts.force[m] - row.corrections.excess[m]
 
-    def renew(row, clock, dt, half_dt, n):  # type: ignore[no-untyped-def]
-        """Update the history of every contact with an event; return how many need a kick that differs from the recorded force.
+    def renew(row, clock, dt, half_dt, first, count, length):  # type: ignore[no-untyped-def]
+        """Update the history of every contact with an event, of first..first + count - 1; how many need a kick that differs from the
+        recorded force, and the length of the list of those with an event.
 
         A contact under load has an event at each step: those of the step before come first, from a list, so that the search of the whole
-        row, which then finds nothing, need not be waited for.
+        row, which then finds nothing, need not be waited for. The lists stand where the contacts stand: at `first`.
         """
         bodies, contacts, events, c, h = row.bodies, row.contacts, row.events, row.c, row.h
         u, v, a, start, active = bodies.u, bodies.v, bodies.a, contacts.start, events.active
         # the time since the step before: none has gone by at the first one
         drifted = dt if half_dt > 0.0 else 0.0
-        changed, first, length = 0, 0, clock.n_active
+        changed, begin = 0, 0
         for turn in range(2):
             if turn == 1:
-                first = length
-                length = add_new(row, drifted, half_dt, first, n)
-            e = first
+                begin = length
+                length = add_new(row, drifted, half_dt, first, count, length)
+            e = begin
             while e < length:
-                k = active[e]
+                k = active[first + e]
                 d = overlap_of(u[k], u[k + 1], start[k])
                 half, da = v[k] - v[k + 1], a[k] - a[k + 1]
                 r = predicted(half, da, half_dt) if RATE else half
@@ -151,7 +327,8 @@ def sweeps_of(law: Functions, step: ContactStep, features: Features) -> Sweeps:
                 before = d - drifted * half
                 if not happened(d, before, r, ck, hk):
                     length -= 1
-                    active[e] = active[length]
+                    events.listed[k] = 0
+                    active[first + e] = active[first + length]
                     continue
                 e += 1
                 last, viscous = contacts.force[k], 0.0
@@ -179,135 +356,168 @@ def sweeps_of(law: Functions, step: ContactStep, features: Features) -> Sweeps:
                                 contacts.viscous_work[k] += damped
                                 contacts.clamp_work[k] += clamped
                 if kick != record:
-                    events.changed[changed] = k
-                    contacts.kicked[changed], contacts.recorded[changed] = kick, record
+                    events.changed[first + changed] = k
+                    contacts.kicked[k], contacts.recorded[k] = kick, record
                     changed += 1
-        clock.n_active = length
-        return changed
+        return changed, length
 
-    def sweep(u, v, start, dt, dt_over_m, loads, c, h, row, peak, reach, n):  # type: ignore[no-untyped-def]
-        """Forces, kick and drift in one pass; the force on a body's left is carried in a scalar."""
-        left = 0.0
-        for k in range(n):
-            d = overlap_of(u[k], u[k + 1], start[k])
-            f = force(d, 0.0, coefficients_at(c, k), history_at(h, k))
-            row[k] = f
-            peak[k] = f if f > peak[k] else peak[k]
-            reach[k] = d if d > reach[k] else reach[k]
-            v[k] = kicked(v[k], 1.0, dt, dt_over_m[k], 0.0, net(left, f, loads[k]))
-            u[k] += dt * v[k]
-            left = f
+    def advance_tile(row, clock, records, begun, steps, ahead, n, length, sample, pending):  # type: ignore[no-untyped-def]
+        """Steps of a tile: a parallelogram that begins at the contact `ahead` and moves back by LANES contacts a step.
 
-    def sweep_rate(
-        u, v, a, start, dt, half_dt, pending, inverse_mass, loads, c, h, row, peak, reach, elastic, clamp, viscous_work, clamp_work, n
-    ):  # type: ignore[no-untyped-def]  # fmt: skip
-        """The same for a force that depends on the rate, predicted to the full step with the last step's accelerations.
+        A contact needs of the step before its own two bodies: those on the right are then a step further in this tile, and on the left
+        the tile before has been there; so the tiles of some steps, one after the other, give the bits of whole steps. A row that is
+        not tiled is one that stays where it is. Before a step with a jump it stops, for its caller.
 
-        With the ledger, it adds the losses of the step before, over `pending` [s]; how many contacts are clamped.
+        Returns the steps done, how many kicks of the next one differ from the recorded force, the length of the list of active contacts,
+        samples taken until then, contact-steps in which the clamp acted, and the time over which the last losses are not in the ledger.
         """
-        left, clamped = 0.0, 0
-        for k in range(n):
-            d = overlap_of(u[k], u[k + 1], start[k])
-            half, da = v[k] - v[k + 1], a[k] - a[k + 1]
-            f, still, lifted = parts(d, predicted(half, da, half_dt), coefficients_at(c, k), history_at(h, k))
-            if LEDGER:
-                mean = past_rate(half, da, half_dt)
-                viscous_work[k] += dissipated(pending, mean, row[k], elastic[k], clamp[k])
-                elastic[k] = still
-                if CLAMPS:
-                    clamp_work[k] += pending * mean * clamp[k]
-                    clamp[k] = lifted
-                    clamped += lifted > 0.0
-            row[k] = f
-            peak[k] = f if f > peak[k] else peak[k]
-            reach[k] = d if d > reach[k] else reach[k]
-            total = net(left, f, loads[k])
-            acceleration = inverse_mass[k] * total
-            a[k] = acceleration
-            v[k] = kicked(v[k], 1.0, dt, 0.0, acceleration, total)
-            u[k] += dt * v[k]
-            left = f
-        return clamped
-
-    def forces(u, v, a, start, half_dt, pending, c, h, row, reach, elastic, clamp, viscous_work, clamp_work, n):  # type: ignore[no-untyped-def]
-        """Forces alone, with the ledger's parts as in a sweep."""
-        clamped = 0
-        for k in range(n):
-            d = overlap_of(u[k], u[k + 1], start[k])
-            half, da = v[k] - v[k + 1], a[k] - a[k + 1]
-            f, still, lifted = parts(d, predicted(half, da, half_dt) if RATE else 0.0, coefficients_at(c, k), history_at(h, k))
-            if LEDGER:
-                mean = past_rate(half, da, half_dt)
-                viscous_work[k] += dissipated(pending, mean, row[k], elastic[k], clamp[k])
-                elastic[k] = still
-                if CLAMPS:
-                    clamp_work[k] += pending * mean * clamp[k]
-                    clamp[k] = lifted
-                    clamped += lifted > 0.0
-            row[k] = f
-            reach[k] = d if d > reach[k] else reach[k]
-        return clamped
-
-    def march(row, clock, records, n, steps, whole, sample_at):  # type: ignore[no-untyped-def]
-        """Steps, with the samples of their sensors; how many were done, and how many kicks of the next one differ from the recorded force.
-
-        Of a whole step, and of one whose kick differs, only the forces are done: the rest is the caller's.
-        """
-        bodies, contacts, c, h = row.bodies, row.contacts, row.c, row.h
+        bodies, contacts, events, c, h = row.bodies, row.contacts, row.events, row.c, row.h
         u, v, a, loads, inverse_mass = bodies.u, bodies.v, bodies.a, bodies.loads, bodies.inverse_mass
         start, force_row, peak, reach = contacts.start, contacts.force, contacts.peak, contacts.reach
         elastic, clamp, viscous_work, clamp_work = contacts.elastic, contacts.clamp, contacts.viscous_work, contacts.clamp_work
-        dt, pending, begun = clock.dt, clock.pending, clock.step
+        dt, tile, clamped = clock.dt, clock.tile, 0
+        sample_at = sample * clock.stride if sample < records.sensor_force.shape[0] else -1
+        first, last = ahead if TILED else 0, n
         for done in range(steps):
+            if TILED:
+                before, first, last = first, max(ahead - LANES * done, 0), min(ahead + tile - LANES * done, n)
+                if length > 0:
+                    length = keep_on_list(events, before, first, last, length)
+            sampled = begun + done == sample_at
+            slot = sample
+            if sampled:
+                sample += 1
+                sample_at = sample * clock.stride if sample < records.sensor_force.shape[0] else -1
+            count = last - first
+            if TILED and count <= 0:
+                pending = dt if RATE else pending
+                continue
+            # whose force has been 0 ever since, ahead of the front, belongs to the last tile
+            end = last if last < n else start.size
             half_dt = 0.5 * dt if begun + done > 0 else 0.0
             changed = 0
             if HISTORY or JUMPS:
-                changed = renew(row, clock, dt, half_dt, n)
-            if MOVES and clock.n_jumps > 0:
-                if LEDGER:
-                    # of the step before, with its own velocities
-                    dissipate(v, a, pending, 1.0, half_dt, force_row, elastic, clamp, viscous_work, clamp_work, n)
-                    pending = 0.0
-                move(row, clock)
-            if whole or changed > 0 or (LEAPS and clock.n_jumps > 0):
-                clock.clamped += forces(
-                    u, v, a, start, half_dt, pending, c, h, force_row, reach, elastic, clamp, viscous_work, clamp_work, n
+                changed, length = renew(row, clock, dt, half_dt, first, count, length)
+            if sampled:
+                read_overlaps(row, records, slot, first, end)
+            if LEAPS and (changed > 0 or clock.n_jumps > 0):
+                return done, changed, length, slot, clamped, pending
+            if changed > 0:
+                clamped += forces(
+                    u, v, a, start, half_dt, pending, c, h, force_row, reach, elastic, clamp, viscous_work, clamp_work, first, count
                 )  # fmt: skip
                 for e in range(changed):
-                    k = row.events.changed[e]
-                    force_row[k] = contacts.recorded[e]
-                clock.pending = 0.0
-                return done, changed
-            if RATE:
-                clock.clamped += sweep_rate(
+                    k = events.changed[first + e]
+                    force_row[k] = contacts.recorded[k]
+            elif RATE:
+                clamped += sweep_rate(
                     u, v, a, start, dt, half_dt, pending, inverse_mass, loads, c, h, force_row, peak, reach,
-                    elastic, clamp, viscous_work, clamp_work, n,
+                    elastic, clamp, viscous_work, clamp_work, first, count,
                 )  # fmt: skip
-                pending = dt
             else:
-                sweep(u, v, start, dt, bodies.dt_over_m, loads, c, h, force_row, peak, reach, n)
-            if begun + done == sample_at:
-                sample_at = read_sensors(force_row, records, clock)
-        clock.pending = pending
-        return steps, 0
+                sweep(u, v, start, dt, bodies.dt_over_m, loads, c, h, force_row, peak, reach, first, count)
+            if sampled:
+                read_forces(force_row, records, slot, first, end)
+            if changed > 0:
+                raise_peaks(force_row, peak, first, count)
+                for e in range(changed):
+                    k = events.changed[first + e]
+                    force_row[k] = contacts.kicked[k]
+                kick(v, a, 1.0, dt, bodies.dt_over_m, inverse_mass, loads, force_row, first, count)
+                drift(u, v, dt, first, count)
+            if RATE:
+                pending = dt
+        if TILED and length > 0:
+            length = keep_on_list(events, first, first, first, length)
+        return steps, 0, length, sample, clamped, pending
 
-    # what runs once per contact and step goes where it is called; the repair of the few events does not
-    for function in (overlap_of, predicted, past_rate, dissipated, net, kicked, coefficients_at, history_at, force, happened, parts):
-        jitable(function, hot=True)
-    for rows in (detect, sweep, sweep_rate, forces, dissipate):
-        jitable(rows, rows=True)
+    def march(row, clock, records, n, steps, whole):  # type: ignore[no-untyped-def]
+        """Steps, with the samples of their sensors; how many were done, and how many kicks of the next one differ from the recorded force.
+
+        Of a whole step, and of one with a jump, only the forces are done: the rest is the caller's.
+        """
+        bodies, contacts = row.bodies, row.contacts
+        done, changed, ahead, tile, length = 0, 0, 0, clock.tile, clock.n_active
+        pending, sample = clock.pending, clock.sample
+        if not whole:
+            if TILED and length > 0:
+                length = keep_on_list(row.events, 0, 0, 0, length)
+            while ahead == 0 or (TILED and ahead < n + LANES * (steps - 1)):
+                done, changed, length, sample, clamped, pending = advance_tile(
+                    row, clock, records, clock.step, steps, ahead, n, length, clock.sample, clock.pending
+                )
+                clock.clamped += clamped
+                ahead += tile
+            clock.n_active, clock.sample = length, sample
+            if done == steps:
+                clock.pending = pending
+                return steps, 0
+        dt = clock.dt
+        half_dt = 0.5 * dt if clock.step + done > 0 else 0.0
+        if whole and (HISTORY or JUMPS):
+            changed, clock.n_active = renew(row, clock, dt, half_dt, 0, n, length)
+        if MOVES and clock.n_jumps > 0:
+            if LEDGER:
+                # of the step before, with its own velocities
+                dissipate(
+                    bodies.v, bodies.a, pending, 1.0, half_dt, contacts.force, contacts.elastic, contacts.clamp, contacts.viscous_work,
+                    contacts.clamp_work, n,
+                )  # fmt: skip
+                pending = 0.0
+            move(row, clock)
+        clock.clamped += forces(
+            bodies.u, bodies.v, bodies.a, contacts.start, half_dt, pending, row.c, row.h, contacts.force, contacts.reach, contacts.elastic,
+            contacts.clamp, contacts.viscous_work, contacts.clamp_work, 0, n,
+        )  # fmt: skip
+        for e in range(changed):
+            k = row.events.changed[e]
+            contacts.force[k] = contacts.recorded[k]
+        clock.pending = 0.0
+        return done, changed
+
+    jitable(dissipate, rows=True)
     jitable(move)
     # a call among the steps of a march would take the vectors' registers from it
-    jitable(read_sensors, hot=True)
-    jitable(renew, hot=True)
-    jitable(march, hot=True)
-    return Sweeps(march, kick, drift, raise_peaks)
+    for function in (read_overlaps, read_forces, advance_tile, renew, march):
+        jitable(function, hot=True)
+    jitable(keep_on_list)
+    return Sweeps(march, advance_tile, kick, drift, raise_peaks)
 
 
-def read_sensors(force, records, clock):  # type: ignore[no-untyped-def]
-    """Sample the sensor beads: the mean of the forces of their two contacts; the step of the next sample, -1 where there is none."""
-    slot = clock.sample
+def keep_on_list(events, before, first, last, length):  # type: ignore[no-untyped-def]
+    """Move the list of active contacts with its tile, from `before` to `first`, and drop those from `last` on; its new length."""
+    kept = 0
+    for e in range(length):
+        k = events.active[before + e]
+        if k < last:
+            events.active[first + kept] = k
+            kept += 1
+        else:
+            events.listed[k] = 0
+    return kept
+
+
+def read_overlaps(row, records, slot, first, last):  # type: ignore[no-untyped-def]
+    """Overlaps of the recorded contacts among first..last - 1 at this step."""
+    u, start = row.bodies.u, row.contacts.start
+    for s in range(records.recorded.size):
+        k = records.recorded[s]
+        if first <= k < last:
+            records.contact_overlap[slot, s] = overlap_of(u[k], u[k + 1], start[k])
+
+
+def read_forces(force, records, slot, first, last):  # type: ignore[no-untyped-def]
+    """Forces at this step of the recorded contacts among first..last - 1, and what these add to the sensors of their beads.
+
+    A sensor feels the mean of the forces of its bead's two contacts; the left one comes first, and may be of another tile.
+    """
     for s in range(records.sensor_left.size):
-        records.sensor_force[slot, s] = 0.5 * (force[records.sensor_left[s]] + force[records.sensor_right[s]])
-    clock.sample = slot + 1
-    return (slot + 1) * clock.stride if slot + 1 < records.sensor_force.shape[0] else -1
+        left, right = records.sensor_left[s], records.sensor_right[s]
+        if first <= left < last:
+            records.sensor_force[slot, s] = force[left]
+        if first <= right < last:
+            records.sensor_force[slot, s] = 0.5 * (records.sensor_force[slot, s] + force[right])
+    for s in range(records.recorded.size):
+        k = records.recorded[s]
+        if first <= k < last:
+            records.contact_force[slot, s] = force[k]

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import contextlib
 import math
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
+from itertools import accumulate
 from types import SimpleNamespace
 
 import numpy as np
@@ -26,6 +28,10 @@ from granchain.errors import CaseError, LawError
 
 # Above this many kinds of contact a scan is compiled: below it, compiling takes longer than the scan.
 PLAIN_KINDS = 64
+# Time that a scan may have taken as plain Python, in all, before it is compiled [s]: about what compiling takes.
+PLAIN_SECONDS = 0.5
+# What each has taken [s].
+_SPENT: Bounded[float] = Bounded(1024)
 
 # Answers of scans that a process remembers, and the bytes of them with what was asked: a study of a thousand cases, or some chains of
 # 10^5 kinds of contact.
@@ -57,7 +63,7 @@ def over_kinds(make: Callable[[Model], Callable], model: Model, inputs: tuple[np
     -------
     (n_out, n_contacts) array
     """
-    first, which = kinds_of(np.ascontiguousarray(np.vstack(inputs).T))
+    first, which = kinds_of_columns(inputs)
     tables = tuple(np.ascontiguousarray(table[:, first]) for table in inputs)
     scan = _scan_of(make, model)
     # a scan is a copy that is never edited, and the only one for functions that do the same
@@ -65,11 +71,28 @@ def over_kinds(make: Callable[[Model], Callable], model: Model, inputs: tuple[np
     out = ANSWERS.get(asked)
     if out is None:
         out = np.zeros((n_out, first.size))
-        run = _compiled_scan(scan) if first.size > PLAIN_KINDS else scan
+        spent = _SPENT.get(scan) or 0.0
+        plain = first.size <= PLAIN_KINDS and spent <= PLAIN_SECONDS
+        run, clock = scan if plain else compiled_scan(scan), time.perf_counter()
         with np.errstate(all="ignore"), finite(model.law):
             run(*tables, out)
+        if plain:
+            _SPENT.put(scan, spent + time.perf_counter() - clock)
         ANSWERS.put(asked, out, out.nbytes + sum(table.nbytes for table in tables))
     return np.ascontiguousarray(out[:, which])
+
+
+def kinds_of_columns(tables: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """The distinct columns of some tables that stand on each other: where each is met first, and the kind of each column.
+
+    Neighbours are compared where they stand; what is left is looked through.
+    """
+    new = np.ones(tables[0].shape[1], dtype=bool)
+    for table in tables:
+        new[1:] |= (table[:, 1:] != table[:, :-1]).any(axis=0)
+    runs = np.flatnonzero(new)
+    first, which = kinds_of(np.ascontiguousarray(np.vstack([table[:, runs] for table in tables]).T))
+    return runs[first], which[np.cumsum(new) - 1]
 
 
 def kinds_of(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -105,6 +128,29 @@ def with_copies(model: Model) -> Model:
     return replace(model, functions=Functions(*frozen(*model.functions)), guarded=guarded)
 
 
+class Copies:
+    """Models of which alike ones share one that is made `with_copies`."""
+
+    def __init__(self) -> None:
+        self._met: list[tuple[Model, Model]] = []
+
+    def of(self, asked: Model) -> Model:
+        """The model that is shared."""
+        for met, copy in self._met:
+            if met == asked:
+                return copy
+        self._met.append((asked, with_copies(asked)))
+        return self._met[-1][1]
+
+
+def in_parts(table: np.ndarray, like: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """A table cut along its last axis into as many columns as each of some rows has."""
+    if len(like) == 1:
+        return [table]
+    ends = list(accumulate(row.size for row in like))
+    return [table[..., end - row.size : end] for end, row in zip(ends, like, strict=True)]
+
+
 def _scan_of(make: Callable[[Model], Callable], model: Model) -> Callable:
     """The scan of a model, `frozen`; of one `with_copies` it is remembered."""
     if not is_frozen(model.functions) or not (model.guarded is None or is_frozen(model.guarded)):
@@ -133,7 +179,7 @@ def finite(law: type[ContactLaw]) -> Iterator[None]:
 
 
 @cache
-def _compiled_scan(scan: Callable) -> Callable:
+def compiled_scan(scan: Callable) -> Callable:
     """A scan, which is `frozen`, compiled."""
     jitable(scan)
 
@@ -185,6 +231,8 @@ def own_coefficients(model: Model, pair: Pair, inputs: SimpleNamespace, n_contac
             f"({', '.join(q.name for q in own)}); return these"
         )
     table = columns(values, n_contacts)
+    if not np.isnan(table).any():
+        return table
     for quantity, row in zip(own, table, strict=True):
         if np.isnan(row).any():
             raise LawError(

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 from types import SimpleNamespace
 from typing import NamedTuple
 
@@ -17,8 +16,8 @@ from granchain.chain import Chain, Masses
 from granchain.contact.law import ContactLaw
 from granchain.contact.model import Model
 from granchain.contact.pair import Pair
-from granchain.engine.restitution import with_restitution
-from granchain.engine.scans import contact_limits, own_coefficients, start_histories, static_overlaps, with_copies, with_windows
+from granchain.engine.restitution import Asked, with_restitutions
+from granchain.engine.scans import Copies, contact_limits, in_parts, own_coefficients, start_histories, static_overlaps, with_windows
 from granchain.engine.timestep import TimeStep, choose, demand_of, slopes_of
 
 
@@ -112,36 +111,73 @@ def contacts_together(law: type[ContactLaw], rows: Sequence[Row]) -> list[Contac
     LawError, CaseError
         As `contacts_of`, for the first row that cannot be set up.
     """
-    models: list[tuple[Model, Model]] = []
-    begun = [_begun(law, row, models) for row in rows]
+    copies, single = Copies(), SinglePairs() if len(rows) > 1 else None
+    given = with_restitutions([Asked(row.inputs, row.pair, row.limits, row.masses.velocity) for row in rows])
+    begun = [_begun(law, row, inputs, copies, single) for row, inputs in zip(rows, given, strict=True)]
     done: list[Contacts | None] = [None] * len(rows)
     for members in alike([model for model, _, _ in begun]):
         model, of = begun[members[0]][0], [rows[m].masses for m in members]
-        own, limits = [begun[m][1] for m in members], [begun[m][2] for m in members]
-        c = in_parts(with_windows(model, np.hstack(own), np.concatenate(limits)), limits)
+        # each with one column more, of a fresh contact like its last
+        limits = [begun[m][2] for m in members]
+        wide = with_windows(model, np.hstack([begun[m][1] for m in members]), np.concatenate(limits))
+        c, limits = [table[:, :-1] for table in in_parts(wide, limits)], [most[:-1] for most in limits]
         overlaps = static_overlaps(model, c, limits, of)
-        padded = [np.append(np.where(masses.contact_exists, static, 0.0), 0.0) for masses, static in zip(of, overlaps, strict=True)]
-        columns = [table for mine in c for table in (mine, mine[:, -1:])]
-        history = in_parts(start_histories(model, np.hstack(columns), np.concatenate(padded)), padded)
+        padded = [np.append(static, 0.0) for static in overlaps]
+        for start, masses in zip(padded, of, strict=True):
+            start[: masses.contacts.start] = start[masses.contacts.stop :] = 0.0
+        history = in_parts(start_histories(model, wide, np.concatenate(padded)), padded)
         for m, *found in zip(members, c, overlaps, limits, history, strict=True):
             done[m] = Contacts(model, *found)
     return [contacts for contacts in done if contacts is not None]
 
 
-def _begun(law: type[ContactLaw], row: Row, models: list[tuple[Model, Model]]) -> tuple[Model, np.ndarray, np.ndarray]:
-    """The model of a row, its law's own coefficients, and its limits; `models` are those met so far, each with its copy."""
-    limits, exists = row.limits.copy(), row.masses.contact_exists
-    inputs = with_restitution(row.inputs, row.pair, limits, row.masses.velocity)
-    asked = law.model(inputs)
-    model = next((copy for met, copy in models if met == asked), None)
-    if model is None:
-        model = with_copies(asked)
-        models.append((asked, model))
-    own = own_coefficients(model, row.pair, inputs, limits.size)
+class SinglePairs:
+    """Of pairs whose contacts are all alike, the one contact; found once for rows that share a pair."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[int, int, int], tuple[Pair, Pair | None]] = {}
+
+    def of(self, pair: Pair, contacts: slice) -> Pair | None:
+        """The pair of each of these contacts; None where they differ."""
+        asked = id(pair), contacts.start, contacts.stop
+        if asked not in self._known:
+            # the pair is kept, so that its id stays its own
+            self._known[asked] = pair, _single(pair, contacts)
+        return self._known[asked][1]
+
+
+def _single(pair: Pair, contacts: slice) -> Pair | None:
+    found = {}
+    for name, values in pair.items().items():
+        row = np.atleast_1d(np.asarray(values, dtype=float))
+        # a number holds for all contacts
+        here = row[contacts] if row.size > 1 else row
+        if here.size == 0 or (here != here[0]).any():
+            return None
+        # of NumPy's kind: what overflows is inf, as in an array
+        found[name] = here[0]
+    return Pair(**found)
+
+
+def _begun(
+    law: type[ContactLaw], row: Row, inputs: SimpleNamespace, copies: Copies, single: SinglePairs | None
+) -> tuple[Model, np.ndarray, np.ndarray]:
+    """The model of a row, its law's own coefficients, and its limits, each with the last column twice.
+
+    `inputs` are those with the restitutions in them.
+    """
+    limits, there = np.append(row.limits, row.limits[-1]), row.masses.contacts
+    model = copies.of(law.model(inputs))
+    # one of ours gives numbers the bits that it gives arrays
+    ours = law.__module__.startswith("granchain.") and not any(isinstance(value, np.ndarray) for value in vars(inputs).values())
+    own = np.empty((len(model.own), limits.size))
+    alike_ones = single.of(row.pair, there) if single is not None and ours else None
+    own[:, :-1] = own_coefficients(model, alike_ones or row.pair, inputs, row.limits.size)
     # an end without a wall has no contact: its column repeats its neighbour's, so that it is no kind of its own
-    for k, neighbour in ((0, 1), (-1, -2)):
-        if not exists[k]:
+    for k, neighbour, exists in ((0, 1, there.start == 0), (-2, -3, there.stop == row.limits.size)):
+        if not exists:
             own[:, k], limits[k] = own[:, neighbour], limits[neighbour]
+    own[:, -1], limits[-1] = own[:, -2], limits[-2]
     return model, own, limits
 
 
@@ -178,11 +214,3 @@ def alike(models: Sequence[Model]) -> list[list[int]]:
     for place, model in enumerate(models):
         places.setdefault(id(model), []).append(place)
     return list(places.values())
-
-
-def in_parts(table: np.ndarray, like: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """A table cut along its last axis into as many columns as each of some rows has."""
-    if len(like) == 1:
-        return [table]
-    ends = list(accumulate(row.size for row in like))
-    return [np.ascontiguousarray(table[..., end - row.size : end]) for end, row in zip(ends, like, strict=True)]

@@ -25,6 +25,7 @@ from granchain.engine.numba_private import (
     ROWS,
     UNCOUNTED,
     lower_parts,
+    lower_row_from,
     lower_rows,
     rows_are_loaded,
     save_under,
@@ -142,7 +143,13 @@ def put_rows(table, k, values):  # type: ignore[no-untyped-def]
         table[i, k] = value
 
 
+def row_from(row, first):  # type: ignore[no-untyped-def]
+    """A row from a column on, by one addition: a slice would look whether the column is counted from the end."""
+    return row[first:]
+
+
 LOWERED.update(lower_rows(rows_at, put_rows, OPTIONS))
+LOWERED.update(lower_row_from(row_from))
 LOWERED.update(lower_parts(elementary.parts, elementary.power_of_two, elementary.leading, {**OPTIONS, **IN_PLACE}))
 _jitable.update(LOWERED)
 

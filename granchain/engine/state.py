@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -12,8 +13,9 @@ from granchain.chain import DRIVEN_DISPLACEMENT, DRIVEN_FORCE, End, Masses
 from granchain.contact.model import Functions
 from granchain.engine import fields
 from granchain.engine.contact_step import features_of
-from granchain.engine.fields import Field
-from granchain.engine.loop import loop_of
+from granchain.engine.fields import LANES, Field
+from granchain.engine.loop import NEVER, loop_of
+from granchain.engine.row import BAND, TILE, tiled
 from granchain.engine.setup import Contacts
 from granchain.engine.specialise import fingerprint, frozen
 from granchain.engine.timestep import TimeStep
@@ -52,8 +54,16 @@ class Recording:
 CHANGING = {
     "bodies": fields.BODY, "contacts": fields.CONTACT, "h": (), "events": fields.EVENT, "corrections": fields.CORRECTION,
 }  # fmt: skip
+# Place of the events among the tables: the ones of whole numbers.
+EVENTS = fields.Tables._fields.index("events")
+# Steps at which something is recorded.
+INSTANTS = tuple(field.name for field in fields.PLAN if field.name.endswith("_at"))
+# Of an end without a drive.
+_NO_TABLE = np.zeros(2), np.zeros((4, 1))
 # Which count holds the number of filled rows of a record.
 FILLED = {"sample": "sample", "snapshot": "snapshot", "entry": "entry"}
+# The last filled rows of a record, which a later step may still correct: a jump of the force corrects that of the step before.
+UNSETTLED = 2
 
 
 class State:
@@ -69,6 +79,8 @@ class State:
         Step and number of steps.
     recording : Recording
         What is recorded.
+    placed : bool
+        Whether it has memory of its own from now on; without it, it has none until it is to `live_in` some.
 
     Attributes
     ----------
@@ -80,62 +92,118 @@ class State:
         The scalars of the run.
     records : named tuple of arrays
         Samples, snapshots and entries of the ledger, and where and when they are taken.
+    features : Features
+        What the loop has to carry.
     """
 
-    def __init__(self, contacts: Contacts, chain: Masses, time_step: TimeStep, recording: Recording):
-        n = chain.n_bodies
-        width = -(-(n + 1) // fields.LANES) * fields.LANES
+    def __init__(self, contacts: Contacts, chain: Masses, time_step: TimeStep, recording: Recording, placed: bool = True):
         self.model, self.chain, self.time_step, self.recording = contacts.model, chain, time_step, recording
-        bodies, table, c, h = fields.aligned(
-            (
-                (len(fields.BODY), width + fields.LANES), (len(fields.CONTACT), width),
-                (contacts.c.shape[0], width), (len(self.model.history), width),
-            )
+        self._given, self._loads = contacts, chain.loads()
+        left, right = _drive_of(chain.left), _drive_of(chain.right)
+        self._driven_by, self.drive_tables = (left[0], right[0]), (*left[1], *right[1])
+        driven = any(kind != fields.NO_DRIVE for kind in self._driven_by)
+        self.features = tiled(features_of(self.model, recording.ledger, bool(self._loads.any()), driven), self._width)
+        self.functions = Functions(*frozen(*self.model.functions))
+        self._loop: Callable = loop_of(self.functions, self.features)
+        self.table_shapes, self.plan = self._table_shapes(), self._plan()
+        self.record_shapes = self._record_shapes()
+        if placed:
+            self.live_in(Memory([self]), 0)
+
+    @property
+    def _width(self) -> int:
+        """Contacts, padded to whole vectors."""
+        return -(-(self.chain.n_bodies + 1) // LANES) * LANES
+
+    def _table_shapes(self) -> tuple[tuple[int, int], ...]:
+        """Shapes of its tables, in the order of `fields.Tables`."""
+        c, width = self._given.c, self._width
+        wide, places = width + fields.LANES, 0
+        if self.features.leaps:
+            # a contact's force may jump at the onset and at each overlap that the law names, in one step, there and back
+            places = 1 + 2 * len(self.functions.jumps(tuple(c[:, 0].tolist())))
+        return (
+            (len(fields.BODY), wide), (len(fields.CONTACT), width), (c.shape[0], width), (len(self.model.history), width),
+            (len(fields.EVENT), width), (len(fields.CORRECTION), wide if places else 0), (len(fields.JUMP), places * width),
         )  # fmt: skip
-        self.c, self.h = c, h
-        fields.fill(bodies, fields.BODY)
-        fields.fill(table, fields.CONTACT)
-        self.bodies, self.contacts = fields.Bodies(*bodies), fields.Contacts(*table)
-        self._clock = fields.new_clock(dt=time_step.value, n_steps=time_step.n_steps, n_bodies=n)
+
+    def _plan(self) -> dict[str, np.ndarray]:
+        """What is recorded where and when: an array for each field of PLAN."""
+        recording, chain = self.recording, self.chain
+        # a bead's two contacts: those with the index of its body, counted from 0, and the next
+        beads = np.array(recording.sensor_beads, dtype=np.int64) - chain.first_label
+        recorded = np.array(recording.sensor_contacts, dtype=np.int64) - (chain.first_label - 1)
+        ledger = (recording.energy_interval or self.time_step.n_steps * self.time_step.value / 200.0) if recording.ledger else None
+        return {
+            "sensor_left": beads, "sensor_right": beads + 1, "recorded": recorded,
+            "snapshot_at": self._instants(recording.snapshot_interval), "energy_at": self._instants(ledger),
+        }  # fmt: skip
+
+    def _record_shapes(self) -> dict[str, tuple[int, ...]]:
+        """Shapes of what is recorded, by name."""
+        plan, recording, n = self.plan, self.recording, self.chain.n_bodies
+        some = recording.sensor_beads or recording.sensor_contacts
+        sampled = self.time_step.n_steps // self._stride + 1 if some else 0
+        jumps = sampled if self.features.leaps else 0
+        beads, contacts, shots = plan["sensor_left"].size, plan["recorded"].size, plan["snapshot_at"].size
+        return {
+            "sensor_force": (sampled, beads), "contact_force": (sampled, contacts), "contact_overlap": (sampled, contacts),
+            "jump_force": (jumps, beads), "jump_time": (jumps, beads),
+            "displacement": (shots, n), "velocity": (shots, n),
+            "energies": (plan["energy_at"].size, len(fields.ENERGY)),
+            **{name: values.shape for name, values in plan.items()},
+        }  # fmt: skip
+
+    @property
+    def _stride(self) -> int:
+        """Steps from sample to sample."""
+        return self.time_step.stride(self.recording.interval)
+
+    def live_in(self, memory: Memory, place: int) -> None:
+        """Before the first step, take a place in memory; see granchain.engine.stack."""
+        self.tables, self.drives, self._clock = memory.tables_at(place), memory.drives_at(place), memory.clocks[place : place + 1]
+        self.records = memory.records_at(place, self.record_shapes)
+        self.bodies, self.contacts = fields.Bodies(*self.tables.bodies), fields.Contacts(*self.tables.contacts)
+        self.c, self.h = self.tables.c, self.tables.h
         self.clock, self._steps = self._clock[0], self._clock["step"]
         self._put_bodies()
-        self._put_contacts(contacts)
-        self.clock.front = self._first_front()
-        left, right = self._drive(chain.left, "left_drive"), self._drive(chain.right, "right_drive")
-        self.drives = fields.Drives(*left, *right)
-        driven = bool(self.clock.left_drive or self.clock.right_drive)
-        self._features = features_of(self.model, recording.ledger, bool(self.bodies.steady.any()), driven)
-        self.functions = Functions(*frozen(*self.model.functions))
-        leaps = self._features.leaps
-        # a contact's force may jump at the onset and at each overlap that the law names, in one step, there and back
-        places = 1 + 2 * len(self.functions.jumps(tuple(contacts.c[:, 0].tolist())))
-        self.tables = fields.Tables(
-            bodies, table, c, h, np.zeros((len(fields.EVENT), width), dtype=np.int64),
-            np.zeros((len(fields.CORRECTION), width + fields.LANES if leaps else 0)),
-            np.zeros((len(fields.JUMP), places * width if leaps else 0)),
+        self._put_contacts(self._given)
+        self._put_clock()
+        for mine, start in zip(self.drives, self.drive_tables, strict=True):
+            mine[:] = start
+        for name, values in self.plan.items():
+            getattr(self.records, name)[:] = values
+
+    def _put_clock(self) -> None:
+        left, right = self._driven_by
+        tile, band = (TILE, BAND) if self.features.tiled else (self._width, LANES)
+        self._clock[0] = fields.clock_of(
+            dt=self.time_step.value, n_steps=self.time_step.n_steps, n_bodies=self.chain.n_bodies, stride=self._stride,
+            front=self._first_front(), left_drive=left, right_drive=right,
+            tile=tile, band=band,
         )  # fmt: skip
-        self.records = self._new_records(leaps)
-        self._loop: Callable = loop_of(self.functions, self._features)
 
     def _put_bodies(self) -> None:
         bodies, chain = self.bodies, self.chain
         inside = slice(1, chain.n_bodies + 1)
+        inverse = 1.0 / chain.mass
         bodies.v[inside] = chain.velocity
         bodies.mass[inside] = chain.mass
-        bodies.inverse_mass[inside] = 1.0 / chain.mass
-        bodies.dt_over_m[inside] = self.time_step.value * bodies.inverse_mass[inside]
-        bodies.steady[inside] = chain.loads()
-        bodies.loads[:] = bodies.steady
+        bodies.inverse_mass[inside] = inverse
+        bodies.dt_over_m[inside] = self.time_step.value * inverse
+        bodies.steady[inside] = bodies.loads[inside] = self._loads
         bodies.weight[inside] = chain.mass * chain.gravity
 
     def _put_contacts(self, given: Contacts) -> None:
         contacts, chain, n = self.contacts, self.chain, self.chain.n_bodies
-        exists = chain.contact_exists
-        contacts.start[: n + 1] = np.where(exists, given.overlaps, -np.inf)
+        contacts.start[: n + 1] = given.overlaps
         contacts.start[1:n] -= chain.gap
         contacts.limit[: n + 1] = given.limits
-        contacts.endwise[: n + 1] = np.where(exists, 2.0, 0.0)
-        contacts.endwise[[0, n]] = exists[[0, -1]]
+        contacts.endwise[1:n] = 2.0
+        for k, exists in ((0, chain.left.has_wall), (n, chain.right.has_wall)):
+            contacts.endwise[k] = float(exists)
+            if not exists:
+                contacts.start[k] = -np.inf
         self.c[:, : n + 1] = given.c
         self.c[:, n + 1 :] = given.c[:, -1:]
         self.h[:, : n + 1] = given.history[:, :-1]
@@ -144,47 +212,9 @@ class State:
     def _first_front(self) -> int:
         """The first contact that may be left out: none of a loaded chain, else the one ahead of the last moving body."""
         n = self.chain.n_bodies
-        if (self.contacts.start[: n + 1] > 0.0).any():
+        if self.contacts.start[: n + 1].max() > 0.0:
             return n
         return min(self.chain.at_rest_ahead + 1, n)
-
-    def _drive(self, end: End, which: str) -> tuple[np.ndarray, np.ndarray]:
-        """Knots and coefficients of a drive: shape-preserving cubic for a displacement, straight lines for a force."""
-        if end.time is None or end.value is None:
-            return np.zeros(2), np.zeros((4, 1))
-        time, value = np.asarray(end.time, dtype=float), np.asarray(end.value, dtype=float)
-        spline = np.zeros((4, time.size - 1))
-        if end.kind == DRIVEN_DISPLACEMENT:
-            from scipy.interpolate import PchipInterpolator
-
-            self.clock[which] = fields.DISPLACEMENT
-            spline[:] = PchipInterpolator(time, value).c
-        elif end.kind == DRIVEN_FORCE:
-            self.clock[which] = fields.FORCE
-            spline[2], spline[3] = np.diff(value) / np.diff(time), value[:-1]
-        return np.ascontiguousarray(time), spline
-
-    def _new_records(self, leaps: bool) -> fields.Records:
-        recording, chain, n_steps = self.recording, self.chain, self.time_step.n_steps
-        stride = self.time_step.stride(recording.interval)
-        self.clock.stride = stride
-        sampled = n_steps // stride + 1 if recording.sensor_beads or recording.sensor_contacts else 0
-        # a bead's two contacts: those with the index of its body, counted from 0, and the next
-        beads = np.array(recording.sensor_beads, dtype=np.int64) - int(chain.body_labels[0])
-        recorded = np.array(recording.sensor_contacts, dtype=np.int64) - int(chain.contact_labels[0])
-        snapshot_at = self._instants(recording.snapshot_interval)
-        energy_at = self._instants((recording.energy_interval or n_steps * self.time_step.value / 200.0) if recording.ledger else None)
-        jumps = sampled if leaps else 0
-        shapes = {
-            "sensor_force": (sampled, beads.size), "contact_force": (sampled, recorded.size), "contact_overlap": (sampled, recorded.size),
-            "jump_force": (jumps, beads.size), "jump_time": (jumps, beads.size),
-            "displacement": (snapshot_at.size, chain.n_bodies), "velocity": (snapshot_at.size, chain.n_bodies),
-            "energies": (energy_at.size, len(fields.ENERGY)),
-        }  # fmt: skip
-        values = {field.name: fields.room(shapes[field.name], field) for field in fields.RECORD}
-        return fields.Records(
-            **values, sensor_left=beads, sensor_right=beads + 1, recorded=recorded, snapshot_at=snapshot_at, energy_at=energy_at
-        )
 
     def _instants(self, interval: float | None) -> np.ndarray:
         """Steps at which something is recorded: each interval, and the last."""
@@ -227,7 +257,7 @@ class State:
             self.recording,
             model.name,
             named,
-            self._features,
+            self.features,
             fingerprint(*self.functions),
         )
         digest = hashlib.sha256(repr(facts).encode())
@@ -240,6 +270,16 @@ class State:
     def arrays(self) -> dict[str, np.ndarray]:
         """All that the run has changed until now; of the records the rows that are filled, and the one that may be begun."""
         return self._views(self._clock)
+
+    @property
+    def size(self) -> int:
+        """What will be recorded [bytes]."""
+        return sum(getattr(self.records, field.name).nbytes for field in fields.RECORD)
+
+    @property
+    def settled(self) -> dict[str, int]:
+        """How many rows of each record no later step changes."""
+        return {field.name: max(0, self._rows(field, self._clock) - 1 - UNSETTLED) for field in fields.RECORD}
 
     def _views(self, clock: np.ndarray) -> dict[str, np.ndarray]:
         """The arrays that a run changes, by name, as far as they are filled at this clock; the clock as whole numbers, bit by bit."""
@@ -260,13 +300,13 @@ class State:
             "none": 0, "one": 1,
         }  # fmt: skip
 
-    def take(self, arrays: Mapping[str, np.ndarray]) -> None:
+    def take(self, arrays: Mapping[str, Any]) -> None:
         """Go on from the `arrays` of a state with the same `set_up`.
 
         Parameters
         ----------
         arrays : mapping of str to array
-            Every name that `arrays` gives.
+            Every name that `arrays` gives; one that is in a file has `read_into(array)`.
 
         Raises
         ------
@@ -289,8 +329,16 @@ class State:
         for field, row in zip(fields.EVENT, arrays["events"], strict=True):
             if not ((row >= 0) & (row < self.limits[field.most])).all():
                 raise ValueError(f"{field.name} names a contact that is not there")
+        events = fields.Events(*arrays["events"])
+        active = events.active[: int(clock["n_active"][0])]
+        if not (np.bincount(active, minlength=events.listed.size) == events.listed).all():
+            # the loop would write beyond the list
+            raise ValueError("active and listed do not name the same contacts, each once")
         for name, mine in views.items():
-            mine[:] = arrays[name]
+            if hasattr(arrays[name], "read_into"):
+                arrays[name].read_into(mine)
+            else:
+                mine[:] = arrays[name]
 
     def _check(self, clock: np.ndarray) -> None:
         """Refuse whole numbers with which the loop would write where it must not, and what the run never changes."""
@@ -302,41 +350,95 @@ class State:
             if field.most and not 0 <= theirs <= limits[field.most]:
                 raise ValueError(f"{field.name} is {theirs}, and must be 0 to {limits[field.most]}")
 
-    def live_in(self, tables: fields.Tables, clock: np.ndarray, drives: fields.Drives, records: fields.Records) -> None:
-        """Before the first step, move to other memory; see granchain.engine.stack.
+    @property
+    def tiled(self) -> bool:
+        """Whether it is swept tile by tile, several steps at a time."""
+        return self.features.tiled
 
-        Parameters
-        ----------
-        tables, drives : named tuple of arrays
-            Of the shapes of its own.
-        clock : (1,) array of CLOCK
-        records : named tuple of arrays
-            As long as its own, or longer; what is to be recorded there is as it starts.
-        """
-        for mine, theirs in zip((*self.tables, *self.drives), (*tables, *drives), strict=True):
-            theirs[:] = mine
-        clock[:] = self._clock
-        for field in fields.PLAN:
-            mine = getattr(self.records, field.name)
-            getattr(records, field.name)[: len(mine)] = mine
-        self.records = fields.Records(*(theirs[: len(mine)] for mine, theirs in zip(self.records, records, strict=True)))
-        self.tables, self.drives = tables, drives
-        self.bodies, self.contacts = fields.Bodies(*tables.bodies), fields.Contacts(*tables.contacts)
-        self.c, self.h = tables.c, tables.h
-        self._clock, self.clock, self._steps = clock, clock[0], clock["step"]
+    @property
+    def events(self) -> fields.Events:
+        """Lists of contacts within a step."""
+        return fields.Events(*self.tables.events)
 
     @property
     def loop(self) -> Callable:
         """The compiled loop that advances it."""
         return self._loop
 
-    def advance(self, steps: int) -> Status:
+    def advance(self, steps: int, looks: bool = True) -> Status:
         """Do a block of steps, and look at the state.
 
         Parameters
         ----------
         steps : int
             Number of steps; the run's last step ends the block earlier.
+        looks : bool
+            False: it is looked at after a later block; at the end of the run in any case.
         """
         stop = min(self.step + steps, self.time_step.n_steps + 1)
-        return Status(self._loop(stop, self.tables, self.clock, self.drives, self.records))
+        looks = looks or stop > self.time_step.n_steps
+        return Status(self._loop(stop, looks, self.tables, self.clock, self.drives, self.records))
+
+
+class Memory:
+    """Memory of many states of one shape: every array with a leading axis, one place for each, and what has no place of its own in it.
+
+    Rows are as `fields.fill` leaves them, records as long as the longest, and where a plan is shorter, a step that no run reaches.
+
+    Parameters
+    ----------
+    states : sequence of State
+        All of one `shape_of`.
+
+    Attributes
+    ----------
+    tables, drives, records : named tuple of arrays
+        With the leading axis.
+    clocks : (n,) array of CLOCK
+    """
+
+    def __init__(self, states: Sequence[State]):
+        one, n = states[0], len(states)
+        shapes = tuple((n, *shape) for shape in one.table_shapes)
+        made = fields.aligned(tuple(shape for place, shape in enumerate(shapes) if place != EVENTS))
+        made.insert(EVENTS, np.zeros(shapes[EVENTS], np.int64))
+        self.tables = fields.Tables(*made)
+        fields.fill(self.tables.bodies, fields.BODY)
+        fields.fill(self.tables.contacts, fields.CONTACT)
+        self.drives = fields.Drives(*(np.zeros((n, *values.shape)) for values in one.drive_tables))
+        self.clocks = np.zeros(n, fields.CLOCK)
+        self.records = fields.Records(*(self._record(field, states) for field in (*fields.RECORD, *fields.PLAN)))
+
+    @staticmethod
+    def _record(field: Field, states: Sequence[State]) -> np.ndarray:
+        """Room for a record of every state, as long as the longest."""
+        shapes = [state.record_shapes[field.name] for state in states]
+        shape = (len(shapes), max(length for length, *_ in shapes), *shapes[0][1:])
+        return np.full(shape, NEVER) if field.name in INSTANTS else fields.room(shape, field)
+
+    def tables_at(self, place: int) -> fields.Tables:
+        """Tables of one state."""
+        return fields.Tables(*[table[place] for table in self.tables])
+
+    def drives_at(self, place: int) -> fields.Drives:
+        """Drives of one state."""
+        return fields.Drives(*[values[place] for values in self.drives])
+
+    def records_at(self, place: int, shapes: Mapping[str, tuple[int, ...]]) -> fields.Records:
+        """Records of one state, as long as its own."""
+        return fields.Records(*[values[place, : shapes[name][0]] for name, values in self.records._asdict().items()])
+
+
+def _drive_of(end: End) -> tuple[int, tuple[np.ndarray, np.ndarray]]:
+    """Kind of a drive, its knots and coefficients: shape-preserving cubic for a displacement, straight lines for a force."""
+    if end.time is None or end.value is None or end.kind not in (DRIVEN_DISPLACEMENT, DRIVEN_FORCE):
+        return fields.NO_DRIVE, _NO_TABLE
+    time, value = np.asarray(end.time, dtype=float), np.asarray(end.value, dtype=float)
+    spline = np.zeros((4, time.size - 1))
+    if end.kind == DRIVEN_DISPLACEMENT:
+        from scipy.interpolate import PchipInterpolator
+
+        spline[:] = PchipInterpolator(time, value).c
+        return fields.DISPLACEMENT, (time, spline)
+    spline[2], spline[3] = np.diff(value) / np.diff(time), value[:-1]
+    return fields.FORCE, (time, spline)

@@ -1,4 +1,4 @@
-"""Figures of a run: functions that take a Result and return (figure, axes); nothing is shown, nothing is written but by `save`.
+"""Figures of a run or a study: functions that take it and return (figure, axes); nothing is shown, nothing is written but by `save`.
 
 Everything drawn is computed, and every figure states it, with the case's title, the contact law and the time step: lines without
 markers, never the look of a measurement.
@@ -28,6 +28,7 @@ from granchain.figures.run import (
     losses,
     space_time,
 )
+from granchain.figures.studies import power_law, study_curves, study_distribution, study_figures, study_map, study_power_law
 
 __all__ = [
     "FORMATS",
@@ -53,11 +54,17 @@ __all__ = [
     "joint_penetration",
     "lacking",
     "losses",
+    "power_law",
     "restitution_against_speed",
     "restitution_delivered",
     "save",
     "slider_acceleration",
     "slider_kinematics",
     "space_time",
+    "study_curves",
+    "study_distribution",
+    "study_figures",
+    "study_map",
+    "study_power_law",
     "style",
 ]

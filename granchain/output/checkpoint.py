@@ -2,7 +2,7 @@
 
 A line that names the format, a line of JSON with names, types and shapes, the arrays' bytes, and the hash of it all: nothing in it can
 name another file or cause code to run, and damage is seen before anything is taken from it. Beside FILE it is FILE.chk; the one before
-stays as FILE.chk.prev.
+stays as FILE.chk.prev. Records that will not change are in FILE.chk.records, where they are many.
 """
 
 from __future__ import annotations
@@ -15,13 +15,14 @@ import os
 import platform
 import time
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from granchain.errors import FileError, GranchainWarning
+from granchain.output.appended import Appended
 from granchain.output.provenance import source_hash, versions
 from granchain.output.whole import (
     BESIDE,
@@ -68,11 +69,14 @@ class Saved(NamedTuple):
         When the run began (UTC, ISO 8601).
     wall_time : float
         What it had taken until then [s].
+    settled : mapping of str to int
+        Of arrays that grow, how many of the first rows will not change any more.
     """
 
-    arrays: dict[str, np.ndarray]
+    arrays: Mapping[str, Any]
     started: str
     wall_time: float
+    settled: Mapping[str, int] = {}
 
 
 class Checkpoint:
@@ -84,14 +88,21 @@ class Checkpoint:
         Its name; the one before stays under the same name with .prev added.
     every : float
         Wall time between two [s]; longer where writing one takes more than a fiftieth of it, so that they cost a run 2 % at most.
+
+    Attributes
+    ----------
+    progress : function or None
+        Called with the part of its records that is written, where they are many.
     """
 
     def __init__(self, path: str | os.PathLike[str], every: float = EVERY):
         self.path = Path(path)
         self.previous = self.path.with_name(f"{self.path.name}.prev")
         self.every = every
+        self._records = Appended(self.path.with_name(f"{self.path.name}.records"))
         self._next = time.monotonic() + every
         self._warned = False
+        self.progress: Callable[[float], Any] | None = None
 
     @staticmethod
     def beside(output: str | os.PathLike[str], every: float = EVERY) -> Checkpoint:
@@ -121,7 +132,8 @@ class Checkpoint:
         """
         began = time.monotonic()
         try:
-            write_whole(self.path, _pieces(saved, facts), overwrite=True, keep=self.previous, marks=(_FIRST_LINE,))
+            self._records.append(saved.arrays, saved.settled, self.progress)
+            write_whole(self.path, _pieces(saved, facts, self._records), overwrite=True, keep=self.previous, marks=(_FIRST_LINE,))
         except FileError as error:
             if not self._warned:
                 warnings.warn(f"no checkpoint, the run goes on: {error}", GranchainWarning, stacklevel=2)
@@ -145,18 +157,24 @@ class Checkpoint:
         if not self.exists:
             raise FileError(f"{self.path}: got no checkpoint, allowed one to go on from; run without --resume (in Python: resume=False)")
         try:
-            header, content = _opened(self.path)
+            return self._loaded(self.path, facts)
+        except _OtherRunError as error:
+            raise FileError(str(error)) from None
         except FileError as error:
             if not os.path.lexists(self.previous):
                 raise
-            header, content = _opened(self.previous)
+            saved = self._loaded(self.previous, facts)
             warnings.warn(f"{error}. The one before it is taken, {self.previous}", GranchainWarning, stacklevel=2)
+            return saved
+
+    def _loaded(self, path: Path, facts: Mapping[str, str]) -> Saved:
+        header, content = _opened(path)
         needed = _circumstances(facts)
         # another version sets up otherwise: that is the reason to state
         for name, reason in _MUST_MATCH.items():
             if name in needed and header.get(name) != needed[name]:
-                raise FileError(f"{self.path}: {reason}, or {_ANEW}")
-        return _saved(self.path, header, content)
+                raise _OtherRunError(f"{self.path}: {reason}, or {_ANEW}")
+        return _saved(self.path, header, content, self._records)
 
     def remove(self) -> None:
         """Delete it and the one before: the run has come to its end. What has their names and is no checkpoint stays."""
@@ -164,6 +182,11 @@ class Checkpoint:
             with contextlib.suppress(OSError):
                 if replaceable(path, (_FIRST_LINE,)):
                     os.unlink(path)
+        self._records.remove()
+
+
+class _OtherRunError(FileError):
+    """A checkpoint that is whole, of another run."""
 
 
 def _circumstances(facts: Mapping[str, str]) -> dict[str, str]:
@@ -177,11 +200,13 @@ def _circumstances(facts: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def _pieces(saved: Saved, facts: Mapping[str, str]) -> list[bytes | memoryview]:
-    """A checkpoint's bytes, in pieces: the arrays are not copied."""
-    arrays = {name: np.ascontiguousarray(array) for name, array in saved.arrays.items()}
+def _pieces(saved: Saved, facts: Mapping[str, str], records: Appended) -> list[bytes | memoryview]:
+    """A checkpoint's bytes, in pieces, without the rows that are elsewhere: the arrays are not copied."""
+    arrays = {name: np.ascontiguousarray(array[records.rows.get(name, 0) :]) for name, array in saved.arrays.items()}
     layout = [[name, array.dtype.str, list(array.shape)] for name, array in arrays.items()]
     header = {**_circumstances(facts), "started": saved.started, "wall_time": saved.wall_time, "arrays": layout}
+    if records.rows:
+        header["records"] = records.facts
     line = json.dumps(header, allow_nan=False).encode() + b"\n"
     pieces: list[bytes | memoryview] = [_FIRST_LINE, line, *(array.data.cast("B") for array in arrays.values() if array.size)]
     digest = hashlib.sha256()
@@ -210,9 +235,9 @@ def _opened(path: Path) -> tuple[dict[str, Any], memoryview]:
     return header, memoryview(content)[end + 1 : -SEAL_LENGTH]
 
 
-def _saved(path: Path, header: Mapping[str, Any], content: memoryview) -> Saved:
+def _saved(path: Path, header: Mapping[str, Any], content: memoryview, records: Appended) -> Saved:
     """The arrays as the header describes them; a stranger may have written it."""
-    arrays: dict[str, np.ndarray] = {}
+    arrays: dict[str, Any] = {}
     started, wall_time, layout, at = header.get("started"), header.get("wall_time"), header.get("arrays"), 0
     try:
         if not isinstance(started, str) or type(wall_time) is not float or not 0.0 <= wall_time < math.inf or not isinstance(layout, list):
@@ -227,7 +252,8 @@ def _saved(path: Path, header: Mapping[str, Any], content: memoryview) -> Saved:
             at += size
         if at < len(content):
             raise ValueError("it is longer than its arrays")
-    except (ValueError, TypeError, OverflowError) as error:
+        arrays |= records.take(header.get("records"), arrays)
+    except (ValueError, TypeError, OverflowError, LookupError, RecursionError) as error:
         raise FileError(
             f"{path}: got a checkpoint that granchain did not write ({quoted(str(error))}), allowed one of its own; {_ANEW}"
         ) from None

@@ -1,150 +1,356 @@
-"""Results of many runs side by side: a dimension `run`, padded along time, since each has its own step."""
+"""Results of many runs side by side: a dimension `run`, padded along time, since each has its own step.
+
+They come lot by lot, to memory or to a file that grows, so that no more than a lot is held.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import json
+import math
 import os
-from collections.abc import Mapping, Sequence
-from typing import Any
+import platform
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import repeat
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from granchain.errors import FileError
-from granchain.output.provenance import data_sha256, granchain_version, source_hash, versions
+from granchain.output.provenance import granchain_version, source_hash, versions
 from granchain.output.result import Result, dataset_of
-from granchain.output.variables import CONTENT, FORMAT, LABELS, Variable
-from granchain.output.whole import LARGEST_FILE, OUTPUT_MARK, claim, write_whole
-from granchain.output.writer import image_of
+from granchain.output.variables import CONTENT, ENSEMBLE, FORMAT, LABELS, TABLE, Variable
+from granchain.output.whole import Growing, room_beside
+from granchain.output.writer import CHUNK, attach_scales, put_provenance, storage_of
 from granchain.status import Status
 
-# Axes along which each run has its own instants: the dimension that counts them, and the variable that says how many.
+# Axes along which each run has its own instants, or labels that the others do not share: the dimension that counts them, and the variable
+# that says how many.
 COUNTED = {"time": ("sample", "n_samples"), "energy_time": ("entry", "n_entries"), "snapshot_time": ("shot", "n_shots")}
+UNSHARED = {
+    "sensor_bead": ("sensor", "n_sensors"), "sensor_contact": ("recorded", "n_recorded"),
+    "bead": ("body", "n_bodies"), "contact": ("joint", "n_joints"),
+}  # fmt: skip
+# What a file of an ensemble has of each run, beside the keys in which the cases differ.
+OF_EACH = ("run", "status", "message", "time_step", "kind")
+_TAKEN = frozenset((*OF_EACH, *(name for both in (*COUNTED.values(), *UNSHARED.values()) for name in both)))
+# Bytes of rows that are put together at once.
+ROWS = 16 * 1024**2
+# No file of an ensemble holds more: it is read run by run.
+LARGEST_ENSEMBLE = 2**40
+
+
+class Rows(Protocol):
+    """An array of the file, or of memory, whose first axis is the run."""
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    def resize(self, shape: tuple[int, ...]) -> Any: ...
+    def __setitem__(self, place: Any, values: np.ndarray) -> None: ...
+
+
+class InMemory:
+    """Rows in memory, not a number where nothing was put."""
+
+    def __init__(self, name: str, shape: tuple[int, ...]):
+        self.values = np.full(shape, np.nan)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Length of each axis."""
+        return self.values.shape
+
+    def resize(self, shape: tuple[int, ...]) -> None:
+        """Make the axes longer."""
+        before, self.values = self.values, np.full(shape, np.nan)
+        self.values[tuple(slice(length) for length in before.shape)] = before
+
+    def __setitem__(self, place: Any, values: np.ndarray) -> None:
+        self.values[place] = values
+
+
+class Column(NamedTuple):
+    """A variable of all runs.
+
+    Parameters
+    ----------
+    rows : Rows
+    axes : tuple of str
+        Of the variable of one run.
+    unit, long_name : str
+    """
+
+    rows: Rows
+    axes: tuple[str, ...]
+    unit: str
+    long_name: str
 
 
 class SideBySide:
-    """Variables of many runs in one file.
+    """Gathers the variables of many runs, each in a column with the first axis `run`.
 
     Parameters
     ----------
-    results : sequence of Result or None
-        None for a run that has computed nothing.
-    status, messages : sequence
-        Of each run.
-    cases : sequence of Case
-        As they were run.
+    documents : iterable of dict
+        Resolved cases, one for each run.
+    make : function of name and shape
+        Makes the rows of a column, not a number everywhere.
     """
 
-    sealed = True
+    def __init__(self, documents: Iterable[Mapping[str, Any]], make: Callable[[str, tuple[int, ...]], Rows] = InMemory):
+        self.first, self.varied, self.changes = keys_that_differ(documents)
+        self._count, self._make = len(self.changes), make
+        self._columns: dict[str, Column] = {}
+        self._kinds: dict[tuple, int] = {}
+        self._kind = np.full(self._count, -1)
+        self._step = np.full(self._count, np.nan)
+        self._lengths: dict[str, np.ndarray] = {}
+        self._labels: dict[str, dict[bytes, tuple[int, np.ndarray]]] = {}
+        self._which: dict[str, np.ndarray] = {}
+        self._messages: list[list[str]] = [[] for _ in range(self._count)]
+        self._hashes = [""] * self._count
 
-    def __init__(self, results: Sequence[Result | None], status: Sequence[Status], messages: Sequence[str], cases: Sequence[Any]):
-        documents = [case.resolved() for case in cases]
-        varied = keys_that_differ(documents)
-        self.varied = tuple(varied)
-        self.variables, self.left_out = side_by_side(results, status, messages, varied)
-        self._first = documents[0]
-        self._law = ", ".join(dict.fromkeys(document["contact"]["law"] for document in documents))
-        self._ends = ", ".join(f"{status.count(one)} {one.label}" for one in dict.fromkeys(status))
+    def add(self, first: int, results: Sequence[Result | None]) -> None:
+        """Take results of the runs from `first` on; None for one that has computed nothing."""
+        held: dict[str, list[np.ndarray | None]] = {}
+        for place, result in enumerate(results):
+            if result is None:
+                continue
+            names = {}
+            for name, variable in result.variables.items():
+                if variable.dims == (name,) and name in LABELS:
+                    self._label(first + place, name, variable.data)
+                else:
+                    column = names[name] = self._column(name, variable)
+                    held.setdefault(column, [None] * len(results))[place] = variable.data
+                if variable.dims == (name,) and name in COUNTED:
+                    self._lengths.setdefault(name, np.zeros(self._count, dtype=np.int64))[first + place] = len(variable.data)
+            meanings = [(name, names.get(name, name), v.unit, v.long_name) for name, v in result.variables.items()]
+            self._kind[first + place] = self._kinds.setdefault((result.law, tuple(meanings)), len(self._kinds))
+            self._step[first + place] = result.time_step
+            self._messages[first + place] = result.messages
+            self._hashes[first + place] = result.data_sha256
+        for column, values in held.items():
+            self._put(column, first, values)
 
-    @property
-    def attributes(self) -> dict[str, Any]:
+    def _column(self, name: str, like: Variable) -> str:
+        """The column of a variable: its name, unless another law has something else under it."""
+        column, number = f"{name}_of_law" if name in _TAKEN else name, 1
+        while column in self._columns and self._columns[column][1:] != (like.dims, like.unit, like.long_name):
+            number += 1
+            column = f"{name}_{number}"
+        if column not in self._columns:
+            self._columns[column] = Column(self._make(column, (self._count, *like.shape)), like.dims, like.unit, like.long_name)
+        return column
+
+    def _label(self, place: int, name: str, labels: np.ndarray) -> None:
+        known = self._labels.setdefault(name, {})
+        number, _ = known.setdefault(labels.tobytes(), (len(known), labels))
+        self._which.setdefault(name, np.full(self._count, -1))[place] = number
+
+    def _put(self, column: str, first: int, values: Sequence[np.ndarray | None]) -> None:
+        """Put the values of some runs into their rows, as many at once as are held."""
+        rows, at = self._columns[column].rows, 0
+        while at < len(values):
+            longest: tuple[int, ...] = (0,) * (len(rows.shape) - 1)
+            end = at
+            while end < len(values):
+                one = values[end]
+                shape = longest if one is None else tuple(map(max, zip(longest, one.shape, strict=True)))
+                if end > at and 8 * math.prod(shape) * (end + 1 - at) > ROWS:
+                    break
+                longest, end = shape, end + 1
+            shape = longest
+            if any(length > has for length, has in zip(shape, rows.shape[1:], strict=True)):
+                rows.resize((self._count, *map(max, zip(shape, rows.shape[1:], strict=True))))
+            if math.prod(shape):
+                block = np.full((end - at, *shape), np.nan)
+                for row, one in zip(block, values[at:end], strict=True):
+                    if one is not None:
+                        row[tuple(slice(length) for length in one.shape)] = one
+                rows[(slice(first + at, first + end), *(slice(length) for length in shape))] = block
+            at = end
+
+    def close(self, status: Sequence[Status], messages: Sequence[str]) -> tuple[dict[str, Variable], dict[str, tuple[Column, tuple]]]:
+        """What there is of each run, and the columns, each with its dimensions."""
+        run = ("run",)
+        found = {"run": Variable(run, np.arange(self._count), "1", "index of the run")}
+        found |= {key: Variable(run, _values(values), "", f"of the case: {key}") for key, values in self.varied.items()}
+        found["status"] = Variable(run, _values([one.label for one in status]), "", "how the run ended")
+        found["message"] = Variable(run, _values(messages), "", "why it failed")
+        found["time_step"] = Variable(run, self._step, "s", "time step")
+        found["kind"] = Variable(
+            run, self._kind, "1", "which of the kinds in the provenance it is, by law and variables; -1: nothing there"
+        )
+        dimension: dict[str, str] = {}
+        for axis, lengths in self._lengths.items():
+            name, count = COUNTED[axis]
+            dimension[axis] = name
+            found[count] = Variable(run, lengths, "1", f"how many values of {axis} there are")
+            found[name] = Variable((name,), np.arange(lengths.max()), "1", f"index of the {name}")
+        for axis, known in self._labels.items():
+            if len(known) == 1:
+                ((_, labels),) = known.values()
+                found[axis] = Variable((axis,), labels, "1", TABLE[axis].long_name)
+                continue
+            name, count = UNSHARED[axis]
+            dimension[axis] = name
+            each = [np.zeros(0), *(labels for _, labels in known.values())]
+            mine = [each[which + 1] for which in self._which[axis]]
+            lengths = np.array([len(labels) for labels in mine])
+            table = np.full((self._count, lengths.max()), np.nan)
+            for row, labels in zip(table, mine, strict=True):
+                row[: len(labels)] = labels
+            found[count] = Variable(run, lengths, "1", f"how many values of {axis} there are")
+            found[name] = Variable((name,), np.arange(lengths.max()), "1", f"index of the {name}")
+            found[axis] = Variable(("run", name), table, "1", TABLE[axis].long_name)
+        columns = {}
+        for name, column in self._columns.items():
+            columns[name] = column, ("run", *(dimension.get(axis, axis) for axis in column.axes))
+            # a column of some kinds may have been left shorter than an axis
+            shape = (self._count, *(len(found[axis].data) for axis in columns[name][1][1:]))
+            if column.rows.shape != shape:
+                column.rows.resize(shape)
+        return found, columns
+
+    def attributes(self, status: Sequence[Status]) -> dict[str, Any]:
         """Attributes of the file's root."""
+        laws = dict.fromkeys([self.first["contact"]["law"], *self.varied.get("contact.law", ())])
         found = {
             "Conventions": "CF-1.11",
-            "title": f"{len(self.variables['run'].data)} runs",
+            "title": f"{self._count} runs",
             "granchain_format": FORMAT,
-            CONTENT: "ensemble",
+            CONTENT: ENSEMBLE,
             "granchain_version": granchain_version(),
-            "law": self._law,
-            "status": self._ends,
+            "law": ", ".join(laws),
+            "status": ", ".join(f"{status.count(one)} {one.label}" for one in dict.fromkeys(status)),
         }
-        if self.varied:
-            # CF: variables that are coordinates along an axis that is not theirs alone
-            found["coordinates"] = " ".join(self.varied)
-        return found | ({"left_out": ", ".join(self.left_out)} if self.left_out else {})
+        # CF: variables that are coordinates along an axis that is not theirs alone
+        return found | ({"coordinates": " ".join(self.varied)} if self.varied else {})
 
     @property
-    def provenance(self) -> dict[str, Any]:
-        """Where it comes from: the first case in full, from which the others follow by the keys that were varied."""
-        found = {"versions": versions(), "source_hash": source_hash(), "data_sha256": data_sha256(self.variables)}
-        return found | {"case_resolved_json": json.dumps(self._first, sort_keys=True, separators=(",", ":"), allow_nan=False)}
+    def provenance(self) -> dict[str, str]:
+        """Where it comes from: the first case in full, what differs from it in each run, what each kind of run holds, and the hash of
+        each run's data, which is that of its own file."""
+        kinds = [{"law": law, "variables": [list(meaning) for meaning in meanings]} for law, meanings in self._kinds]
+        return {
+            "versions": versions(),
+            "source_hash": source_hash(),
+            "platform": f"{platform.system()} {platform.machine()}",
+            "data_sha256": hashlib.sha256("\n".join(self._hashes).encode()).hexdigest(),
+            "case_resolved_json": compact(self.first),
+            "changes": compact(self.changes),
+            "kinds": compact(kinds),
+            "messages": compact(self._messages),
+            "run_sha256": compact(self._hashes),
+        }
 
-    def save(self, path: str | os.PathLike[str], overwrite: bool) -> None:
-        """Write the file, whole or not at all; see `Result.save`."""
-        size = sum(variable.data.nbytes for variable in self.variables.values())
-        if size > LARGEST_FILE:
-            raise FileError(
-                f"{os.fspath(path)}: got an ensemble of {size} bytes, allowed at most {LARGEST_FILE}; record less, or save parts of it"
-            )
-        with claim(path, overwrite):
-            write_whole(path, image_of(self, self.attributes, self.provenance), overwrite, marks=(OUTPUT_MARK,))
-
-    def to_xarray(self) -> Any:
-        """As an `xarray.Dataset`, as xarray would open the saved file."""
-        attributes = {name: value for name, value in self.attributes.items() if name != "coordinates"}
-        return dataset_of(self.variables, attributes, self.varied)
+    def to_xarray(self, status: Sequence[Status], messages: Sequence[str]) -> Any:
+        """As an `xarray.Dataset`, as xarray would open the saved file; for rows in memory."""
+        found, columns = self.close(status, messages)
+        for name, (column, dims) in columns.items():
+            assert isinstance(column.rows, InMemory)
+            found[name] = Variable(dims, column.rows.values, column.unit, column.long_name)
+        attributes = {name: value for name, value in self.attributes(status).items() if name != "coordinates"}
+        return dataset_of(found, attributes, list(self.varied))
 
 
-def side_by_side(
-    results: Sequence[Result | None], status: Sequence[Status], messages: Sequence[str], varied: Mapping[str, Sequence[Any]]
-) -> tuple[dict[str, Variable], list[str]]:
-    """The variables of some results, each with a first axis `run`; not a number where a run has no value.
+class EnsembleFile:
+    """A file of many runs that grows lot by lot, FILE.part until it is whole; take the `claim` first.
 
     Parameters
     ----------
-    results : sequence of Result or None
-        None for a run that has computed nothing.
-    status, messages : sequence
-        Of each run.
-    varied : mapping of str to sequence
-        The keys in which the cases differ, each with a value for each run.
+    path : str or path
+        Its name once it is whole.
+    overwrite : bool
+        Replace an output file of that name.
+    documents : iterable of dict
+        Resolved cases, one for each run.
+    needed : float
+        Bytes that it takes at most.
 
-    Returns
-    -------
-    variables : dict of str to Variable
-        Varied keys first.
-    left_out : list of str
-        Axes whose labels differ from run to run, such as `bead` in chains of different lengths: what lies along them is not there.
+    Raises
+    ------
+    FileError
+        Where it cannot be made, or the disk has no room for it.
     """
-    there = [result for result in results if result is not None]
-    variables = {"run": Variable(("run",), np.arange(len(results)), "1", "index of the run")}
-    variables |= {key: Variable(("run",), _values(values), "", f"of the case: {key}") for key, values in varied.items()}
-    variables["status"] = Variable(("run",), _values([one.label for one in status]), "", "how the run ended")
-    variables["message"] = Variable(("run",), _values(messages), "", "why it failed")
-    steps = [np.nan if result is None else result.time_step for result in results]
-    variables["time_step"] = Variable(("run",), np.array(steps), "s", "time step")
-    labels, left_out = _labels(there)
-    variables |= labels
-    lengths: dict[str, np.ndarray] = {}
-    for axis, (dimension, count) in COUNTED.items():
-        if any(axis in result.variables for result in there):
-            lengths[axis] = np.array([len(result.variables[axis].data) if result and axis in result.variables else 0 for result in results])
-            variables[count] = Variable(("run",), lengths[axis], "1", f"how many values of {axis} there are")
-            variables[dimension] = Variable((dimension,), np.arange(lengths[axis].max()), "1", f"index of the {dimension}")
-    for name, like in {name: v for result in there for name, v in result.variables.items()}.items():
-        if name in labels or left_out.intersection(like.dims):
-            continue
-        shape = [int(lengths[axis].max()) if axis in COUNTED else labels[axis].data.size for axis in like.dims]
-        data = np.full((len(results), *shape), np.nan)
-        for place, result in enumerate(results):
-            if result is not None and name in result.variables:
-                values = result.variables[name].data
-                data[place][tuple(slice(length) for length in values.shape)] = values
-        dims = tuple(COUNTED[axis][0] if axis in COUNTED else axis for axis in like.dims)
-        variables[name] = Variable(("run", *dims), data, like.unit, like.long_name)
-    return variables, sorted(left_out)
+
+    def __init__(self, path: str | os.PathLike[str], overwrite: bool, documents: Iterable[Mapping[str, Any]], needed: float):
+        if needed > LARGEST_ENSEMBLE:
+            raise FileError(
+                f"{os.fspath(path)}: got an ensemble of up to {needed:.3g} bytes, allowed at most {LARGEST_ENSEMBLE}; record less, or "
+                "save parts of it"
+            )
+        room_beside(path, needed)
+        self._rows = SideBySide(documents, self._make)
+        self._growing = Growing(path, overwrite)
+        try:
+            self._file = self._growing.aside(self._begun)
+        except BaseException:
+            self._growing.discard()
+            raise
+
+    def _begun(self, done: Callable[[float], Any]) -> Any:
+        import h5py
+
+        # a piece of a column: each has room for four of its own
+        file = h5py.File(self._growing, "w", rdcc_nbytes=4 * 8 * CHUNK)
+        # first of all: by it a file is known to be one of ours
+        file.attrs.create("granchain_format", FORMAT, dtype=h5py.string_dtype())
+        file.flush()
+        self._growing.check()
+        return file
+
+    def __enter__(self) -> EnsembleFile:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        # nothing is left to take away where the file has its name
+        self._growing.stop()
+        self._growing.aside(lambda done: self._file.close())
+        self._growing.discard()
+
+    def _make(self, name: str, shape: tuple[int, ...]) -> Any:
+        # whole runs, a power of two of them, so that lots begin where pieces do
+        row = math.prod(shape[1:])
+        runs = 1 << max(0, min(shape[0], CHUNK // max(1, row)).bit_length() - 1)
+        lengths = (runs, *shape[1:])
+        longest = (shape[0], *repeat(None, len(shape) - 1))
+        return self._file.create_dataset(
+            name, shape, "<f8", maxshape=longest, fillvalue=np.nan, track_times=False, **storage_of(lengths, packed=True, growing=True)
+        )
+
+    def add(self, first: int, results: Sequence[Result | None]) -> None:
+        """Write results of the runs from `first` on; None for one that has computed nothing."""
+        self._growing.aside(lambda done: self._rows.add(first, results))
+        self._growing.check()
+
+    def finish(self, status: Sequence[Status], messages: Sequence[str], started: str, wall_time: float) -> None:
+        """Write what there is of each run, and give the file its name."""
+        self._growing.aside(lambda done: self._finish(status, messages, started, wall_time))
+
+    def _finish(self, status: Sequence[Status], messages: Sequence[str], started: str, wall_time: float) -> None:
+        import h5py
+
+        text = h5py.string_dtype()
+        found, columns = self._rows.close(status, messages)
+        file = self._file
+        for name, value in self._rows.attributes(status).items():
+            file.attrs.create(name, value, dtype=text)
+        for name, variable in found.items():
+            storage = {"dtype": text} if variable.is_text else storage_of(variable.shape, packed=True)
+            file.create_dataset(name, data=variable.data, track_times=False, **storage)
+        said: dict[str, Any] = {**found, **{name: Variable(dims, column.rows, column.unit, column.long_name)  # type: ignore[arg-type]
+                                            for name, (column, dims) in columns.items()}}  # fmt: skip
+        attach_scales(file, said)
+        put_provenance(file, {**self._rows.provenance, "started": started, "wall_time": wall_time})
+        file.close()
+        self._growing.publish()
 
 
-def _labels(results: Sequence[Result]) -> tuple[dict[str, Variable], set[str]]:
-    """Label variables that all results have in common, and names of those that differ."""
-    found: dict[str, Variable] = {}
-    differ: set[str] = set()
-    for name in LABELS:
-        having = [result.variables[name] for result in results if name in result.variables]
-        if having and all(np.array_equal(one.data, having[0].data) for one in having):
-            found[name] = having[0]
-        elif having:
-            differ.add(name)
-    return found, differ
+def compact(value: Any) -> str:
+    """JSON as it is hashed."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
 def _values(values: Sequence[Any]) -> np.ndarray:
@@ -154,19 +360,56 @@ def _values(values: Sequence[Any]) -> np.ndarray:
     return np.array([value if isinstance(value, str) else json.dumps(value) for value in values], dtype=object)
 
 
-def keys_that_differ(documents: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
-    """The keys in which resolved cases differ, with dots, each with its value in every case; None where a case has it not.
+def keys_that_differ(documents: Iterable[Mapping[str, Any]]) -> tuple[dict[str, Any], dict[str, list[Any]], list[dict[str, Any]]]:
+    """In what resolved cases differ, looked through one by one.
 
-    The title, which is written from them, is none.
+    Returns
+    -------
+    first : dict
+        The first case.
+    varied : dict of str to list
+        The keys in which they differ, with dots, each with its value in every case; None where a case has it not. The title, which is
+        written from them, is none.
+    changes : list of dict
+        Of each case, what it has under these keys, and its title where it is another.
     """
-    flat = [dict(_flat(document)) for document in documents]
-    names = dict.fromkeys(name for one in flat for name in one)
-    columns = {name: [one.get(name) for one in flat] for name in names if name != "title"}
-    return {name: values for name, values in columns.items() if any(value != values[0] for value in values[1:])}
+    first: dict[str, Any] = {}
+    flat_first: dict[str, Any] = {}
+    columns: dict[str, list[Any]] = {}
+    changes: list[dict[str, Any]] = []
+    for count, document in enumerate(documents):
+        flat = dict(_flat(document))
+        if not count:
+            first, flat_first = dict(document), flat
+        for name in (*flat_first, *(name for name in flat if name not in flat_first)):
+            mine = flat.get(name)
+            if name not in columns and (mine != flat_first.get(name) or (name in flat) != (name in flat_first)):
+                columns[name] = [flat_first.get(name)] * count
+                for change in changes if name in flat_first and name != "title" else ():
+                    change[name] = flat_first[name]
+        for name, values in columns.items():
+            values.append(flat.get(name))
+        changes.append({name: flat[name] for name in columns if name in flat and (name != "title" or flat[name] != flat_first["title"])})
+    columns.pop("title", None)
+    return first, columns, changes
 
 
-def _flat(document: Mapping[str, Any], above: str = "") -> list[tuple[str, Any]]:
-    found: list[tuple[str, Any]] = []
-    for key, value in document.items():
-        found += _flat(value, f"{above}{key}.") if isinstance(value, Mapping) else [(above + key, value)]
+def changed(first: Mapping[str, Any], varied: Iterable[str], change: Mapping[str, Any]) -> dict[str, Any]:
+    """The resolved case that has this under the keys that were varied, and else what the first one has."""
+    flat = {name: value for name, value in _flat(first) if name not in varied} | dict(change)
+    found: dict[str, Any] = {}
+    for name, value in flat.items():
+        *above, last = name.split(".")
+        table = found
+        for part in above:
+            table = table.setdefault(part, {})
+        table[last] = value
     return found
+
+
+def _flat(document: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
+    for key, value in document.items():
+        if isinstance(value, Mapping) and value:
+            yield from _flat(value, f"{above}{key}.")
+        else:
+            yield above + key, value

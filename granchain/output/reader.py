@@ -25,7 +25,7 @@ from granchain.contact.law import Quantity
 from granchain.errors import FileError, GranchainWarning
 from granchain.output.provenance import NUMBERS, TEXTS, data_sha256
 from granchain.output.result import Result
-from granchain.output.variables import CONTENT, FORMAT, LABELS, Entry, Unread, check_axes, table_of
+from granchain.output.variables import CONTENT, ENSEMBLE, FORMAT, LABELS, Entry, Unread, check_axes, table_of
 from granchain.output.whole import DAMAGED, LARGEST_FILE, UNSEALED, StoredFile, check_seal, quoted
 from granchain.output.writer import CHUNK
 from granchain.status import Status
@@ -82,7 +82,7 @@ def open_result(path: str | os.PathLike[str], variables: Choice | None = None, m
     FileError
         Where the file is missing, damaged, from a newer granchain or not one of its files.
     """
-    content = _content(path)
+    content = content_of(path)
     sealed = check_seal(path, content)
     if sealed:
         return _parsed(path, content, variables, most)
@@ -106,7 +106,7 @@ def verify(path: str | os.PathLike[str]) -> str:
     FileError
         As `open_result`; also where the seal is missing, reading does not end, or ends the process.
     """
-    content = _content(path)
+    content = content_of(path)
     sealed = check_seal(path, content)
     attempt_apart(path, len(content))
     result = _parsed(path, content, nothing, hashed=True)
@@ -115,13 +115,17 @@ def verify(path: str | os.PathLike[str]) -> str:
     return str(result.provenance["data_sha256"])
 
 
-class _RefusedError(Exception):
+class RefusedError(Exception):
     """Why a file is not read, in words."""
 
 
-def _content(path: str | os.PathLike[str]) -> StoredFile:
+class HoldsEnsembleError(FileError):
+    """A file holds the results of many runs."""
+
+
+def content_of(path: str | os.PathLike[str], largest: int = LARGEST_FILE) -> StoredFile:
     """A file that may be an output file."""
-    content = StoredFile(path, "an output file")
+    content = StoredFile(path, "an output file", largest)
     # The signature of HDF5: HDF5 File Format Specification 3.0, II.A.
     if content.part(0, 8) != b"\x89HDF\r\n\x1a\n":
         raise FileError(f"{os.fspath(path)}: got a file that is not HDF5, allowed an output file of granchain; name another")
@@ -151,7 +155,7 @@ def attempt(path: str, seconds: int) -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     with contextlib.suppress(FileError):
-        _parsed(path, _content(path), nothing, hashed=True)
+        _parsed(path, content_of(path), nothing, hashed=True)
 
 
 def nothing(headers: Mapping[str, Unread]) -> Iterable[str]:
@@ -165,10 +169,20 @@ def _parsed(
     """The result in a file, or what was chosen of it; `hashed`: all of its data are compared with their hash, piece by piece."""
     import h5py
 
+    with refusing(path), content.stream() as stream, h5py.File(stream, "r") as file:
+        return _read(file, len(content), variables, most, hashed)
+
+
+@contextlib.contextmanager
+def refusing(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Turn what is found in a file, or what h5py says of it, into a FileError."""
     try:
-        with content.stream() as stream, h5py.File(stream, "r") as file:
-            return _read(file, len(content), variables, most, hashed)
-    except _RefusedError as refused:
+        yield
+    except HoldsEnsembleError:
+        raise HoldsEnsembleError(
+            f"{os.fspath(path)}: got an ensemble, the results of many runs, allowed that of one; open it with granchain.open_ensemble"
+        ) from None
+    except RefusedError as refused:
         raise FileError(f"{os.fspath(path)}: {refused}") from None
     except Exception as error:  # On a damaged file h5py raises nearly every built-in exception.
         reason = quoted(f"{type(error).__name__}: {error}")
@@ -177,29 +191,29 @@ def _parsed(
 
 def _read(file: Any, size: int, variables: Choice | None, most: float, hashed: bool) -> Result:
     """Check everything in the file before any of its data is read, then read what is wanted of it."""
-    _check_format(file)
+    check_format(file)
     if len(file) > MOST_NAMES:
-        raise _RefusedError(f"holds {len(file)} names, an output file at most {MOST_NAMES}; it is not one of granchain's")
-    datasets = {name: _member(file, name) for name in file if name != "provenance"}
+        raise RefusedError(f"holds {len(file)} names, an output file at most {MOST_NAMES}; it is not one of granchain's")
+    datasets = {name: member(file, name) for name in file if name != "provenance"}
     table = table_of(datasets)
     for name, dataset in datasets.items():
         _check_numbers(name, dataset, size, table)
-    claimed = sum(_bytes(dataset) for dataset in datasets.values())
+    claimed = sum(bytes_of(dataset) for dataset in datasets.values())
     if claimed > min(LARGEST_FILE, LARGEST_RATIO * size):
-        raise _RefusedError(f"claims {claimed} bytes of data, more than its {size} bytes can hold; it is damaged, or made to do harm")
+        raise RefusedError(f"claims {claimed} bytes of data, more than its {size} bytes can hold; it is damaged, or made to do harm")
     dims = {name: table[name].dims if name in table else ("contact",) for name in datasets}
     try:
         check_axes(dims, {name: dataset.shape for name, dataset in datasets.items()})
     except ValueError as error:
-        raise _RefusedError(f"{error}; {DAMAGED}") from None
+        raise RefusedError(f"{error}; {DAMAGED}") from None
 
-    attributes: dict[str, Any] = {name: _text_attribute(file, name) for name in ("title", "granchain_version", "law", "status")}
+    attributes: dict[str, Any] = {name: text_attribute(file, name) for name in ("title", "granchain_version", "law", "status")}
     attributes["time_step"] = _number(file.attrs.get_id("time_step"), file.attrs["time_step"], "time_step")
-    meanings = {name: (_text_attribute(dataset, "units"), _text_attribute(dataset, "long_name")) for name, dataset in datasets.items()}
+    meanings = {name: (text_attribute(dataset, "units"), text_attribute(dataset, "long_name")) for name, dataset in datasets.items()}
     for name, (unit, _) in meanings.items():
         if name in table and unit != table[name].unit:
-            raise _RefusedError(f"{name} is in {unit!r}, and must be in {table[name].unit!r}; it is not one of granchain's")
-    provenance = _provenance(file)
+            raise RefusedError(f"{name} is in {unit!r}, and must be in {table[name].unit!r}; it is not one of granchain's")
+    provenance = provenance_of(file)
     headers = {name: Unread(dims[name], dataset.shape, *meanings[name]) for name, dataset in datasets.items()}
     chosen = set(headers) if variables is None else _with_axes(variables(headers), headers)
     rows = thinned_rows({name: dataset for name, dataset in datasets.items() if name in chosen}, dims, most)
@@ -211,7 +225,7 @@ def _read(file: Any, size: int, variables: Choice | None, most: float, hashed: b
     if hashed or whole:
         stored = {name: _Stored(dims[name], dataset) for name, dataset in datasets.items()}
         if provenance.get("data_sha256") != data_sha256(result.variables if whole else stored):
-            raise _RefusedError(f"its data differ from their hash; {DAMAGED}")
+            raise RefusedError(f"its data differ from their hash; {DAMAGED}")
     return result
 
 
@@ -248,7 +262,7 @@ def parts_of(dataset: Any) -> Iterator[np.ndarray]:
     """The rows of a dataset, some at a time, in whole pieces as they are stored."""
     if not dataset.shape or not math.prod(dataset.shape):
         return
-    row = max(1, _bytes(dataset) // dataset.shape[0])
+    row = max(1, bytes_of(dataset) // dataset.shape[0])
     stored = dataset.chunks[0] if dataset.chunks else 1
     rows = max(1, AT_ONCE // (row * stored)) * stored
     for at in range(0, dataset.shape[0], rows):
@@ -260,7 +274,7 @@ def thinned_rows(datasets: Mapping[str, Any], dims: Mapping[str, tuple[str, ...]
     found = {}
     for axis in ("time", "energy_time", "snapshot_time"):
         along = {name: dataset for name, dataset in datasets.items() if dims[name][0] == axis}
-        total = sum(_bytes(dataset) for dataset in along.values())
+        total = sum(bytes_of(dataset) for dataset in along.values())
         if total > most:
             columns = total // (8 * along[axis].shape[0])
             found[axis] = _instants(along, axis, columns, most)
@@ -309,14 +323,14 @@ def _restored(
     """The result that was saved, from what was read."""
     status = next((status for status in Status if status.label == attributes["status"]), None)
     if status is None:
-        raise _RefusedError(f"says that its run ended as {attributes['status']!r}, which this granchain does not know; update granchain")
+        raise RefusedError(f"says that its run ended as {attributes['status']!r}, which this granchain does not know; update granchain")
     stored_case = provenance.get("case_resolved_json")
     digest = None if stored_case is None else hashlib.sha256(stored_case.encode("utf-8", "surrogateescape")).hexdigest()
     if provenance.get("case_sha256") != digest:
-        raise _RefusedError(f"the case in it differs from its hash; {DAMAGED}")
+        raise RefusedError(f"the case in it differs from its hash; {DAMAGED}")
     messages = json.loads(provenance.pop("messages", "[]"))
     if not isinstance(messages, list) or not all(isinstance(message, str) for message in messages):
-        raise _RefusedError(f"its messages are not a list of texts; {DAMAGED}")
+        raise RefusedError(f"its messages are not a list of texts; {DAMAGED}")
     table = table_of(data)
     try:
         result = Result(
@@ -329,62 +343,71 @@ def _restored(
             messages=messages,
         )
     except ValueError as error:
-        raise _RefusedError(f"{error}; {DAMAGED}") from None
+        raise RefusedError(f"{error}; {DAMAGED}") from None
     result.title = attributes["title"]
     result.provenance = provenance | {"granchain_version": attributes["granchain_version"]}
     return result
 
 
-def _check_format(file: Any) -> None:
+def check_format(file: Any, wanted: str = "") -> None:
+    """Refuse what is no file of ours, holds something else, or is newer."""
     if "granchain_format" not in file.attrs:
-        raise _RefusedError("is an HDF5 file, but not one that granchain wrote")
-    if CONTENT in file.attrs:
-        raise _RefusedError(f"holds an {_text_attribute(file, CONTENT)[:50]}, allowed the result of one run; open it with xarray")
-    written = _text_attribute(file, "granchain_format")
+        raise RefusedError("is an HDF5 file, but not one that granchain wrote")
+    content = text_attribute(file, CONTENT) if CONTENT in file.attrs else ""
+    if content != wanted:
+        if content == ENSEMBLE:
+            raise HoldsEnsembleError
+        raise RefusedError(
+            f"holds {quoted(content) or 'the result of one run'}, allowed {wanted or 'the result of one run'}; open it as such"
+        )
+    written = text_attribute(file, "granchain_format")
     numbers = written.split(".")
     # Ten digits: more are no version, and int() of very many is an error.
     if len(numbers) != 2 or not all(number.isdecimal() and len(number) <= 10 for number in numbers):
-        raise _RefusedError(f"says that its format is {written[:50]!r}, allowed: {FORMAT!r} or older; {DAMAGED}")
+        raise RefusedError(f"says that its format is {written[:50]!r}, allowed: {FORMAT!r} or older; {DAMAGED}")
     if tuple(map(int, numbers)) > tuple(map(int, FORMAT.split("."))):
-        raise _RefusedError(f"has the format {written}, newer than {FORMAT} of this granchain; update granchain to read it")
+        raise RefusedError(f"has the format {written}, newer than {FORMAT} of this granchain; update granchain to read it")
 
 
-def _member(parent: Any, name: str, group: bool = False) -> Any:
+def member(parent: Any, name: str, group: bool = False) -> Any:
     """A dataset or group that is in this very file: the link is looked at before it is followed."""
     import h5py
 
     if not parent.id.links.exists(name.encode("utf-8", "surrogateescape")):
-        raise _RefusedError(f"has no {name}; {DAMAGED}")
+        raise RefusedError(f"has no {name}; {DAMAGED}")
     if parent.id.links.get_info(name.encode("utf-8", "surrogateescape")).type != h5py.h5l.TYPE_HARD:
-        raise _RefusedError(f"{name!r} is a link to another place; an output file has none, and such a link can read your other files")
+        raise RefusedError(f"{name!r} is a link to another place; an output file has none, and such a link can read your other files")
     member = parent[name]
     if not isinstance(member, h5py.Group if group else h5py.Dataset):
-        raise _RefusedError(f"{name!r} is not what an output file has under this name; it is not one of granchain's")
+        raise RefusedError(f"{name!r} is not what an output file has under this name; it is not one of granchain's")
     return member
 
 
 def _check_numbers(name: str, dataset: Any, size: int, table: Mapping[str, Entry]) -> None:
     """Refuse a variable that `save` does not write: by its kind, its axes, its place, its filters, its size."""
-    import h5py
-
     kinds = ("<i8", "<i4") if name in LABELS else ("<f8",)
     if dataset.dtype.str not in kinds:
-        raise _RefusedError(
+        raise RefusedError(
             f"{name!r} holds values of type {dataset.dtype!s:.50}, allowed: {', '.join(kinds)}; it is not one of granchain's"
         )
     if dataset.shape is None or (name not in table and len(dataset.shape) != 1):
-        raise _RefusedError(f"{name!r} is neither a variable of an output file nor one value per contact; it is not one of granchain's")
+        raise RefusedError(f"{name!r} is neither a variable of an output file nor one value per contact; it is not one of granchain's")
+    if bytes_of(dataset) > min(LARGEST_FILE, LARGEST_RATIO * size):
+        raise RefusedError(f"{name!r} claims {bytes_of(dataset)} bytes, more than {size} bytes can hold; it is damaged, or made to do harm")
+    check_stored(name, dataset)
+
+
+def check_stored(name: str, dataset: Any) -> None:
+    """Refuse a variable that is not stored as ours are: by its place, its filters, the sizes of its pieces."""
+    import h5py
+
     made = dataset.id.get_create_plist()
     if dataset.is_virtual or made.get_external_count():
-        raise _RefusedError(
-            f"{name!r} keeps its data in another file; an output file never does, and such a name can read your other files"
-        )
+        raise RefusedError(f"{name!r} keeps its data in another file; an output file never does, and such a name can read your other files")
     filters = [made.get_filter(i)[0] for i in range(made.get_nfilters())]
     known = {h5py.h5z.FILTER_SHUFFLE, h5py.h5z.FILTER_DEFLATE, h5py.h5z.FILTER_FLETCHER32}
     if len(set(filters)) < len(filters) or not set(filters) <= known:
-        raise _RefusedError(f"{name!r} is packed in a way that granchain does not use; it is not one of its files")
-    if _bytes(dataset) > min(LARGEST_FILE, LARGEST_RATIO * size):
-        raise _RefusedError(f"{name!r} claims {_bytes(dataset)} bytes, more than {size} bytes can hold; it is damaged, or made to do harm")
+        raise RefusedError(f"{name!r} is packed in a way that granchain does not use; it is not one of its files")
     if dataset.chunks:
         chunk = math.prod(dataset.chunks) * dataset.dtype.itemsize
         stored: list[int] = []
@@ -393,47 +416,51 @@ def _check_numbers(name: str, dataset: Any, size: int, table: Mapping[str, Entry
         # Data that cannot be packed grow by a thousandth and 12 bytes (H5Z_DEFLATE_SIZE_ADJUST in HDF5's H5Zdeflate.c) and the checksum
         # of 4; a chunk of many more could be unpacked to anything.
         if chunk > LARGEST_CHUNK or max(stored, default=0) > 1.001 * chunk + 12 + 4:
-            raise _RefusedError(f"{name!r} is stored in pieces larger than granchain writes; it is damaged, or made to do harm")
+            raise RefusedError(f"{name!r} is stored in pieces larger than granchain writes; it is damaged, or made to do harm")
 
 
-def _bytes(dataset: Any) -> int:
+def bytes_of(dataset: Any) -> int:
+    """What a dataset takes unpacked."""
     return math.prod(dataset.shape) * int(dataset.dtype.itemsize)
 
 
-def _provenance(file: Any) -> dict[str, Any]:
-    group = _member(file, "provenance", group=True)
+def provenance_of(file: Any, more: tuple[str, ...] = ()) -> dict[str, Any]:
+    """What a file says about how it was made."""
+    group = member(file, "provenance", group=True)
     found: dict[str, Any] = {}
     for name in group:
-        if name not in (*TEXTS, *NUMBERS, "messages"):
-            raise _RefusedError(f"{name[:50]!r} has no place in the provenance of an output file; it is not one of granchain's")
-        dataset = _member(group, name)
+        if name not in (*TEXTS, *NUMBERS, "messages", *more):
+            raise RefusedError(f"{name[:50]!r} has no place in the provenance of an output file; it is not one of granchain's")
+        dataset = member(group, name)
         made = dataset.id.get_create_plist()
         if dataset.shape != () or dataset.is_virtual or made.get_external_count():
-            raise _RefusedError(f"{name!r} in its provenance is not a single value of its own; it is not one of granchain's")
+            raise RefusedError(f"{name!r} in its provenance is not a single value of its own; it is not one of granchain's")
         if name in NUMBERS:
             found[name] = _number(dataset, dataset[()], name)
         else:
-            _check_text(dataset, name)
+            check_text(dataset, name)
             found[name] = dataset.asstr()[()]
     return found
 
 
-def _text_attribute(item: Any, name: str) -> str:
+def text_attribute(item: Any, name: str) -> str:
+    """An attribute that is one text."""
     if name not in item.attrs:
-        raise _RefusedError(f"the attribute {name} is missing; {DAMAGED}")
-    _check_text(item.attrs.get_id(name), name)
+        raise RefusedError(f"the attribute {name} is missing; {DAMAGED}")
+    check_text(item.attrs.get_id(name), name)
     return str(item.attrs[name])
 
 
-def _check_text(holder: Any, name: str) -> None:
+def check_text(holder: Any, name: str, shape: tuple[int, ...] = ()) -> None:
+    """Refuse what is not one text, or texts of this shape."""
     import h5py
 
     kind = h5py.check_string_dtype(holder.dtype)
-    if holder.shape != () or kind is None or kind.length is not None:
-        raise _RefusedError(f"{name} is not one text; it is not one of granchain's")
+    if holder.shape != shape or kind is None or kind.length is not None:
+        raise RefusedError(f"{name} is not one text{' for each run' if shape else ''}; it is not one of granchain's")
 
 
 def _number(holder: Any, value: Any, name: str) -> float:
     if holder.shape != () or holder.dtype.str != "<f8" or not math.isfinite(value):
-        raise _RefusedError(f"{name} is not one finite number; {DAMAGED}")
+        raise RefusedError(f"{name} is not one finite number; {DAMAGED}")
     return float(value)

@@ -5,19 +5,22 @@ from __future__ import annotations
 import json
 import os
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from granchain.contact.law import Quantity
-from granchain.errors import FileError, GranchainError
+from granchain.errors import FileError
 from granchain.output.provenance import NUMBERS, TEXTS, data_sha256, granchain_version, source_hash, versions
-from granchain.output.variables import SPARSE, Unread, Variable, check_axes, entries_of, frozen, what_to_ask_for
+from granchain.output.variables import SPARSE, Unread, Variable, check_axes, entries_of, frozen, holds_nan, what_to_ask_for
 from granchain.output.whole import LARGEST_FILE, OUTPUT_MARK, claim, write_whole
-from granchain.output.writer import image, root_attributes
+from granchain.output.writer import image, root_attributes, write_large
 from granchain.status import Status
+
+# Bytes of a file that is built in memory; a larger one is written piece by piece.
+LARGEST_IMAGE = 64 * 1024**2
 
 
 class Result:
@@ -82,14 +85,14 @@ class Result:
         if unknown:
             raise ValueError(f"provenance: there is no place for {', '.join(unknown)}; allowed: {', '.join((*TEXTS, *NUMBERS))}")
         entries = entries_of(data, history)
-        shapes = {name: np.shape(data[name]) for name in entries}
+        shapes = {name: values.shape if isinstance(values := data[name], np.ndarray) else np.shape(values) for name in entries}
         check_axes({name: entry.dims for name, entry in entries.items()}, shapes)
         self.variables = {
             name: Variable(entry.dims, frozen(name, data[name]), entry.unit, entry.long_name) for name, entry in entries.items()
         }
         if not self.status.failed:
             for name, variable in self.variables.items():
-                if name not in SPARSE and variable.data.dtype.kind == "f" and np.isnan(variable.data).any():
+                if name not in SPARSE and variable.data.dtype.kind == "f" and holds_nan(variable.data):
                     raise ValueError(f'{name} holds a value that is not a number, in a run that ended as "{self.status.label}"')
 
     def __getattr__(self, name: str) -> np.ndarray:
@@ -120,9 +123,15 @@ class Result:
             Where this version can no longer validate it: a law that is not installed, say. The text stays in `provenance`.
         """
         if self._case is None and "case_resolved_json" in self.provenance:
-            from granchain.case import case_from_resolved
+            resolved, toml = json.loads(self.provenance["case_resolved_json"]), self.provenance.get("case_toml", "")
+            if "mechanism" in resolved:
+                from granchain.case import mechanism_case
 
-            self._case = case_from_resolved(json.loads(self.provenance["case_resolved_json"]), self.provenance.get("case_toml", ""))
+                self._case = mechanism_case(resolved, toml=toml)
+            else:
+                from granchain.case import case_from_resolved
+
+                self._case = case_from_resolved(resolved, toml)
         return self._case
 
     @cached_property
@@ -135,7 +144,12 @@ class Result:
             # As the case hashes it, so that case_sha256 is the hash of this very text.
             found["case_resolved_json"] = json.dumps(self._case.resolved(), sort_keys=True, separators=(",", ":"), allow_nan=False)
             found["case_sha256"] = self._case.sha256
-        return found | self._given | {"data_sha256": data_sha256(self.variables)}
+        return found | self._given | {"data_sha256": self.data_sha256}
+
+    @property
+    def data_sha256(self) -> str:
+        """Hash of all variables: equal for equal results."""
+        return data_sha256(self.variables)
 
     def equals(self, other: Result) -> bool:
         """Whether another result says the same: all variables bit for bit, law, status, time step and messages.
@@ -154,7 +168,7 @@ class Result:
             and all(variable.equals(theirs[name]) for name, variable in mine.items())
         )
 
-    def save(self, path: str | os.PathLike[str], overwrite: bool = False) -> None:
+    def save(self, path: str | os.PathLike[str], overwrite: bool = False, progress: Callable[[float], Any] | None = None) -> None:
         """Write the file, whole or not at all.
 
         Parameters
@@ -163,6 +177,8 @@ class Result:
             Name of the file, in a folder that exists.
         overwrite : bool
             Replace an output file of that name; without it, and where it is none, the file stays.
+        progress : callable, optional
+            Called with the part that is written, 0 to 1, of a file that is written piece by piece: above 64 MB.
 
         Raises
         ------
@@ -181,31 +197,20 @@ class Result:
                 "under [sensors] or [snapshots], or name fewer beads and contacts"
             )
         with claim(path, overwrite):
-            write_whole(path, image(self), overwrite, marks=(OUTPUT_MARK,))
+            if size > LARGEST_IMAGE:
+                write_large(self, path, overwrite, progress or float)
+            else:
+                write_whole(path, image(self), overwrite, marks=(OUTPUT_MARK,))
 
     def to_xarray(self) -> Any:
-        """The variables as an `xarray.Dataset`, as xarray would open the saved file.
-
-        Raises
-        ------
-        GranchainError
-            Where xarray is not installed.
-        """
+        """The variables as an `xarray.Dataset`, as xarray would open the saved file."""
         return dataset_of(self.variables, root_attributes(self))
 
 
 def dataset_of(variables: Mapping[str, Variable], attributes: Mapping[str, Any], coordinates: Sequence[str] = ()) -> Any:
-    """Variables as an `xarray.Dataset`; labels of an axis are coordinates, and these are too.
+    """Variables as an `xarray.Dataset`; labels of an axis are coordinates, and these are too."""
+    import xarray
 
-    Raises
-    ------
-    GranchainError
-        Where xarray is not installed.
-    """
-    try:
-        import xarray
-    except ImportError as error:
-        raise GranchainError("to_xarray needs xarray, which is not installed: pip install 'granchain[xarray]'") from error
     arrays = {name: (v.dims, v.data, v.attributes) for name, v in variables.items()}
     inner = {name for name, v in variables.items() if v.dims == (name,) or name in coordinates}
     return xarray.Dataset(

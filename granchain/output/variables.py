@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
@@ -15,6 +16,8 @@ from granchain.errors import nearest
 FORMAT = "1.1"
 # Attribute of a file that does not hold the result of one run: says what it holds.
 CONTENT = "granchain_content"
+ENSEMBLE = "ensemble"
+STUDY = "study"
 
 
 class Entry(NamedTuple):
@@ -148,9 +151,9 @@ class Variable:
     def pieces(self) -> Iterator[Any]:
         """The bytes of all values, in C order."""
         if self.is_text:
-            yield "\0".join(self.data.tolist()).encode()
+            yield "\0".join(self.data.ravel().tolist()).encode()
             return
-        yield self.data.tobytes() if self.data.size == 0 else self.data.data
+        yield self.data.data if self.data.size and self.data.ndim else self.data.tobytes()
 
     def equals(self, other: Variable) -> bool:
         """Whether another one holds the same bits under the same axes and meaning."""
@@ -181,7 +184,21 @@ class Hashable(Protocol):
 
 # A history quantity of these names could not be reached as an attribute.
 _RESERVED = frozenset(
-    {"case", "equals", "law", "messages", "provenance", "save", "sealed", "status", "time_step", "title", "to_xarray", "variables"}
+    {
+        "case",
+        "data_sha256",
+        "equals",
+        "law",
+        "messages",
+        "provenance",
+        "save",
+        "sealed",
+        "status",
+        "time_step",
+        "title",
+        "to_xarray",
+        "variables",
+    }
 )
 
 
@@ -203,7 +220,8 @@ def entries_of(data: Mapping[str, Any], history: Sequence[Quantity]) -> dict[str
 
 def check_axes(dims: Mapping[str, tuple[str, ...]], shapes: Mapping[str, tuple[int, ...]]) -> None:
     """Refuse variables whose axes are missing or have another length."""
-    if all(shapes[name] == tuple([shapes[axis][0] if shapes.get(axis) else -1 for axis in axes]) for name, axes in dims.items()):
+    length_of = {name: shape[0] for name, shape in shapes.items() if shape}.get
+    if all(shapes[name] == tuple(map(length_of, axes)) for name, axes in dims.items()):
         return
     for name, axes in dims.items():
         missing = [axis for axis in axes if axis not in shapes]
@@ -218,14 +236,26 @@ def check_axes(dims: Mapping[str, tuple[str, ...]], shapes: Mapping[str, tuple[i
             raise ValueError(f"{name} has the shape {shapes[name]}, its axes {', '.join(axes)} have {expected}")
 
 
+# Kinds of values: of labels, and of everything else.
+_WHOLE, _REAL = np.dtype("<i8"), np.dtype("<f8")
+
+
+def holds_nan(values: np.ndarray) -> bool:
+    """Whether one of some values is not a number: the smallest is then none either."""
+    return values.size > 0 and math.isnan(np.minimum.reduce(values, axis=None))
+
+
 def frozen(name: str, values: Any) -> np.ndarray:
     """Values as the file holds them: labels whole numbers, everything else f8, in C order; read-only."""
-    kind = "<i8" if name in LABELS else "<f8"
-    try:
-        data = np.asarray(values).astype(kind, order="C", casting="safe", copy=False).view()
-    except TypeError as error:
-        raise ValueError(f"{name}: {error}") from error
-    data.setflags(write=False)
+    kind = _WHOLE if name in LABELS else _REAL
+    if isinstance(values, np.ndarray) and values.dtype is kind and values.flags.c_contiguous:
+        data = values.view()
+    else:
+        try:
+            data = np.asarray(values).astype(kind, order="C", casting="safe", copy=False).view()
+        except TypeError as error:
+            raise ValueError(f"{name}: {error}") from error
+    data.flags.writeable = False
     return data
 
 

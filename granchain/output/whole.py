@@ -15,11 +15,16 @@ import platform
 import stat
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from io import BufferedReader, FileIO
 from pathlib import Path
+from queue import SimpleQueue
+from typing import Any, TypeVar
 
 from granchain.errors import FileError, printable
+
+T = TypeVar("T")
 
 # Lock files held by this process, with the process (a fork inherits this table, not the claim) and the thread.
 _HELD: dict[str, tuple[int, int]] = {}
@@ -35,6 +40,8 @@ LARGEST_FILE = 4 * 1024**3
 # programs do not look. HDF5 loops for ever on some damaged files (1 in 264 with a few flipped bits, HDF5 2.0.0), so damage must be
 # seen before it reads. A program that edits the file cuts the line off, which every reader reports.
 SEAL = b"\ngranchain sha256 %s\n"
+# How a file is opened that must not be there yet.
+NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 # Bytes that are read at once.
 _PIECE = 1024**2
 SEAL_LENGTH = len(SEAL % (64 * b"0"))
@@ -72,7 +79,7 @@ def claim(path: str | os.PathLike[str], overwrite: bool = False) -> Iterator[Non
     """
     target = Path(path)
     mine = (os.getpid(), threading.get_ident())
-    with _sentences(target):
+    with sentences(target):
         _check_target(target, overwrite, (OUTPUT_MARK,))
         lock = target.with_name(f".{target.name}.lock")
         key = os.path.realpath(lock)
@@ -164,6 +171,9 @@ def _take(lock: Path, target: Path, key: str) -> None:
                     for name in (target, target.with_name(target.name + BESIDE)):
                         with contextlib.suppress(FileNotFoundError):
                             os.unlink(_part(name, owner))
+                    part = target.with_name(f"{target.name}.part")
+                    if part.is_file() and replaceable(part, (OUTPUT_MARK,)):
+                        os.unlink(part)
                 file.seek(0)
                 file.truncate()
                 file.write(f"{os.getpid()} {platform.node()}\n".encode())
@@ -269,15 +279,14 @@ def write_whole(
     target = Path(path)
     part = _part(target, os.getpid())
     pieces = [content] if isinstance(content, bytes) else list(content)
-    with _WRITING, _sentences(target, sum(memoryview(piece).nbytes for piece in pieces)):
+    with _WRITING, sentences(target, sum(memoryview(piece).nbytes for piece in pieces)):
         _check_target(target, overwrite, marks)
         if keep is not None:
             _check_target(keep, True, marks)
         try:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(part)
-            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-            with os.fdopen(os.open(part, flags, 0o666), "wb") as file:
+            with os.fdopen(os.open(part, NEW_FILE, 0o666), "wb") as file:
                 for piece in pieces:
                     file.write(piece)
                 file.flush()
@@ -285,14 +294,182 @@ def write_whole(
             if keep is not None:
                 with contextlib.suppress(FileNotFoundError):
                     os.replace(target, keep)
-            if overwrite:
-                os.replace(part, target)
-            else:
-                _publish_new(part, target)
+            _publish(part, target, overwrite)
         finally:
             with contextlib.suppress(OSError):
                 os.unlink(part)
         _flush_folder(target)
+
+
+class Growing:
+    """A file that grows as FILE.part until it is whole, for a library that writes files; take the `claim` first.
+
+    An error of the disk is no exception in the middle of that library, which may end the process on one, but the first one is kept for
+    `check`, and from then on nothing more is written.
+
+    Parameters
+    ----------
+    path : str or path
+        Its name once it is whole.
+    overwrite : bool
+        Replace an output file of that name.
+
+    Raises
+    ------
+    FileError
+        Where it cannot be made; what FILE.part is, where it is none of ours, stays.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], overwrite: bool = False):
+        self._target, self._overwrite = Path(path), overwrite
+        self.part = self._target.with_name(f"{self._target.name}.part")
+        self._at = self._end = 0
+        self._error: OSError | None = None
+        with sentences(self._target):
+            _check_target(self._target, overwrite, (OUTPUT_MARK,))
+            # what a killed run has left
+            _check_target(self.part, True, (OUTPUT_MARK,))
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(self.part)
+            self._descriptor = os.open(self.part, NEW_FILE & ~os.O_WRONLY | os.O_RDWR, 0o666)
+
+    def read(self, length: int) -> bytes:
+        """Read from where it stands: by this h5py knows that it is a file."""
+        found = bytearray(length)
+        self.readinto(memoryview(found))
+        return bytes(found)
+
+    def readinto(self, room: memoryview) -> int:
+        """Read from where it stands; zeros beyond the end."""
+        into = memoryview(room).cast("B")
+        found = os.pread(self._descriptor, len(into), self._at)
+        into[: len(found)], into[len(found) :] = found, bytes(len(into) - len(found))
+        self._at += len(into)
+        return len(into)
+
+    def write(self, piece: bytes | memoryview) -> int:
+        """Write where it stands."""
+        left = memoryview(piece).cast("B")
+        length = len(left)
+        try:
+            while left and self._error is None:
+                done = os.pwrite(self._descriptor, left, self._at + length - len(left))
+                left = left[done:]
+        except OSError as error:
+            self._error = error
+        self._at += length
+        self._end = max(self._end, self._at)
+        return length
+
+    def seek(self, place: int, whence: int = os.SEEK_SET) -> int:
+        """Stand elsewhere."""
+        self._at = place + {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: self._end}[whence]
+        return self._at
+
+    def tell(self) -> int:
+        """Where it stands."""
+        return self._at
+
+    def truncate(self, length: int) -> int:
+        """Cut it, or lengthen it by zeros."""
+        try:
+            if self._error is None:
+                os.ftruncate(self._descriptor, length)
+        except OSError as error:
+            self._error = error
+        self._end = length
+        return length
+
+    def flush(self) -> None:
+        """Nothing is held back."""
+
+    def check(self) -> None:
+        """Raise the first error that the disk gave."""
+        with sentences(self._target, self._end):
+            if self._error is not None:
+                raise self._error
+
+    def publish(self, sealed: bool = True) -> None:
+        """Seal it, and give it its name."""
+        self.check()
+        digest = hashlib.sha256()
+        with sentences(self._target, self._end + SEAL_LENGTH):
+            for at in range(0, self._end if sealed else 0, _PIECE):
+                digest.update(os.pread(self._descriptor, min(_PIECE, self._end - at), at))
+            if sealed:
+                self._at = self._end
+                self.write(SEAL % digest.hexdigest().encode())
+            if self._error is not None:
+                raise self._error
+            os.fsync(self._descriptor)
+            if self._error is not None:
+                raise self._error
+            _check_target(self._target, self._overwrite, (OUTPUT_MARK,))
+            _publish(self.part, self._target, self._overwrite)
+        self.discard()
+        _flush_folder(self._target)
+
+    def stop(self) -> None:
+        """From now on nothing more is written, and `check` raises."""
+        self._error = self._error or OSError(errno.ECANCELED, os.strerror(errno.ECANCELED))
+
+    def aside(self, function: Callable[[Callable[[float], Any]], T], progress: Callable[[float], Any] = float) -> T:
+        """Call a function in a thread that hears no signal: an exception of a signal's handler, raised where the library writes this file
+        and calls us, would end the process.
+
+        Parameters
+        ----------
+        function : callable
+            Gets a function to call with the part of its work that is done.
+        progress : callable
+            Is called with that part, here. What it raises, or a signal, stops the file.
+        """
+        parts: SimpleQueue[float | None] = SimpleQueue()
+        with ThreadPoolExecutor(1, "granchain-file") as thread:
+            try:
+                future = thread.submit(function, parts.put)
+                future.add_done_callback(lambda ended: parts.put(None))
+                while (part := parts.get()) is not None:
+                    progress(part)
+            except BaseException:
+                self.stop()
+                raise
+        return future.result()
+
+    def discard(self) -> None:
+        """Take FILE.part away."""
+        self.stop()
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+            with contextlib.suppress(OSError):
+                os.unlink(self.part)
+
+
+def check_ours(path: Path, marks: tuple[bytes, ...]) -> None:
+    """Refuse to replace what has none of these marks in its first bytes."""
+    _check_target(path, True, marks)
+
+
+def room_beside(path: str | os.PathLike[str], needed: float) -> None:
+    """Refuse a file that takes more than is free on its disk [bytes]."""
+    target = Path(path)
+    with contextlib.suppress(OSError):
+        disk = os.statvfs(target.parent)
+        free = disk.f_bavail * disk.f_frsize
+        if needed > free:
+            raise FileError(
+                f"{target}: got a file of up to {needed:.3g} bytes, allowed {free:.3g}, which are free on its disk; make room, name a file "
+                "on another disk, or record less"
+            )
+
+
+def _publish(part: Path, target: Path, overwrite: bool) -> None:
+    """Give a file that is whole its name."""
+    if overwrite:
+        os.replace(part, target)
+    else:
+        _publish_new(part, target)
 
 
 def _publish_new(part: Path, target: Path) -> None:
@@ -331,7 +508,7 @@ def _flush_folder(target: Path) -> None:
 
 
 @contextlib.contextmanager
-def _sentences(target: Path, needed: int | None = None) -> Iterator[None]:
+def sentences(target: Path, needed: int | None = None) -> Iterator[None]:
     """Turn an error of the system into a FileError with advice."""
     try:
         yield
@@ -370,6 +547,8 @@ class StoredFile:
         The file, which may come from anywhere.
     what : str
         What it should be: "an output file".
+    largest : int
+        Bytes that it has at most.
 
     Raises
     ------
@@ -377,14 +556,14 @@ class StoredFile:
         Where it is no file, empty, too large, or may not be read.
     """
 
-    def __init__(self, path: str | os.PathLike[str], what: str):
+    def __init__(self, path: str | os.PathLike[str], what: str, largest: int = LARGEST_FILE):
         self._descriptor = -1
         name = os.fspath(path)
         with _readable(name, what):
-            _check_kind(name, os.stat(name), what)
+            _check_kind(name, os.stat(name), what, largest)
             self._descriptor = os.open(name, os.O_RDONLY | os.O_CLOEXEC)
             state = os.fstat(self._descriptor)
-            _check_kind(name, state, what)
+            _check_kind(name, state, what, largest)
         self._length = state.st_size
 
     def __del__(self) -> None:
@@ -409,7 +588,7 @@ class StoredFile:
         return BufferedReader(FileIO(self._descriptor, "rb", closefd=False))
 
 
-def _check_kind(name: str, kind: os.stat_result, what: str) -> None:
+def _check_kind(name: str, kind: os.stat_result, what: str, largest: int) -> None:
     if stat.S_ISDIR(kind.st_mode):
         raise FileError(f"{name}: got a folder, allowed {what}; name one in it")
     if not stat.S_ISREG(kind.st_mode):
@@ -418,8 +597,8 @@ def _check_kind(name: str, kind: os.stat_result, what: str) -> None:
         raise FileError(
             f"{name}: got an empty file, allowed {what}; granchain never leaves one, so take another copy, or run the case again"
         )
-    if kind.st_size > LARGEST_FILE:
-        raise FileError(f"{name}: got {kind.st_size} bytes, allowed for {what}: at most {LARGEST_FILE}; name another file, this is not one")
+    if kind.st_size > largest:
+        raise FileError(f"{name}: got {kind.st_size} bytes, allowed for {what}: at most {largest}; name another file, this is not one")
 
 
 @contextlib.contextmanager

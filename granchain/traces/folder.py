@@ -54,16 +54,25 @@ def read_about(folder: str | os.PathLike[str]) -> AboutTable:
     path = Path(folder) / ABOUT
     if not Path(folder).is_dir():
         raise FileError(f"{folder}: is no folder; name the folder that holds {ABOUT} and {CURVES}, made by: granchain traces import FILE")
+    return about_of(document_of(path, "keep tables in CSV files beside it"), str(path))
+
+
+def document_of(path: Path, advice: str) -> dict[str, Any]:
+    """The tables of an `about.toml`; `advice` is what to do about one that is too large.
+
+    Raises
+    ------
+    FileError, TraceError
+    """
     content = content_of(path, Limit())
     if len(content) > LARGEST_ABOUT:
-        raise TraceError(f"{path}: got {len(content)} bytes, allowed {LARGEST_ABOUT}; keep tables in CSV files beside it")
+        raise TraceError(f"{path}: got {len(content)} bytes, allowed {LARGEST_ABOUT}; {advice}")
     try:
-        document = parsed(content.decode("utf-8-sig"), path.name)
+        return parsed(content.decode("utf-8-sig"), path.name)
     except UnicodeDecodeError:
         raise TraceError(f"{path}: got bytes that are not UTF-8, allowed TOML in UTF-8; save the file as UTF-8") from None
     except CaseError as error:
-        raise TraceError(f"{Path(folder)}: {error}") from None
-    return about_of(document, str(path))
+        raise TraceError(f"{path.parent}: {error}") from None
 
 
 def read_trace(folder: str | os.PathLike[str], limit: float = DEFAULT_LIMIT) -> Trace:

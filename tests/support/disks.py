@@ -28,6 +28,8 @@ def mounting(folder: Path) -> Iterator[Callable[..., Path]]:
         mounted.append(place)
         return place
 
-    yield mount
-    for place in mounted:
-        subprocess.run(["umount", str(place)], check=False)
+    try:
+        yield mount
+    finally:
+        for place in mounted:
+            subprocess.run(["umount", str(place)], check=False)

@@ -15,7 +15,7 @@ import numpy as np
 
 from granchain.contact.law import ContactLaw, Functions
 from granchain.contact.model import Model
-from granchain.engine.scans import PLAIN_KINDS, _compiled_scan, over_kinds, with_copies
+from granchain.engine.scans import PLAIN_KINDS, compiled_scan, over_kinds, with_copies
 from granchain.engine.specialise import frozen
 
 # A law with its constants in its own file (`top`), in a neighbour (`near`) and in a package (`sub`): F = stiffness d (expression).
@@ -302,7 +302,7 @@ def force_scan(model: Model):  # type: ignore[no-untyped-def]
 
 def hits(law: type[ContactLaw]) -> int:
     """How often the compiled force came from the disk."""
-    return sum(_compiled_scan(*frozen(force_scan(law.model(SimpleNamespace())))).stats.cache_hits.values())
+    return sum(compiled_scan(*frozen(force_scan(law.model(SimpleNamespace())))).stats.cache_hits.values())
 
 
 def forces(folders: list[str]) -> list[tuple[float, float, int]]:

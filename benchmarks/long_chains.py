@@ -1,0 +1,124 @@
+"""What a bead and step cost in precompressed rows of 10^2 to 10^6 moving beads, over the cost in one of 70; on one thread and on two.
+
+Every bead moves from the start and every contact is pressed: nothing is left out ahead of a front. A look at the state is part of each
+block, as in a run. Two threads are timed by the wall, beside a pure spin on two threads in the same rounds: what this machine has of them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numba
+import numpy as np
+from racing import machine, save, small, spread, taken_on
+from steel_chain import BARE, Run, run_of, steel_chain
+
+from granchain.chain import WALL, Chain, End
+from granchain.engine.bands import Bands
+from granchain.engine.state import State
+from granchain.material import MATERIALS
+
+LAWS = ("hertz", "flores", "ma-liu")
+# The base, and the lengths.
+BASE, LENGTHS = 70, (100, 1_000, 10_000, 100_000, 1_000_000)
+SMALL_LENGTHS = (100, 5_000)
+# Bead-steps of a block: at a nanosecond each, 20 ms of one chain after the other; the longest take 256 steps, as in a run.
+WORK, STEPS = 1e5 if small() else 2e7, 256
+ROUNDS, SMALL_ROUNDS = 9, 2
+# Of the order of what a Hertz pulse of 1.77 m/s has behind it; the static overlap under 60 N is some micrometres, so no contact opens.
+SPEED, LOAD = 0.02, 60.0
+
+
+def pressed_row(n_bodies: int) -> Chain:
+    """Steel beads pressed against a wall, each with a small speed of its own."""
+    speeds = np.random.default_rng(1).uniform(-SPEED, SPEED, n_bodies)
+    wall = End(WALL, MATERIALS["steel-316"])
+    return replace(steel_chain(n_bodies), velocity=speeds, precompression=LOAD, right=wall, has_striker=False)
+
+
+def block_of(n_bodies: int) -> int:
+    """Steps of a block."""
+    return max(STEPS, int(WORK / n_bodies))
+
+
+def advancing(run: Run, threads: int) -> Callable[[], tuple[float, float]]:
+    """Function that does a block and gives its wall time and this thread's own [s]."""
+    state = State(run.contacts, run.chain, run.step, BARE)
+    bands, steps = Bands(state, threads), block_of(run.chain.n_bodies)
+
+    def timed() -> tuple[float, float]:
+        begin, own = time.perf_counter(), time.thread_time()
+        bands.advance(steps)
+        return time.perf_counter() - begin, time.thread_time() - own
+
+    # compiled, and beyond the first whole step
+    bands.advance(40)
+    return timed
+
+
+@numba.njit(nogil=True, error_model="numpy")
+def spin(turns):  # type: ignore[no-untyped-def]
+    """Work that touches no memory."""
+    x = 0.0
+    for i in range(turns):
+        x = np.sqrt(x + i)
+    return x
+
+
+def spun(threads: int, turns: int = 10_000_000) -> float:
+    """Wall time [s] of as much spinning in all, on some threads."""
+    workers = [threading.Thread(target=spin, args=(turns // threads,)) for _ in range(threads)]
+    begin = time.perf_counter()
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    return time.perf_counter() - begin
+
+
+def race_of_law(law: str, lengths: tuple[int, ...], rounds: int) -> dict[str, Any]:
+    """Cost per bead-step over that of the base in the same round; gain of two threads, and of a spin on two."""
+    found: dict[str, Any] = {}
+    for n in lengths:
+        runs = []
+        for n_bodies in (BASE, n):
+            run = run_of(law, pressed_row(n_bodies))
+            runs.append(replace(run, step=replace(run.step, n_steps=block_of(n_bodies) * (rounds + 2) + 100)))
+        base, alone, both = advancing(runs[0], 1), advancing(runs[1], 1), advancing(runs[1], 2)
+        shorter, longer = (block_of(run.chain.n_bodies) * run.chain.n_bodies for run in runs)
+        costs, ratios, gains, spins = [], [], [], []
+        spun(2)
+        for _ in range(rounds):
+            (_, first), (wall, own), (together, _) = base(), alone(), both()
+            costs.append(own / longer * 1e9)
+            ratios.append(own / longer / (first / shorter))
+            gains.append(wall / together)
+            spins.append(spun(1) / spun(2))
+        found[str(n)] = {
+            "ns": spread(costs), "over base": spread(ratios), "two threads": spread(gains), "spin": spread(spins),
+            "threads": Bands(State(runs[1].contacts, runs[1].chain, runs[1].step, BARE), 2).threads,
+        }  # fmt: skip
+        print(f"{law:8s} {n:8d} beads: {statistics.median(costs):7.3f} ns, {statistics.median(ratios):5.2f} of {BASE} beads; two threads "
+              f"{statistics.median(gains):5.2f}, spin {statistics.median(spins):5.2f}", flush=True)  # fmt: skip
+    return found
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=SMALL_ROUNDS if small() else ROUNDS, help="rounds, two or more")
+    parser.add_argument("--save", action="store_true", help="write results/long_chains.json")
+    options = parser.parse_args()
+    lengths = SMALL_LENGTHS if small() else LENGTHS
+    result = {
+        "machine": machine(), "rounds": options.rounds, "base": BASE,
+        "laws": {law: race_of_law(law, lengths, options.rounds) for law in LAWS},
+    }  # fmt: skip
+    print(f"\n{taken_on(result['machine'])}")
+    if options.save:
+        save("long_chains", result)

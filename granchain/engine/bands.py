@@ -1,0 +1,192 @@
+"""A long chain on several threads: bands of steps that follow each other along it like waves, each with the bits of a single thread.
+
+A band is some steps of the whole chain, done tile by tile (granchain.engine.row). The next band may begin behind it while it goes on: a
+piece, some tiles, waits until the band before is two pieces ahead, for a tile touches what its last and its next one touch.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from functools import cache
+
+import numpy as np
+
+from granchain.contact.law import OPEN
+from granchain.contact.model import Functions
+from granchain.engine.contact_step import Features, contact_step, overlap_of
+from granchain.engine.fields import LANES, row_of
+from granchain.engine.loop import next_stops
+from granchain.engine.row import sweeps_of
+from granchain.engine.specialise import compiled, jitable
+from granchain.engine.state import State
+from granchain.status import Status
+
+# Pieces of a band: at two threads, what one waits for the other is then some percent of a block.
+PIECES = 24
+# Pieces that a thread needs, to have one to do while others are two ahead of it.
+APART = 4
+
+
+@cache
+def piece_of(law: Functions, features: Features) -> Callable:
+    """Compiled function (begun, steps, ahead, tiles, n, sample, pending, tables, clock, records): tiles from contact `ahead` on.
+
+    It returns the contact-steps in which the clamp acted, and changes nothing of the clock.
+    """
+    advance_tile = sweeps_of(law, contact_step(law, features), features).advance_tile
+    jitable(row_of)
+
+    def piece(begun, steps, ahead, tiles, n, sample, pending, tables, clock, records):  # type: ignore[no-untyped-def]
+        row, total = row_of(tables), 0
+        for one in range(tiles):
+            _, _, _, _, clamped, _ = advance_tile(row, clock, records, begun, steps, ahead + one * clock.tile, n, 0, sample, pending)
+            total += clamped
+        return total
+
+    return compiled(piece)
+
+
+class Bands:
+    """Advances a state on several threads, or on one where the chain is too short for more.
+
+    Parameters
+    ----------
+    state : State
+    threads : int
+        How many at most.
+    """
+
+    def __init__(self, state: State, threads: int):
+        self._state = state
+        tiles = state.chain.n_bodies // int(state.clock.tile)
+        self.threads = max(1, min(threads, tiles // APART)) if state.tiled else 1
+        self._piece = piece_of(state.functions, state.features) if self.threads > 1 else None
+
+    def advance(self, steps: int, looks: bool = True) -> Status:
+        """As State.advance; an interruption is raised when the block is done, so that the state is that of a step."""
+        if self._piece is None:
+            return self._state.advance(steps, looks)
+        ended: list[Status | BaseException] = []
+
+        def advance() -> None:
+            try:
+                ended.append(self._advance(steps, looks))
+            except BaseException as error:  # raised by the thread that waits
+                ended.append(error)
+
+        # signals come to the main thread alone, and it does nothing but wait
+        interrupted = joined([threading.Thread(target=advance, name="granchain")])
+        (status,) = ended
+        if isinstance(status, BaseException):
+            raise status
+        if interrupted is not None:
+            raise interrupted
+        return status
+
+    def _advance(self, steps: int, looks: bool) -> Status:
+        state = self._state
+        stop, status = min(state.step + steps, state.time_step.n_steps + 1), Status.RUNNING
+        while state.step < stop and status is Status.RUNNING:
+            _, snapshot_at, energy_at = next_stops(state.clock, state.records)
+            whole_at = 0 if state.step == 0 else min(snapshot_at, energy_at, state.time_step.n_steps)
+            until = min(stop, whole_at)
+            if until - state.step > 1:
+                self._march(until)
+            else:
+                status = state.advance(min(until + 1, stop) - state.step, False)
+        return state.advance(0, looks) if status is Status.RUNNING else status
+
+    def _march(self, until: int) -> None:
+        """Steps with nothing whole among them."""
+        state, clock = self._state, self._state.clock
+        begun, steps, tile, piece = state.step, until - state.step, int(clock.tile), self._piece
+        assert piece is not None
+        drop_list(state)
+        clock.front = front_of(state)
+        n = min((int(clock.front) + steps + LANES) // LANES * LANES, len(state.contacts.start))
+        # tiles two apart share no contact: one moves back by LANES contacts a step
+        band = max(1, min(int(clock.band), tile // LANES - 2, -(-steps // (2 * self.threads))))
+        starts = range(begun, until, band)
+        tiles = -(-(n + LANES * (band - 1)) // tile)
+        each = max(1, tiles // PIECES)
+        pending = [float(clock.pending), float(clock.dt) if state.features.rate else float(clock.pending)]
+        clamped = np.zeros(len(starts), dtype=np.int64)
+
+        def do(b: int, j: int) -> None:
+            start = starts[b]
+            clamped[b] += piece(
+                start, min(band, until - start), j * each * tile, min(each, tiles - j * each), n, samples_before(state, start),
+                pending[b > 0], state.tables, clock, state.records,
+            )  # fmt: skip
+
+        in_wavefront(len(starts), -(-tiles // each), self.threads, do)
+        clock.clamped += int(clamped.sum())
+        clock.sample, clock.pending, clock.step = samples_before(state, until), pending[1], until
+
+
+def in_wavefront(bands: int, pieces: int, threads: int, do: Callable[[int, int], None]) -> None:
+    """Do all pieces of all bands: thread k the bands k, k + threads, ..., a piece once the band before is two pieces ahead.
+
+    Raises
+    ------
+    BaseException
+        The first that `do` raises.
+    """
+    done, turn, failed = [0] * bands, threading.Condition(), list[BaseException]()
+
+    def follow(k: int) -> None:
+        for b in range(k, bands, threads):
+            for j in range(pieces):
+                if b > 0:
+                    with turn:
+                        while done[b - 1] < min(j + 2, pieces) and not failed:
+                            turn.wait()
+                if failed:
+                    return
+                try:
+                    do(b, j)
+                except BaseException as error:  # the others would wait for ever
+                    failed.append(error)
+                with turn:
+                    done[b] += 1
+                    turn.notify_all()
+
+    joined([threading.Thread(target=follow, args=(k,), name=f"granchain {k}") for k in range(min(threads, bands))])
+    if failed:
+        raise failed[0]
+
+
+def joined(threads: list[threading.Thread]) -> KeyboardInterrupt | None:
+    """Start threads and wait for all of them; the interruption that came meanwhile."""
+    interrupted = None
+    begun: list[threading.Thread] = []
+    while True:
+        try:
+            for thread in threads[len(begun) :]:
+                begun.append(thread)
+                thread.start()
+            for thread in threads:
+                thread.join()
+            return interrupted
+        except KeyboardInterrupt as stop:
+            interrupted = stop
+
+
+def drop_list(state: State) -> None:
+    """Forget which contacts had an event at the step before: tiles make lists of their own."""
+    events, length = state.events, int(state.clock.n_active)
+    events.listed[events.active[:length]] = 0
+    state.clock.n_active = 0
+
+
+def front_of(state: State) -> int:
+    """The first contact that is ahead of the front, as the loop finds it."""
+    u, start, front, last = state.bodies.u, state.contacts.start, int(state.clock.front), int(state.clock.n_bodies)
+    closed = overlap_of(u[front:last], u[front + 1 : last + 1], start[front:last]) > OPEN
+    return front + int(np.argmin(closed)) if not closed.all() else last
+
+
+def samples_before(state: State, step: int) -> int:
+    """How many samples are taken before a step."""
+    return min(-(-step // int(state.clock.stride)), len(state.records.sensor_force))

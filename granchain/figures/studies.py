@@ -1,0 +1,410 @@
+"""Figures of a study: curves with bands over what is drawn, a map over two keys, a power law with its fitted exponent, a distribution.
+
+A study may have more dimensions than a picture: those along draws become bands, and along any other the value in the middle is shown, which
+the heading says.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from granchain.errors import GranchainError
+from granchain.figures.frame import MOST_LINES, new_figure, palette, scaled, styled, time_unit, write_heading
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# Part of the draws between the edges of a band: from 5 to 95 %.
+BAND = (0.05, 0.95)
+# Draws, or runs, from which a distribution is drawn.
+MANY = 16
+# A key that spans this factor has a logarithmic axis; a power law is fitted over no less.
+LOG_SPAN = 5.0
+# What lies along an axis and is no key of the case.
+_OWN = ("draw", "run", "sensor_bead", "sample")
+
+
+class Exponent(NamedTuple):
+    """A fitted power law: its exponent, the standard error of it, and the value where the key is 1."""
+
+    value: float
+    error: float
+    factor: float
+
+
+def power_law(x: np.ndarray, y: np.ndarray) -> Exponent:
+    """Least-squares line of log y against log x: slope, and its standard error from the scatter about the line.
+
+    Parameters
+    ----------
+    x, y : array (n,)
+        Above 0; three or more different x.
+    """
+    good = np.isfinite(x) & np.isfinite(y)
+    x, y = x[good], y[good]
+    if len(np.unique(x)) < 3 or not ((x > 0.0).all() and (y > 0.0).all()):
+        raise GranchainError(
+            f"power_law: got {len(x)} values at {len(np.unique(x))} places, allowed: values above 0 at three or more places; sweep more"
+        )
+    u, v = np.log(x), np.log(y)
+    away = u - u.mean()
+    slope = float(away @ v / (away @ away))
+    rest = v - v.mean() - slope * away
+    error = math.sqrt(float(rest @ rest) / (len(u) - 2) / float(away @ away))
+    return Exponent(slope, error, math.exp(float(v.mean() - slope * u.mean())))
+
+
+class Shown(NamedTuple):
+    """Values of a variable for a picture.
+
+    Parameters
+    ----------
+    x : array (n,)
+    y : array (lines, n, draws)
+    labels : list of str
+        A word for each line; empty for one.
+    notes : list of str
+        What was chosen of the other dimensions.
+    """
+
+    x: np.ndarray
+    y: np.ndarray
+    labels: list[str]
+    notes: list[str]
+
+
+def numeric(study: Any, key: str) -> bool:
+    """Whether the values of a coordinate are numbers."""
+    return bool(study[key].dtype.kind in "fiu")
+
+
+def keys_of(study: Any, name: str) -> list[str]:
+    """The keys of the case along which a variable lies."""
+    return [str(dim) for dim in study[name].dims if dim not in _OWN]
+
+
+def shown(study: Any, name: str, along: str, lines: str | None = None) -> Shown:
+    """Values of a variable along a dimension, a line for each value of another, and its draws."""
+    values = study[name]
+    if values.dtype.kind != "f":
+        raise GranchainError(f"study: got {name}, which is no number, allowed one of {', '.join(numbers_of(study))}; name one")
+    drawn = "draw" if "draw" in values.dims else None
+    notes = []
+    for dim in values.dims:
+        if dim in (along, lines, drawn):
+            continue
+        place = len(study[dim]) - 1 if dim == "sensor_bead" else len(study[dim]) // 2
+        notes.append(f"at {worded(study, str(dim), place)}")
+        values = values.isel({dim: place})
+    labels: list[str] = []
+    if lines is not None:
+        count = len(study[lines])
+        places = list(range(count))
+        if count > MOST_LINES:
+            places = np.unique(np.linspace(0, count - 1, MOST_LINES).round().astype(int)).tolist()
+            notes.append(f"{len(places)} of {count} values of {lines} shown")
+        values = values.isel({lines: places})
+        labels = [worded(study, lines, place) for place in places]
+    order = [dim for dim in (lines, along, drawn) if dim is not None]
+    array = np.asarray(values.transpose(*order).values, dtype=float)
+    array = array if lines is not None else array[np.newaxis]
+    if drawn is not None:
+        notes.append(f"{len(study[drawn])} draws: median, and 5 to 95 %" if array.shape[-1] > 2 else f"{len(study[drawn])} draws: median")
+    return Shown(np.asarray(study[along].values), array if drawn is not None else array[..., np.newaxis], labels, notes)
+
+
+def worded(study: Any, key: str, place: int) -> str:
+    """A coordinate's value in words."""
+    value = study[key].values[place]
+    if key == "sensor_bead":
+        return f"bead {value}"
+    text = f"{value:.4g}" if isinstance(value, (float, np.floating)) else str(value)
+    unit = study[key].attrs.get("units", "")
+    if key == "contact.law":
+        return text
+    return f"{key} {text}" + (f" {unit}" if unit not in ("", "1") else "")
+
+
+def numbers_of(study: Any) -> list[str]:
+    """Variables that are numbers of a member or of its sensors."""
+    return [str(name) for name in study.data_vars if study[name].dtype.kind == "f" and "sample" not in study[name].dims]
+
+
+def label_of(study: Any, name: str, largest: float) -> tuple[float, str]:
+    """Factor and axis label of a variable, in a unit in which it is of ordinary size."""
+    unit = study[name].attrs.get("units", "")
+    words = name.replace("_", " ")
+    if unit in ("", "1"):
+        return 1.0, words
+    if unit == "s":
+        factor, unit = time_unit(largest)
+    elif unit in ("N", "m"):
+        factor, unit = scaled(largest, unit)
+    else:
+        factor = 1.0
+    return factor, f"{words} ({unit})"
+
+
+def framed(study: Any, axes: Axes, notes: list[str]) -> None:
+    """Title and heading of a study's figure."""
+    laws = str(study.attrs.get("law", ""))
+    members = int(np.prod(study["status"].shape)) if "status" in study else 0
+    failed = int((study["status"].values != "complete").sum()) if "status" in study else 0
+    parts = ["simulated", ("contact laws " if ", " in laws else "contact law ") + laws, f"{members} members", *notes]
+    parts += [f"{failed} of them not complete"] if failed else []
+    write_heading(axes, str(study.attrs.get("title", "study")), parts)
+
+
+def axis_label(study: Any, key: str) -> str:
+    """Label of an axis of a key: the key as the case has it, and its unit."""
+    if key == "sensor_bead":
+        return "bead"
+    unit = study[key].attrs.get("units", "")
+    return f"{key} ({unit})" if unit not in ("", "1") else key
+
+
+def put_lines(axes: Axes, found: Shown, factor: float) -> None:
+    """Medians as lines, and bands between the quantiles of the draws."""
+    colours = palette()
+    low, middle, high = (band_edge(factor * found.y, part) for part in (BAND[0], 0.5, BAND[1]))
+    for i in range(len(middle)):
+        colour = colours[i % len(colours)]
+        if found.y.shape[-1] > 2:
+            axes.fill_between(found.x, low[i], high[i], color=colour, alpha=0.2, linewidth=0.0)
+        axes.plot(found.x, middle[i], color=colour, label=found.labels[i] if found.labels else None)
+    if found.labels:
+        axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0)
+
+
+def band_edge(values: np.ndarray, part: float) -> np.ndarray:
+    """A quantile over the last axis, not a number where there is none."""
+    with np.errstate(all="ignore"):
+        good = np.isfinite(values).any(axis=-1, keepdims=True)
+        edge: np.ndarray = np.nanquantile(np.where(good, values, 0.0), part, axis=-1)
+        return np.where(good[..., 0], edge, math.nan)
+
+
+@styled
+def study_curves(study: Any, name: str = "peak", along: str = "sensor_bead", lines: str | None = None) -> tuple[Figure, Axes]:
+    """A variable along a dimension, a line for each value of another; over draws the median, and a band from 5 to 95 %.
+
+    Parameters
+    ----------
+    study : xarray.Dataset
+        As `granchain.sweep` gives it.
+    name : str
+        Of the variable.
+    along, lines : str
+        Names of dimensions.
+
+    Returns
+    -------
+    Figure, Axes
+    """
+    found = shown(study, name, along, lines)
+    if found.x.dtype.kind not in "fiu":
+        raise GranchainError(f"study_curves: got {along}, whose values are words, allowed a key with numbers; draw a line for each of them")
+    factor, label = label_of(study, name, largest_of(found.y))
+    figure = new_figure(8.0 if lines else 6.4, 4.2)
+    axes = figure.subplots()
+    put_lines(axes, found, factor)
+    if along != "sensor_bead" and spans(found.x):
+        make_log(axes, "x", found.x)
+    axes.set_xlabel(axis_label(study, along))
+    axes.set_ylabel(label)
+    if (axes.dataLim.y0 > 0.0) and axes.dataLim.y0 < 0.5 * axes.dataLim.y1:
+        axes.set_ylim(0.0, 1.05 * axes.dataLim.y1)
+    framed(study, axes, found.notes)
+    return figure, axes
+
+
+@styled
+def study_power_law(study: Any, name: str, along: str, lines: str | None = None) -> tuple[Figure, Axes]:
+    """A variable over a key, both logarithmic, with the exponent of the power law fitted to all draws, and its standard error.
+
+    Parameters
+    ----------
+    study, name, along, lines
+        As of `study_curves`; values and key above 0.
+
+    Returns
+    -------
+    Figure, Axes
+    """
+    found = shown(study, name, along, lines)
+    fits = [power_law(np.repeat(found.x, found.y.shape[-1]), line.ravel()) for line in found.y]
+    words = found.labels or [""] * len(fits)
+    labels = [f"{word}: ".removeprefix(": ") + f"exponent {fit.value:.4f} \N{PLUS-MINUS SIGN} {fit.error:.1g}" for word, fit in
+              zip(words, fits, strict=True)]  # fmt: skip
+    factor, label = label_of(study, name, largest_of(found.y))
+    figure = new_figure(8.0 if lines else 6.4, 4.2)
+    axes = figure.subplots()
+    put_lines(axes, found._replace(labels=labels), factor)
+    for fit in fits:
+        axes.plot(found.x, factor * fit.factor * found.x**fit.value, "--", color="#555555", linewidth=0.8, label="_fit")
+    make_log(axes, "x", found.x)
+    make_log(axes, "y", factor * found.y)
+    axes.margins(x=0.02, y=0.06)
+    axes.legend(loc="best")
+    axes.set_xlabel(axis_label(study, along))
+    axes.set_ylabel(label)
+    framed(study, axes, [*found.notes, "dashed: fitted power law"])
+    return figure, axes
+
+
+def make_log(axes: Axes, which: str, values: np.ndarray) -> None:
+    """A logarithmic axis with plain numbers: 1, 2 and 5 of each decade, or, where values span less, evenly spaced round ones."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
+
+    getattr(axes, f"set_{which}scale")("log")
+    good = values[np.isfinite(values)]
+    axis = axes.xaxis if which == "x" else axes.yaxis
+    wide = good.size and good.max() >= LOG_SPAN * good.min()
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)) if wide else MaxNLocator(6, steps=[1, 2, 5, 10]))
+    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+
+
+@styled
+def study_map(study: Any, name: str, across: str, up: str) -> tuple[Figure, Axes]:
+    """A variable over two keys, as colours: the median over draws.
+
+    Parameters
+    ----------
+    study : xarray.Dataset
+    name : str
+        Of the variable.
+    across, up : str
+        Two keys with numbers.
+
+    Returns
+    -------
+    Figure, Axes
+    """
+    found = whole(study, name, across, up)
+    middle = band_edge(found.y, 0.5)
+    factor, label = label_of(study, name, largest_of(middle))
+    figure = new_figure(6.6, 4.6)
+    axes = figure.subplots()
+    mesh = axes.pcolormesh(found.x, np.asarray(study[up].values), factor * middle, shading="nearest", cmap="viridis", rasterized=True)
+    for key, which in ((across, "x"), (up, "y")):
+        if spans(np.asarray(study[key].values)):
+            make_log(axes, which, np.asarray(study[key].values))
+    axes.set_xlabel(axis_label(study, across))
+    axes.set_ylabel(axis_label(study, up))
+    figure.colorbar(mesh, ax=axes, label=label, pad=0.02)
+    framed(study, axes, [note.replace(": median, and 5 to 95 %", ": median") for note in found.notes])
+    return figure, axes
+
+
+def whole(study: Any, name: str, along: str, lines: str) -> Shown:
+    """As `shown`, with all lines."""
+    parts = [shown(study.isel({lines: slice(at, at + MOST_LINES)}), name, along, lines) for at in range(0, len(study[lines]), MOST_LINES)]
+    return parts[0]._replace(y=np.concatenate([part.y for part in parts]))
+
+
+@styled
+def study_distribution(study: Any, name: str, lines: str | None = None) -> tuple[Figure, Axes]:
+    """How a variable is distributed over draws or runs: a histogram, with mean and standard deviation.
+
+    Parameters
+    ----------
+    study : xarray.Dataset
+        With the dimension draw or run.
+    name : str
+        Of the variable.
+    lines : str, optional
+        A dimension: a histogram for each of its values.
+
+    Returns
+    -------
+    Figure, Axes
+    """
+    from matplotlib.ticker import MaxNLocator
+
+    over = "draw" if "draw" in study[name].dims else "run"
+    if over not in study[name].dims:
+        raise GranchainError(f"study_distribution: got a study without draws, allowed one with many; sweep {name} with n = 100, say")
+    notes: list[str] = []
+    values = study[name]
+    for dim in values.dims:
+        if dim not in (over, lines):
+            place = len(study[dim]) - 1 if dim == "sensor_bead" else len(study[dim]) // 2
+            notes.append(f"at {worded(study, str(dim), place)}")
+            values = values.isel({dim: place})
+    rows = values.transpose(lines, over).values if lines else values.values[np.newaxis]
+    places = list(range(len(rows)))
+    if len(rows) > MOST_LINES:
+        places = np.unique(np.linspace(0, len(rows) - 1, MOST_LINES).round().astype(int)).tolist()
+        notes.append(f"{len(places)} of {len(rows)} values of {lines} shown")
+    factor, label = label_of(study, name, largest_of(rows))
+    figure = new_figure(6.4, 4.2)
+    axes = figure.subplots()
+    # as many classes as the cube root of the number asks for (Rice)
+    classes = max(8, math.ceil(2.0 * rows.shape[1] ** (1.0 / 3.0)))
+    for i, colour in zip(places, palette(), strict=False):
+        own = factor * rows[i][np.isfinite(rows[i])]
+        if not len(own):
+            continue
+        spread = f" \N{PLUS-MINUS SIGN} {own.std(ddof=1):.2g}" if len(own) > 1 else ""
+        word = f"{worded(study, lines, i)}: " if lines else ""
+        counts, edges = np.histogram(own, classes)
+        axes.stairs(counts, edges, color=colour, linewidth=1.3, label=f"{word}{own.mean():.4g}{spread}")
+        axes.stairs(counts, edges, color=colour, fill=True, alpha=0.18)
+        axes.axvline(own.mean(), color=colour, linewidth=0.8, linestyle="--")
+    axes.margins(x=0.02, y=0.06)
+    axes.set_ylim(0.0, None)
+    axes.legend(loc="best", title="mean \N{PLUS-MINUS SIGN} standard deviation", title_fontsize=8)
+    axes.set_xlabel(label)
+    axes.set_ylabel("members")
+    axes.yaxis.set_major_locator(MaxNLocator(integer=True))
+    framed(study, axes, notes)
+    return figure, axes
+
+
+def largest_of(values: np.ndarray) -> float:
+    """Largest size of values; 0 where there are none."""
+    good = np.abs(values[np.isfinite(values)])
+    return float(good.max()) if good.size else 0.0
+
+
+def spans(values: np.ndarray) -> bool:
+    """Whether numbers above 0 span so much that an axis is better logarithmic."""
+    return bool(values.dtype.kind in "fiu" and len(values) > 2 and values.min() > 0.0 and values.max() >= LOG_SPAN * values.min())
+
+
+def study_figures(study: Any) -> Mapping[str, Callable[[], tuple[Figure, Axes]]]:
+    """The figures that say what a study holds, by name; each is drawn when it is called.
+
+    Peaks over the beads, a line for each value of the first key; over each key with numbers a curve of the wave speed and of what is
+    transmitted, or where the key spans a factor of 5 the power law of the wave speed; a map where there are two such keys; distributions
+    where there are draws.
+    """
+    found: dict[str, Callable[[], tuple[Figure, Axes]]] = {}
+    keys = keys_of(study, "wave_speed")
+    numbered = [key for key in keys if numeric(study, key) and len(study[key]) > 1]
+    worded_keys = [key for key in keys if key not in numbered and len(study[key]) > 1]
+    many = next((dim for dim in ("draw", "run") if dim in study["wave_speed"].dims and len(study[dim]) >= MANY), None)
+    if len(study["sensor_bead"]) > 1 and "run" not in study.dims:
+        found["peaks"] = partial(study_curves, study, "peak", "sensor_bead", next(iter(worded_keys + numbered), None))
+    features = [name for name in ("wave_speed", "transmitted_momentum", "transmitted_energy") if np.isfinite(study[name].values).any()]
+    for key in numbered:
+        lines = next(iter([*worded_keys, *(other for other in numbered if other != key)]), None)
+        for name in features:
+            law = name == "wave_speed" and spans(np.asarray(study[key].values))
+            draw = study_power_law if law else study_curves
+            found[f"{name}-over-{key.replace('.', '-')}"] = partial(draw, study, name, key, lines)
+    if len(numbered) > 1:
+        for name in features:
+            found[f"{name}-map"] = partial(study_map, study, name, numbered[0], numbered[1])
+    if many is not None:
+        names = [*features, *(["peak"] if len(study["sensor_bead"]) else [])]
+        for name in names:
+            found[f"{name}-distribution"] = partial(study_distribution, study, name, next(iter(worded_keys), None))
+    return found

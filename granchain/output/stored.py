@@ -1,0 +1,282 @@
+"""The file of an ensemble, read run by run: each run equal to the result that was written, or refused."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import math
+import os
+import resource
+import threading
+import warnings
+from typing import Any
+
+import numpy as np
+
+from granchain.contact.law import Quantity
+from granchain.errors import FileError, GranchainWarning
+from granchain.output.ensemble import COUNTED, LARGEST_ENSEMBLE, UNSHARED, changed, compact
+from granchain.output.reader import (
+    LARGEST_RATIO,
+    RefusedError,
+    attempt_apart,
+    bytes_of,
+    check_format,
+    check_stored,
+    check_text,
+    content_of,
+    member,
+    provenance_of,
+    refusing,
+    text_attribute,
+)
+from granchain.output.result import Result, dataset_of
+from granchain.output.variables import ENSEMBLE, LABELS, TABLE, Unread, Variable
+from granchain.output.whole import DAMAGED, LARGEST_FILE, UNSEALED, check_seal
+from granchain.status import Status
+
+# Names in the root of a file: those of some dozen laws, and of the keys that were varied.
+MOST_NAMES = 2000
+# What the provenance of an ensemble has beside that of a result.
+MORE = ("changes", "kinds", "run_sha256")
+# A column of text is read so many runs at a time.
+TEXTS_AT_ONCE = 1000
+
+
+class StoredEnsemble:
+    """The file of an ensemble, open.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+    trusted : bool
+        Its seal is not looked at: it was, or this process wrote it a moment ago.
+
+    Attributes
+    ----------
+    status : tuple of Status
+    messages : tuple of str
+    provenance : dict
+    sealed : bool
+
+    Raises
+    ------
+    FileError
+        Where the file is missing, damaged, from a newer granchain or not the file of an ensemble.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], trusted: bool = False):
+        import h5py
+
+        self.path = os.fspath(path)
+        self._content = content_of(path, LARGEST_ENSEMBLE)
+        self.sealed = trusted or check_seal(path, self._content)
+        if not self.sealed:
+            attempt_apart(path, len(self._content), __name__)
+        self._lock = threading.Lock()
+        with refusing(self.path):
+            self._file = file = h5py.File(self._content.stream(), "r")
+            check_format(file, ENSEMBLE)
+            if len(file) > MOST_NAMES:
+                raise RefusedError(f"holds {len(file)} names, an ensemble at most {MOST_NAMES}; it is not one of granchain's")
+            self._datasets = {name: member(file, name) for name in file if name != "provenance"}
+            for name, dataset in self._datasets.items():
+                if dataset.shape is None or not dataset.shape:
+                    raise RefusedError(f"{name[:50]!r} has no axis; it is not one of granchain's")
+                check_stored(name, dataset)
+            self._count = len(self._column("run"))
+            self.provenance = provenance_of(file, MORE)
+            self.provenance["granchain_version"] = text_attribute(file, "granchain_version")
+            self.law = text_attribute(file, "law")
+            labels = {status.label: status for status in Status}
+            found = self._texts("status")
+            if not labels.keys() >= set(found):
+                raise RefusedError(f"says that a run ended as {set(found) - set(labels)!r:.50}, which this granchain does not know")
+            self.status = tuple(labels[label] for label in found)
+            self.messages = tuple(self._texts("message"))
+            self._kind, self._step = self._column("kind"), self._column("time_step")
+            self._kinds = self._table("kinds", list)
+            self._changes, self._messages, self._hashes = (self._of_each(name) for name in ("changes", "messages", "run_sha256"))
+            self._first = self._table("case_resolved_json", dict)
+            self._varied = {name for change in self._changes for name in change} - {"title"}
+            counts = {count for _, count in (*COUNTED.values(), *UNSHARED.values())}
+            self._counts = {name: self._column(name) for name in sorted(counts & self._datasets.keys())}
+
+        if not self.sealed:
+            warnings.warn(f"{self.path}: {UNSEALED}", GranchainWarning, stacklevel=3)
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __contains__(self, place: int) -> bool:
+        return bool(self._kind[place] >= 0)
+
+    def __del__(self) -> None:
+        with contextlib.suppress(AttributeError):
+            self._file.close()
+
+    def _table(self, name: str, kind: type) -> Any:
+        value = json.loads(self.provenance.get(name, "null"))
+        if not isinstance(value, kind):
+            raise RefusedError(f"its {name} are not what an ensemble has; {DAMAGED}")
+        return value
+
+    def _of_each(self, name: str) -> list[Any]:
+        values: list[Any] = self._table(name, list)
+        if len(values) != self._count:
+            raise RefusedError(f"its {name} are of {len(values)} runs, and there are {self._count}; {DAMAGED}")
+        return values
+
+    def _column(self, name: str) -> np.ndarray:
+        """Numbers, one for each run."""
+        dataset = self._there(name)
+        if dataset.dtype.str not in ("<i8", "<f8") or len(dataset.shape) != 1:
+            raise RefusedError(f"{name!r} is not one number for each run; {DAMAGED}")
+        self._afford(name, bytes_of(dataset))
+        values = np.asarray(dataset[()])
+        if name != "run" and len(values) != self._count:
+            raise RefusedError(f"{name!r} is of {len(values)} runs, and there are {self._count}; {DAMAGED}")
+        return values
+
+    def _texts(self, name: str) -> list[str]:
+        """Texts, one for each run."""
+        dataset = self._there(name)
+        check_text(dataset, name, (self._count,))
+        found: list[str] = []
+        for at in range(0, self._count, TEXTS_AT_ONCE):
+            found += dataset.asstr()[at : at + TEXTS_AT_ONCE].tolist()
+            # many may share the bytes of one
+            self._afford(name, sum(map(len, found)))
+        return found
+
+    def _there(self, name: str) -> Any:
+        if name not in self._datasets:
+            raise RefusedError(f"has no {name}; {DAMAGED}")
+        return self._datasets[name]
+
+    def _afford(self, name: str, needed: int) -> None:
+        if needed > min(LARGEST_FILE, LARGEST_RATIO * len(self._content)):
+            raise RefusedError(f"{name} takes {needed} bytes of memory, more than is read at once of a file of {len(self._content)} bytes")
+
+    def document(self, place: int) -> dict[str, Any]:
+        """The resolved case of a run."""
+        return changed(self._first, self._varied, self._changes[place])
+
+    def result(self, place: int, case: Any = None) -> Result:
+        """The result of a run that has one, compared with its hash.
+
+        Raises
+        ------
+        FileError
+            Where it is damaged.
+        """
+        with self._lock, refusing(self.path):
+            kind = int(self._kind[place])
+            if not 0 <= kind < len(self._kinds):
+                raise RefusedError(f"holds nothing of run {place}")
+            of_kind = self._kinds[kind]
+            parts = {name: (column, unit, meaning) for name, column, unit, meaning in of_kind["variables"]}
+            axes = {name: TABLE[name].dims if name in TABLE else ("contact",) for name in parts}
+            places = {name: self._place(place, column, axes[name]) for name, (column, *_) in parts.items()}
+            self._afford(f"run {place}", sum(8 * math.prod(s.stop for s in where if isinstance(s, slice)) for where in places.values()))
+            data = {}
+            for name, (column, *_) in parts.items():
+                values = np.asarray(self._there(column)[places[name]])
+                data[name] = values.astype(np.int64) if name in LABELS else values
+            result = Result(
+                data,
+                case=case,
+                law=of_kind["law"],
+                status=self.status[place],
+                time_step=float(self._step[place]),
+                history=[Quantity(name, unit, meaning, output=True) for name, (_, unit, meaning) in parts.items() if name not in TABLE],
+                messages=self._messages[place],
+            )
+            if result.data_sha256 != self._hashes[place]:
+                raise RefusedError(f"the data of run {place} differ from their hash; {DAMAGED}")
+        # what is of all runs together is not of this one
+        result.provenance = {name: self.provenance[name] for name in self.provenance if name not in (*MORE, "messages", "wall_time")}
+        document = self.document(place)
+        line = compact(document)
+        digest = hashlib.sha256(line.encode()).hexdigest()
+        result.provenance |= {"case_resolved_json": line, "case_sha256": digest, "data_sha256": self._hashes[place]}
+        result.title = str(document.get("title", ""))
+        result.sealed = self.sealed
+        return result
+
+    def _place(self, place: int, column: str, axes: tuple[str, ...]) -> tuple[Any, ...]:
+        """Where in its column the variable of a run is."""
+        dataset = self._there(column)
+        where: list[Any] = [] if axes == (column,) and column in LABELS and dataset.ndim == 1 else [place]
+        for axis, length in zip(axes, dataset.shape[len(where) :], strict=True):
+            count = (COUNTED | UNSHARED)[axis][1]
+            mine = int(self._counts[count][place]) if count in self._counts else length
+            if not 0 <= mine <= length:
+                raise RefusedError(f"{count} of run {place} is {mine}, and must be 0 to {length}; {DAMAGED}")
+            where.append(slice(0, mine))
+        if dataset.dtype.str not in ("<f8", "<i8"):
+            raise RefusedError(f"{column!r} holds no numbers; {DAMAGED}")
+        return tuple(where)
+
+    def verify(self) -> str:
+        """Read every run, and compare it with its hash; gives that of all of them."""
+        for place, kind in enumerate(self._kind):
+            if kind >= 0:
+                self.result(place)
+        return str(self.provenance["data_sha256"])
+
+    @property
+    def headers(self) -> dict[str, Unread]:
+        """What the file states about each variable."""
+        with refusing(self.path):
+            return {
+                name: Unread(self._dims(name), d.shape, *(str(d.attrs.get(of, "")) for of in ("units", "long_name")))
+                for name, d in self._datasets.items()
+            }
+
+    def _dims(self, name: str) -> tuple[str, ...]:
+        dataset = self._datasets[name]
+        if dataset.is_scale:
+            return (name,)
+        return tuple(next(iter(axis.keys()), "?") if not len(axis) else axis[0].name.lstrip("/") for axis in dataset.dims)
+
+    def to_xarray(self) -> Any:
+        """All of it as an `xarray.Dataset`."""
+        with self._lock, refusing(self.path):
+            self._afford("all of it", sum(bytes_of(dataset) for dataset in self._datasets.values()))
+            variables = {}
+            for name, header in self.headers.items():
+                dataset = self._datasets[name]
+                values = np.array(self._texts(name), dtype=object) if dataset.dtype.kind == "O" else dataset[()]
+                variables[name] = Variable(header.dims, values, header.unit, header.long_name)
+            attributes = {name: text_attribute(self._file, name) for name in self._file.attrs}
+        coordinates = attributes.pop("coordinates", "").split()
+        return dataset_of(variables, attributes, coordinates)
+
+
+def attempt(path: str, seconds: int) -> None:
+    """Read the file within a limit of processor time, without a message."""
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    with contextlib.suppress(FileError):
+        StoredEnsemble(path, trusted=True).verify()
+
+
+def verify_ensemble(path: str | os.PathLike[str]) -> StoredEnsemble:
+    """Read every run of a file, in a process of its own first, where it can do no harm, and compare each with its hash.
+
+    Raises
+    ------
+    FileError
+        As `StoredEnsemble`; also where the seal is missing, reading does not end, or ends the process.
+    """
+    content = content_of(path, LARGEST_ENSEMBLE)
+    sealed = check_seal(path, content)
+    attempt_apart(path, len(content), __name__)
+    if not sealed:
+        raise FileError(f"{os.fspath(path)}: {UNSEALED}")
+    stored = StoredEnsemble(path, trusted=True)
+    stored.verify()
+    return stored

@@ -1,0 +1,250 @@
+"""The file of a study, and the part of it that grows while its members come.
+
+`FILE.part` is a line for each member that is done, each with its own hash: what a killed process has left is read up to the line that it
+was writing. When all are there, FILE is written whole, as every output file.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from granchain.errors import FileError
+from granchain.output.provenance import data_sha256, source_hash, versions
+from granchain.output.reader import (
+    LARGEST_RATIO,
+    MOST_NAMES,
+    RefusedError,
+    bytes_of,
+    check_format,
+    check_stored,
+    check_text,
+    content_of,
+    member,
+    refusing,
+    text_attribute,
+)
+from granchain.output.result import dataset_of
+from granchain.output.variables import CONTENT, FORMAT, STUDY, Variable
+from granchain.output.whole import LARGEST_FILE, NEW_FILE, OUTPUT_MARK, UNSEALED, check_seal, replaceable, write_whole
+from granchain.output.writer import image_of
+
+# First line of FILE.part: by it the file is known to be one of ours.
+HEAD = b'{"granchain_format": "%s", "granchain_content": "part of a study"}\n' % FORMAT.encode()
+# Characters of a line's hash.
+_CHECK = 16
+
+
+class StudyPart:
+    """FILE.part: the members of a study that are done; take the `claim` of FILE first.
+
+    Parameters
+    ----------
+    path : str or path
+        Name of the study's file once it is whole.
+    go_on : bool
+        Keep what is there.
+    anew : bool
+        Begin anew where there is one.
+
+    Attributes
+    ----------
+    found : dict of str to dict
+        The records that were there, by name.
+
+    Raises
+    ------
+    FileError
+        Where one is there and neither is asked for, where it is not one of ours, or cannot be written.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], go_on: bool = False, anew: bool = False):
+        target = Path(path)
+        self.path = target.with_name(f"{target.name}.part")
+        self.found: dict[str, dict[str, Any]] = {}
+        length = 0
+        if os.path.lexists(self.path):
+            if not self.path.is_file() or self.path.is_symlink() or not replaceable(self.path, (OUTPUT_MARK,)):
+                raise FileError(f"{self.path}: got something that granchain did not write, allowed a part of a study; take it away")
+            if not go_on and not anew:
+                raise FileError(
+                    f"{self.path}: got an unfinished study, which is kept, allowed none; go on with --resume, begin anew with --overwrite "
+                    "(in Python: resume=True, overwrite=True), or name another file"
+                )
+            if go_on:
+                length = self._read()
+        with self._disk():
+            flags = (NEW_FILE & ~os.O_EXCL) | os.O_APPEND
+            self._descriptor = os.open(self.path, flags, 0o666)
+            os.ftruncate(self._descriptor, length)
+        if not length:
+            self._write(HEAD)
+
+    def _read(self) -> int:
+        """Take the records up to the first line that is not whole; bytes up to there."""
+        try:
+            content = self.path.read_bytes()
+        except OSError as error:
+            raise FileError(
+                f"{self.path}: got a file that cannot be read ({error.strerror}), allowed one that can; look at its permissions"
+            ) from error
+        if not content.startswith(HEAD):
+            return 0
+        at = len(HEAD)
+        while (end := content.find(b"\n", at)) >= 0:
+            check, _, line = content[at:end].partition(b" ")
+            if hashlib.sha256(line).hexdigest()[:_CHECK].encode() != check:
+                break
+            record = json.loads(line)
+            self.found[record["point"]] = record
+            at = end + 1
+        return at
+
+    def add(self, records: Iterable[Mapping[str, Any]]) -> None:
+        """Append the records of members that are done."""
+        lines = []
+        for record in records:
+            line = json.dumps(record, separators=(",", ":"), allow_nan=False).encode()
+            lines.append(hashlib.sha256(line).hexdigest()[:_CHECK].encode() + b" " + line + b"\n")
+        self._write(b"".join(lines))
+
+    def _write(self, content: bytes) -> None:
+        with self._disk():
+            left = memoryview(content)
+            while left:
+                left = left[os.write(self._descriptor, left) :]
+
+    @contextlib.contextmanager
+    def _disk(self) -> Any:
+        try:
+            yield
+        except OSError as error:
+            raise FileError(
+                f"{self.path}: got {error.strerror or error}, allowed a file that can be written; what is in it stays: mend that and go on "
+                "with --resume (in Python: resume=True)"
+            ) from error
+
+    def close(self, keep: bool) -> None:
+        """Close it; keep what is in it, or take it away."""
+        if self._descriptor >= 0:
+            with contextlib.suppress(OSError):
+                os.fsync(self._descriptor)
+            os.close(self._descriptor)
+            self._descriptor = -1
+        if not keep:
+            with contextlib.suppress(OSError):
+                os.unlink(self.path)
+
+
+def packed(values: np.ndarray) -> str:
+    """Numbers as text, bit for bit."""
+    return base64.b64encode(np.ascontiguousarray(values, dtype="<f8").tobytes()).decode()
+
+
+def unpacked(text: str, columns: int = 0) -> np.ndarray:
+    """Numbers from text; in rows of so many, where that is not 0."""
+    values = np.frombuffer(base64.b64decode(text), dtype="<f8").astype(float)
+    return values.reshape(-1, columns) if columns else values
+
+
+class StudyFile:
+    """What the file of a study holds.
+
+    Parameters
+    ----------
+    variables : dict of str to Variable
+    attributes : dict
+        Of its root.
+    """
+
+    sealed = True
+
+    def __init__(self, variables: dict[str, Variable], attributes: dict[str, Any]):
+        self.variables, self.attributes = variables, attributes
+
+    @property
+    def provenance(self) -> dict[str, Any]:
+        """Where it comes from."""
+        return {"versions": versions(), "source_hash": source_hash(), "data_sha256": data_sha256(self.variables)}
+
+    def to_xarray(self) -> Any:
+        """As an `xarray.Dataset`, as xarray would open the file."""
+        attributes = dict(self.attributes)
+        inside = str(attributes.pop("coordinates", "")).split()
+        return dataset_of(self.variables, attributes, inside)
+
+    def save(self, path: str | os.PathLike[str], overwrite: bool) -> None:
+        """Write it, whole or not at all; take the `claim` first."""
+        write_whole(path, image_of(self, self.attributes, self.provenance), overwrite, marks=(OUTPUT_MARK,))
+
+
+def is_study(path: str | os.PathLike[str]) -> bool:
+    """Whether a file says that it is a study; nothing is said of one that is not there, or not sealed."""
+    import h5py
+
+    # the name of an attribute near the beginning; another file is not looked through
+    if not os.path.isfile(path) or not replaceable(Path(path), (CONTENT.encode(),)):
+        return False
+    content = content_of(path)
+    if not check_seal(path, content):
+        return False
+    with refusing(path), content.stream() as stream, h5py.File(stream, "r") as file:
+        return CONTENT in file.attrs and text_attribute(file, CONTENT) == STUDY
+
+
+def open_study(path: str | os.PathLike[str]) -> StudyFile:
+    """Read the file of a study.
+
+    Raises
+    ------
+    FileError
+        Where it is missing, damaged, from a newer granchain or no study.
+    """
+    import h5py
+
+    content = content_of(path)
+    if not check_seal(path, content):
+        raise FileError(f"{os.fspath(path)}: got a file that {UNSEALED}")
+    with refusing(path), content.stream() as stream, h5py.File(stream, "r") as file:
+        return _read(file, len(content))
+
+
+def _read(file: Any, size: int) -> StudyFile:
+    import h5py
+
+    check_format(file, STUDY)
+    if len(file) > MOST_NAMES:
+        raise RefusedError(f"holds {len(file)} names, a study at most {MOST_NAMES}; it is not one of granchain's")
+    held = {name: member(file, name) for name in file if name != "provenance"}
+    texts = {name for name, dataset in held.items() if h5py.check_string_dtype(dataset.dtype) is not None}
+    for name, dataset in held.items():
+        check_stored(name, dataset)
+        if name in texts:
+            check_text(dataset, name, dataset.shape)
+        elif dataset.dtype.str not in ("<f8", "<i8"):
+            raise RefusedError(f"{name!r} holds values of type {dataset.dtype!s:.50}; it is not one of granchain's")
+    claimed = sum(map(bytes_of, held.values()))
+    if claimed > min(LARGEST_FILE, LARGEST_RATIO * size):
+        raise RefusedError(f"claims {claimed} bytes of data, more than its {size} bytes can hold; it is damaged, or made to do harm")
+    variables = {}
+    for name, dataset in held.items():
+        dims = tuple(_scale_of(dataset, axis, name) for axis in range(len(dataset.shape)))
+        data = np.asarray(dataset.asstr()[()] if name in texts else dataset[()], dtype=object if name in texts else None)
+        unit = text_attribute(dataset, "units") if "units" in dataset.attrs else ""
+        variables[name] = Variable(dims, data, unit, text_attribute(dataset, "long_name"))
+    values = {name: file.attrs[name] for name in file.attrs}
+    return StudyFile(variables, {name: value if isinstance(value, str) else value.item() for name, value in values.items()})
+
+
+def _scale_of(dataset: Any, axis: int, name: str) -> str:
+    """Name of an axis: of the scale that is attached to it, or of the scale that this is."""
+    scales = dataset.dims[axis].values()
+    return str(scales[0].name).lstrip("/") if scales else name

@@ -1,0 +1,388 @@
+"""Numbers of many cases, without a result for each: advanced in stacks on threads, each measured by the thread that has advanced it."""
+
+from __future__ import annotations
+
+import copy
+import math
+import threading
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+
+from granchain.analysis import Jumps
+from granchain.case import Case
+from granchain.engine.state import Recording, State
+from granchain.errors import GranchainError, GranchainWarning, text_of
+from granchain.output import Result
+from granchain.output.study import packed, unpacked
+from granchain.simulation import Ended, ended, recording_of
+from granchain.status import Status
+from granchain.studies.features import first_pulses, passed_on, wave_speeds
+from granchain.studies.many import LOT, Piece, Ready, checked, pieces_of, set_up
+
+# Members that are set up and advanced together: few, so that all threads have work to the end.
+TOGETHER = 128
+
+Summary = Callable[[Result], Mapping[str, float]]
+
+
+# Numbers of each sensor, of each member.
+OF_SENSOR = ("peak", "arrival", "width")
+OF_MEMBER = ("wave_speed", "transmitted_momentum", "transmitted_energy", "time_step")
+
+
+@dataclass
+class Measures:
+    """What became of each case, in their order.
+
+    Numbers of a case that failed, or was not computed, are nan.
+
+    Attributes
+    ----------
+    sensor_bead : tuple of int
+        Labels of the sensors; all cases have as many.
+    status : list of Status
+    message : list of str
+        Why it failed, or was not computed; empty where it is complete.
+    peak, arrival, width : array (run, sensor)
+        Of the first pulse: peak force [N], its time [s], width at half height [s].
+    wave_speed : array (run,)
+        [m/s].
+    transmitted_momentum, transmitted_energy : array (run,)
+        Momentum and kinetic energy of the last bead when its first pulse has passed, over the striker's [1].
+    time_step : array (run,)
+        [s].
+    time : list of array (sample,), force : list of array (sample, sensor)
+        Where traces are asked for: [s], [N]; empty arrays for a case that was not computed.
+    summaries : list of dict
+        Where a summary is asked for; empty for a case that failed.
+    """
+
+    sensor_bead: tuple[int, ...]
+    status: list[Status]
+    message: list[str]
+    peak: np.ndarray
+    arrival: np.ndarray
+    width: np.ndarray
+    wave_speed: np.ndarray
+    transmitted_momentum: np.ndarray
+    transmitted_energy: np.ndarray
+    time_step: np.ndarray
+    time: list[np.ndarray] = field(default_factory=list)
+    force: list[np.ndarray] = field(default_factory=list)
+    summaries: list[dict[str, float]] = field(default_factory=list)
+
+    @classmethod
+    def empty(cls, cases: Sequence[Case]) -> Measures:
+        """Nothing computed yet."""
+        n, sensors = len(cases), len(cases[0].sensors.beads)
+        pulses: Any = {name: np.full((n, sensors), math.nan) for name in OF_SENSOR}
+        of_run: Any = {name: np.full(n, math.nan) for name in OF_MEMBER}
+        return cls(
+            sensor_bead=tuple(cases[0].sensors.beads),
+            status=[Status.INTERRUPTED] * n,
+            message=["the study was interrupted before this member had begun"] * n,
+            time=[np.zeros(0)] * n,
+            force=[np.zeros((0, sensors))] * n,
+            summaries=[{} for _ in range(n)],
+            **pulses,
+            **of_run,
+        )
+
+    @property
+    def missing(self) -> list[int]:
+        """Places of the members that are not computed."""
+        return [place for place, status in enumerate(self.status) if status is Status.INTERRUPTED]
+
+    def record(self, place: int, traces: bool) -> dict[str, Any]:
+        """What became of a member, as plain data of JSON."""
+        found: dict[str, Any] = {"status": self.status[place].label, "message": self.message[place]}
+        found |= {name: [_or_none(value) for value in getattr(self, name)[place].tolist()] for name in OF_SENSOR}
+        found |= {name: _or_none(float(getattr(self, name)[place])) for name in OF_MEMBER}
+        if self.summaries[place]:
+            found["summary"] = {name: _or_none(value) for name, value in self.summaries[place].items()}
+        if traces:
+            found |= {"time": packed(self.time[place]), "force": packed(self.force[place])}
+        return found
+
+    def take(self, place: int, record: Mapping[str, Any]) -> None:
+        """Put what `record` gave at a place."""
+        self.status[place] = next(status for status in Status if status.label == record["status"])
+        self.message[place] = record["message"]
+        for name in OF_SENSOR:
+            getattr(self, name)[place] = [_or_nan(value) for value in record[name]]
+        for name in OF_MEMBER:
+            getattr(self, name)[place] = _or_nan(record[name])
+        self.summaries[place] = {name: _or_nan(value) for name, value in record.get("summary", {}).items()}
+        if "force" in record:
+            self.time[place], self.force[place] = unpacked(record["time"]), unpacked(record["force"], len(self.sensor_bead))
+
+
+def _or_none(value: float) -> float | str | None:
+    """A number as JSON has it, which has none that are not finite."""
+    return value if math.isfinite(value) else None if math.isnan(value) else repr(value)
+
+
+def _or_nan(value: float | str | None) -> float:
+    return math.nan if value is None else float(value)
+
+
+def measure(
+    cases: Sequence[Case],
+    threads: int | None = None,
+    *,
+    traces: bool = False,
+    summary: Summary | None = None,
+    done: Callable[[Sequence[int], Measures], Any] | None = None,
+) -> Measures:
+    """Advance cases and measure their first pulses; the numbers are those of `granchain.run` and `granchain.analysis.summary`.
+
+    Beside the case's own sensors, the last bead's contacts are recorded. Ledger, snapshots and recorded contacts of the cases are left out,
+    unless a summary may look at them.
+
+    Parameters
+    ----------
+    cases : sequence of Case
+        All with as many sensors.
+    threads : int, optional
+        As many as there are processors for this process, unless given.
+    traces : bool
+        Keep the force of every sensor.
+    summary : function, optional
+        Takes the Result of a case, gives a dict of numbers.
+    done : function, optional
+        Called with the places of members that are measured, and what there is so far.
+
+    Raises
+    ------
+    CaseError
+        Where there is nothing to run, or something that is no case.
+    """
+    threads = checked(cases, threads)
+    found = Measures.empty(cases)
+    record = (lambda case: watched(case, recording_of(case))) if summary is not None else slim
+    work = Gathering(cases, found, traces, summary, record)
+    first, *others = lots(cases)
+    with ThreadPoolExecutor(threads, "granchain") as pool:
+        try:
+            # what is compiled, and found for all, is found once: the others are set up by the threads that advance them
+            begun = [pool.submit(work.take, piece) for piece in work.pieces(first, threads)]
+            begun += [pool.submit(work.lot, places) for places in others]
+            if done is not None and work.refused(first):
+                done(work.refused(first), found)
+            for future in as_completed(begun):
+                places = future.result()
+                if done is not None and places:
+                    done(places, found)
+        except KeyboardInterrupt:
+            work.stop.set()
+            pool.shutdown(cancel_futures=True)
+            count = len(cases) - len(found.missing)
+            warnings.warn(f"interrupted: {count} of {len(cases)} members are done", GranchainWarning, stacklevel=2)
+        except BaseException:
+            work.stop.set()
+            pool.shutdown(cancel_futures=True)
+            raise
+    return found
+
+
+def lots(cases: Sequence[Case]) -> Iterator[range]:
+    """Places of the members that are set up together."""
+    known: dict[tuple, float] = {}
+    first, held = 0, 0.0
+    for place, case in enumerate(cases):
+        like = (id(case.chain), id(case.sensors), id(case.snapshots), id(case.energy), id(case.time), case.contact.law)
+        if like not in known:
+            known[like] = case.memory
+        # each thread holds one
+        if place > first and (place - first == TOGETHER or held + known[like] > LOT / 2):
+            yield range(first, place)
+            first, held = place, 0.0
+        held += known[like]
+    yield range(first, len(cases))
+
+
+def slim(case: Case) -> Recording:
+    """What the numbers need, and no more."""
+    return watched(case, Recording(sensor_beads=tuple(case.sensors.beads), interval=case.sensors.interval, ledger=False))
+
+
+def watched(case: Case, recording: Recording) -> Recording:
+    """A recording with what says how the last bead is struck, behind all else: its sensor, or its contacts where it touches a wall."""
+    last = case.beads
+    if not can_transmit(case):
+        return recording
+    if not case.ends.has_wall("right"):
+        if last in recording.sensor_beads:
+            return recording
+        return replace(recording, sensor_beads=(*recording.sensor_beads, last))
+    more = tuple(contact for contact in (last - 1, last) if contact not in recording.sensor_contacts)
+    return replace(recording, sensor_contacts=(*recording.sensor_contacts, *more))
+
+
+def can_transmit(case: Case) -> bool:
+    """Whether there is a striker whose momentum can be passed on, and no force of its own on the last bead."""
+    return case.striker is not None and not (case.has_drives and not isinstance(case.ends.right, str) and not case.ends.has_wall("right"))
+
+
+class Gathering:
+    """Sets up, advances and measures members; each place is written to by one thread.
+
+    Parameters
+    ----------
+    cases : sequence of Case
+    found : Measures
+        Where the numbers go.
+    traces, summary
+        As of `measure`.
+    record : function
+        What is recorded of a case.
+
+    Attributes
+    ----------
+    stop : threading.Event
+        Set where nothing more shall be advanced.
+    """
+
+    def __init__(self, cases: Sequence[Case], found: Measures, traces: bool, summary: Summary | None, record: Callable[[Case], Recording]):
+        self.stop = threading.Event()
+        self._cases, self._found, self._traces, self._summary, self._record = cases, found, traces, summary, record
+        self._started = datetime.now(UTC).isoformat(timespec="seconds")
+
+    def pieces(self, places: range, threads: int) -> list[Piece]:
+        """Members that are set up; of those that cannot be, the reason is told."""
+        ready, refused = set_up(self._cases, places, False, self._record)
+        for place, message in refused:
+            self._found.status[place], self._found.message[place] = Status.NOT_SET_UP, message.removeprefix(f"member {place}: ")
+        return pieces_of(ready, threads)
+
+    def refused(self, places: range) -> list[int]:
+        """Those of some places that could not be set up."""
+        return [place for place in places if self._found.status[place] is Status.NOT_SET_UP]
+
+    def lot(self, places: range) -> list[int]:
+        """Set up, advance and measure some members; places of those that are done."""
+        if self.stop.is_set():
+            return []
+        done = [place for piece in self.pieces(places, 1) for place in self.take(piece)]
+        return self.refused(places) + done
+
+    def take(self, piece: Piece) -> list[int]:
+        """Advance a piece and measure it; places of the members that are done."""
+        piece.march(self.stop)
+        done = [(one, status) for one, status in piece.stopped if status is not Status.RUNNING]
+        looked_at = [(one, status) for one, status in done if status.failed or self._summary is not None]
+        runs = [Ended(one.case, one.chain, as_asked(one), status) for one, status in looked_at]
+        for (one, _), (result, problem) in zip(looked_at, ended(runs, self._started, 0.0), strict=True):
+            self._look_at(one.place, result, problem)
+        ready = [one for one, _ in done if not self._found.status[one.place].failed]
+        if ready and self._found.sensor_bead:
+            self._measure(ready)
+        for one in ready:
+            place = one.place
+            self._found.time_step[place] = one.state.time_step.value
+            self._found.transmitted_momentum[place], self._found.transmitted_energy[place] = transmitted(one)
+            if self._summary is None:
+                self._found.message[place] = ""
+            self._found.status[place] = Status.COMPLETE
+        return [one.place for one, _ in done]
+
+    def _measure(self, ready: list[Ready]) -> None:
+        """Numbers of some members that are complete."""
+        found, sensors = self._found, len(self._found.sensor_bead)
+        times, force = [], []
+        for one in ready:
+            records, count = one.state.records, int(one.state.clock.sample)
+            times.append(one.state.sample_step[:count] * one.state.time_step.value)
+            force.append(records.sensor_force[:count, :sensors])
+        beside = None
+        smooth = not ready[0].state.model.law.has_jumps()
+        if not smooth:
+            beside = [
+                Jumps(one.state.records.jump_force[: len(time), :sensors], one.state.records.jump_time[: len(time), :sensors])
+                for one, time in zip(ready, times, strict=True)
+            ]
+        pulses = first_pulses(times, force, beside, smooth=smooth)
+        places = [one.place for one in ready]
+        found.peak[places], found.arrival[places], found.width[places] = pulses.peak, pulses.arrival, pulses.width
+        found.wave_speed[places] = wave_speeds(sensor_positions(ready), pulses)
+        if self._traces:
+            for place, time, trace in zip(places, times, force, strict=True):
+                found.time[place], found.force[place] = time, trace.copy()
+
+    def _look_at(self, place: int, result: Result, problem: str) -> None:
+        """Take the sentence of a member that failed, and the summary of any other."""
+        found = self._found
+        if result.status.failed:
+            found.status[place] = result.status
+        elif self._summary is not None:
+            try:
+                found.summaries[place] = numbers(self._summary(result))
+            except Exception as error:
+                problem = f"summary: got {type(error).__name__}: {text_of(error)}"
+        found.message[place] = problem
+
+
+def as_asked(one: Ready) -> State:
+    """A state whose records are those that the case asks for: what `watched` has put behind them is left out."""
+    state, asked = copy.copy(one.state), recording_of(one.case)
+    beads, contacts = len(asked.sensor_beads), len(asked.sensor_contacts)
+    records = state.records
+    names = {"sensor_force": beads, "jump_force": beads, "jump_time": beads, "contact_force": contacts, "contact_overlap": contacts}
+    state.records = records._replace(**{name: getattr(records, name)[:, :length] for name, length in names.items()})
+    state.recording = replace(state.recording, sensor_beads=asked.sensor_beads, sensor_contacts=asked.sensor_contacts)
+    return state
+
+
+def numbers(given: Any) -> dict[str, float]:
+    """What a summary gives, as numbers.
+
+    Raises
+    ------
+    GranchainError
+        Where it gives anything else.
+    """
+    if not isinstance(given, Mapping):
+        raise GranchainError(f"got {type(given).__name__}, allowed a dict of numbers; return for example {{'last': 1.0}}")
+    found = {}
+    for name, value in given.items():
+        if not isinstance(name, str) or np.ndim(value) or not isinstance(value, (int, float, np.integer, np.floating, np.bool_)):
+            raise GranchainError(f"{name}: got {type(value).__name__}, allowed a name and a number; return one number for each name")
+        found[name] = float(value)
+    return found
+
+
+def sensor_positions(ready: Sequence[Ready]) -> np.ndarray:
+    """(run, sensor) Centres of the sensor beads [m]; chains that share their radii share them."""
+    known: dict[tuple[int, tuple[int, ...]], np.ndarray] = {}
+    found = []
+    for one in ready:
+        beads = tuple(one.case.sensors.beads)
+        like = id(one.chain.radius), beads
+        if like not in known:
+            known[like] = one.chain.positions()[np.array(beads) - int(one.chain.body_labels[0])]
+        found.append(known[like])
+    return np.array(found)
+
+
+def transmitted(one: Ready) -> tuple[float, float]:
+    """Momentum and kinetic energy of the last bead when its first pulse has passed, over the striker's; nan without a striker."""
+    case, state, last = one.case, one.state, one.case.beads
+    if not can_transmit(case):
+        return math.nan, math.nan
+    count, records, recorded = int(state.clock.sample), state.records, state.recording
+    time = state.sample_step[:count] * state.time_step.value
+    if case.ends.has_wall("right"):
+        left, right = (records.contact_force[:count, recorded.sensor_contacts.index(label)] for label in (last - 1, last))
+        momentum = passed_on(time, left, left - right)
+    else:
+        # the mean of its two contacts' forces, of which it has the left one alone
+        left = 2.0 * records.sensor_force[:count, recorded.sensor_beads.index(last)]
+        momentum = passed_on(time, left, left)
+    mass, speed = one.chain.mass, float(one.chain.velocity[0])
+    return momentum / (mass[0] * speed), momentum**2 / mass[-1] / (mass[0] * speed**2)

@@ -1,0 +1,282 @@
+"""What a study computes: the points that its keys span, what is drawn at them, and the case of each member."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from granchain.case import Case
+from granchain.case.checks import MEMORY
+from granchain.case.document import plain
+from granchain.errors import CaseError
+from granchain.keys import Problems, shown
+from granchain.studies.distributions import Disorder, Distribution, values_of
+
+HOW = ("product", "zip", "sobol")
+# What disorder of a key is, as data of the case, and whether it is added.
+DISORDERED = {
+    "chain.radius": ("chain.radius_factor", False),
+    "chain.mass": ("chain.mass_factor", False),
+    "chain.material.youngs_modulus": ("chain.modulus_factor", False),
+    "chain.gap": ("chain.gap_added", True),
+}
+# The farthest that a draw may lie in the tails: a sample's 0 would be minus infinity. Of 2^31 draws one is beyond.
+TAIL = 2.0**-32
+# Dimensions of a Sobol sequence that scipy has direction numbers for (Joe & Kuo 2008, doi:10.1137/070709359).
+MOST_DRAWN = 21201
+# Memory of a member until all are made: its case, and what is told of it [bytes], measured at 5 kB for a change of one table.
+OF_A_MEMBER = 10_000
+# Sentences about members that are told at once.
+MOST_TOLD = 20
+# Names that a variable of the study has.
+TAKEN = (
+    "draw", "run", "sensor_bead", "sample", "peak", "arrival", "width", "wave_speed", "transmitted_momentum", "transmitted_energy",
+    "status", "message", "point", "time_step", "time", "sensor_force", "n_samples",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The members of a study, in order: the last dimension changes first.
+
+    Parameters
+    ----------
+    case : Case
+        Of which each member is a change.
+    vary : mapping of str to list, Distribution or Disorder
+        What each key takes.
+    how : {"product", "zip", "sobol"}
+    n : int
+        Draws at each point; with "sobol", of all.
+    seed : int
+    """
+
+    case: Case
+    vary: Mapping[str, list[Any] | Distribution | Disorder]
+    how: str
+    n: int
+    seed: int
+
+    @property
+    def listed(self) -> dict[str, list[Any]]:
+        """The keys that take the values of a list."""
+        return {key: values for key, values in self.vary.items() if isinstance(values, list)}
+
+    @property
+    def drawn(self) -> dict[str, Distribution]:
+        """The keys that are drawn from a distribution."""
+        return {key: values for key, values in self.vary.items() if isinstance(values, Distribution)}
+
+    @property
+    def disordered(self) -> dict[str, Disorder]:
+        """The keys that are drawn for every bead."""
+        return {key: values for key, values in self.vary.items() if isinstance(values, Disorder)}
+
+    @property
+    def dims(self) -> tuple[str, ...]:
+        """The dimensions that members lie along."""
+        if self.how == "sobol":
+            return ("run",)
+        points = ("run",) if self.how == "zip" else tuple(self.listed)
+        return (*points, "draw") if self.n > 1 else points
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """How many there are along each."""
+        if self.how == "sobol":
+            return (self.n,)
+        counts = [len(values) for values in self.listed.values()]
+        points = tuple(counts[:1] or [1]) if self.how == "zip" else tuple(counts)
+        return (*points, self.n) if self.n > 1 else points
+
+    @property
+    def members(self) -> int:
+        """How many there are."""
+        return math.prod(self.shape)
+
+    @cached_property
+    def sample(self) -> dict[str, np.ndarray]:
+        """(n,) The values of each drawn key: points of a scrambled Sobol sequence, the same at every point of the study."""
+        if not self.drawn:
+            return {}
+        parts = quasi_random(self.n, len(self.drawn), self.seed)
+        return {key: one.ppf(column) for (key, one), column in zip(self.drawn.items(), parts.T, strict=True)}
+
+    def disorder(self, key: str, draw: int, count: int) -> list[float]:
+        """What a key is multiplied by, or what is added to it, bead by bead; of a longer chain, those of a shorter one and more."""
+        place = list(self.vary).index(key)
+        parts = np.random.default_rng([self.seed, place, draw]).random(count)
+        values: list[float] = self.disordered[key].distribution.ppf(np.clip(parts, TAIL, 1.0 - TAIL)).tolist()
+        return values
+
+    def changes(self) -> Iterator[tuple[dict[str, Any], int]]:
+        """What differs from the case in each member, but its disorder, and which draw it is."""
+        listed = self.listed
+        if self.how == "product":
+            points: Iterator[tuple[Any, ...]] = product(list(listed.values()))
+        else:
+            points = zip(*listed.values(), strict=True) if listed else iter([()])
+        for point in points:
+            at = dict(zip(listed, point, strict=True))
+            for draw in range(self.n):
+                drawn = {key: float(values[draw]) for key, values in self.sample.items()}
+                yield {key: at[key] if key in at else drawn[key] for key in self.vary if key not in self.disordered}, draw
+
+    def cases(self) -> list[Case]:
+        """The case of each member; see `changed`."""
+        return [case for case, _ in self.changed()]
+
+    def changed(self) -> list[tuple[Case, dict[str, Any]]]:
+        """The case of each member, and what is changed in it.
+
+        Raises
+        ------
+        CaseError
+            With the mistakes of all members, each once, and the first member that makes it.
+        """
+        told: dict[str, list[Any]] = {}
+        found = []
+        counted = any(key.startswith("chain.beads") or key.startswith("chain.segment") for key in self.vary)
+        for changes, draw in self.changes():
+            try:
+                beads = self.case.beads
+                if self.disordered and counted:
+                    beads = self.case.replace(**changes).beads
+                whole = changes | self._disorder(draw, beads)
+                found.append((self.case.replace(**whole), whole))
+            except CaseError as error:
+                for sentence in error.problems:
+                    # the same slip at another value is the same slip
+                    told.setdefault(sentence.partition(": got ")[0], [sentence, self._at(changes, draw), 0])[2] += 1
+        if told:
+            sentences = [
+                sentence + (f" (at {at})" if at else "") + (f"; so it is at {count} of {self.members} members" if count > 1 else "")
+                for sentence, at, count in told.values()
+            ]
+            more = len(sentences) - MOST_TOLD
+            raise CaseError(sentences[:MOST_TOLD] + ([f"sweep: got {more} more mistakes; mend these first"] if more > 0 else []))
+        return found
+
+    def _disorder(self, draw: int, beads: int) -> dict[str, Any]:
+        if not self.disordered:
+            return {}
+        found: dict[str, Any] = {"chain.disorder_seed": self.seed}
+        for key in self.disordered:
+            name, added = DISORDERED[key]
+            found[name] = self.disorder(key, draw, beads - 1 if added else beads)
+        return found
+
+    def _at(self, changes: Mapping[str, Any], draw: int) -> str:
+        words = [f"{key} = {value:.6g}" if isinstance(value, float) else f"{key} = {shown(value)}" for key, value in changes.items()]
+        return ", ".join(words + ([f"draw {draw}"] if self.n > 1 and self.disordered else []))
+
+    def as_dict(self) -> dict[str, Any]:
+        """As a TOML file writes it, but for the case."""
+        vary = {key: values if isinstance(values, list) else values.as_dict() for key, values in self.vary.items()}
+        return {"how": self.how, "n": self.n, "seed": self.seed, "vary": vary}
+
+
+def product(lists: Sequence[list[Any]]) -> Iterator[tuple[Any, ...]]:
+    """All combinations, one by one: itertools' own would hold them."""
+    if not lists:
+        yield ()
+        return
+    for first in lists[0]:
+        for rest in product(lists[1:]):
+            yield (first, *rest)
+
+
+def quasi_random(n: int, dimensions: int, seed: int) -> np.ndarray:
+    """(n, dimensions) The first points of a scrambled Sobol sequence, each number between 0 and 1 and neither."""
+    from scipy.stats import qmc
+
+    sequence = qmc.Sobol(dimensions, scramble=True, seed=np.random.default_rng(seed))
+    points = sequence.random_base2(max(0, math.ceil(math.log2(n))))[:n]
+    return np.clip(points, TAIL, 1.0 - TAIL)
+
+
+def planned(case: Any, vary: Any, how: str = "product", n: int = 1, seed: int = 0) -> Plan:
+    """A study, once all that is asked for is looked through.
+
+    Raises
+    ------
+    CaseError
+        With every mistake.
+    """
+    problems = Problems()
+    if not isinstance(case, Case):
+        problems.add("case", shown(case), "a Case", "make it with granchain.load_case")
+    if how not in HOW:
+        problems.add("how", shown(how), ", ".join(f'"{word}"' for word in HOW), "name one of them")
+    if isinstance(n, bool) or not isinstance(n, int) or n < 1:
+        problems.add("n", shown(n), "a whole number from 1", "give the number of draws")
+        n = 1
+    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**63:
+        problems.add("seed", shown(seed), "a whole number from 0", "give for example seed=0")
+    found: dict[str, Any] = {}
+    if not isinstance(vary, Mapping) or not vary:
+        got = "nothing" if not vary else shown(vary)
+        problems.add("vary", got, "keys of the case, each with what it takes", 'write for example {"striker.speed": [0.5, 1.0, 2.0]}')
+    else:
+        for key, value in vary.items():
+            values = values_of(str(key), value, problems)
+            if isinstance(values, list):
+                values = plain(values, problems, str(key))
+            check_key(str(key), values, how, problems)
+            found[str(key)] = values
+    if problems.sentences:
+        raise CaseError(problems.sentences)
+    plan = Plan(case, found, how, n, seed)
+    check_whole(plan, problems)
+    if problems.sentences:
+        raise CaseError(problems.sentences)
+    return plan
+
+
+def check_key(key: str, values: Any, how: str, problems: Problems) -> None:
+    """A key can be varied, and so."""
+    if key in TAKEN or key.startswith(("sensors.beads", "title")):
+        problems.add(key, "a key to vary", "keys that change what is computed", "set it in the case itself")
+    if isinstance(values, list) and how == "sobol":
+        problems.add(key, "a list", "distributions with sobol", "write a distribution, such as { uniform = [low, high] }, or take product")
+    if isinstance(values, list) and how == "product":
+        seen: list[Any] = []
+        for value in values:
+            if value in seen:
+                problems.add(key, f"{shown(value)} more than once", "each value once", "take out the doubles")
+                break
+            seen.append(value)
+    if isinstance(values, Disorder):
+        if key not in DISORDERED:
+            problems.add(key, "disorder", f"disorder of {', '.join(DISORDERED)}", "name one of these keys")
+        elif values.add != DISORDERED[key][1]:
+            needed = "add = true" if DISORDERED[key][1] else "a factor"
+            got = "disorder that is added" if values.add else "disorder that multiplies"
+            problems.add(key, got, f"{needed} for {key}", "set add accordingly" if not values.add else "leave add out")
+
+
+def check_whole(plan: Plan, problems: Problems) -> None:
+    """What keys mean to each other, and to memory."""
+    lengths = {key: len(values) for key, values in plan.listed.items()}
+    if plan.how == "zip" and len(set(lengths.values())) > 1:
+        got = ", ".join(f"{length} of {key}" for key, length in lengths.items())
+        problems.add("vary", got, "lists of one length with zip", "give as many values of each")
+    random = bool(plan.drawn or plan.disordered)
+    if plan.n > 1 and not random:
+        problems.add("n", f"{plan.n} draws of nothing", "1 where no key is drawn", "leave n out, or give a key a distribution")
+    if len(plan.drawn) > MOST_DRAWN:
+        problems.add("vary", f"{len(plan.drawn)} distributions", f"at most {MOST_DRAWN}", "draw fewer keys")
+    if plan.members * OF_A_MEMBER > MEMORY:
+        got = f"{plan.members:.6g} members, which take {plan.members * OF_A_MEMBER / 2**30:.3g} GiB"
+        problems.add("vary", got, f"{MEMORY // 2**30} GiB", "take fewer values or draws")
+
+
+def canonical(value: Any) -> str:
+    """One line of JSON, the same for the same data."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)

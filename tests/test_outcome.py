@@ -1,0 +1,169 @@
+"""What contacts have come to, and coefficients of contacts that are alike: found together, compiled or plain, to the same bits."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from support.kinds import every_law
+from support.rows import HARD_STEEL, inputs_for, standing_row, steel_row
+
+import granchain as gc
+from granchain.certificates import example_inputs, example_pair
+from granchain.contact import laws
+from granchain.contact.pair import Pair
+from granchain.engine import outcome, scans, setup
+from granchain.engine.bounded import Bounded
+from granchain.engine.scans import kinds_of, kinds_of_columns, own_coefficients
+from granchain.engine.setup import contacts_of
+from granchain.engine.state import Recording, State
+from granchain.engine.timestep import TimeStep
+from granchain.errors import LawError
+from granchain.output.variables import holds_nan
+
+# Laws whose circle of contact is known, and that lose energy in dents.
+FAST = ["ma-liu"]
+# Beads of the rows, and steps: the wave has met some contacts, and others not.
+BEADS, STEPS = 6, 300
+
+
+def advanced(law: str, speed: float, **changes: Any) -> State:
+    """A struck row under a law, after some steps."""
+    chain = steel_row(BEADS, speed, material=(HARD_STEEL,))
+    state = State(contacts_of(laws()[law], chain, inputs_for(law, **changes)), chain, TimeStep(1e-7, 2 * STEPS, 1.0, ""), Recording())
+    state.advance(STEPS)
+    return state
+
+
+def found(states: list[State]) -> list[bytes]:
+    radii = [state.chain.effective_radii()[state.chain.contacts] for state in states]
+    some = outcome.losses_for_good(states)
+    if states[0].model.law.has_contact_radius():
+        some += outcome.contact_radii(states, radii)
+    return [values.tobytes() for values in some]
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize("law", every_law(FAST))
+def test_many_runs_together_have_the_bits_of_each_alone_compiled_or_plain(law, monkeypatch):
+    states = [advanced(law, speed) for speed in (1.77, 0.5)]
+    alone = [found([state]) for state in states]
+    assert alone[0] != alone[1] or not states[0].model.loses
+    plain = found(states)
+    monkeypatch.setattr(outcome, "PLAIN_CONTACTS", 0)
+    # of each state its loss, then of each its radii
+    assert found(states) == plain == [one[k] for k in range(len(alone[0])) for one in alone]
+
+
+@pytest.mark.plain
+def test_a_dent_that_the_load_at_rest_has_made_is_no_loss_of_the_run():
+    # beyond first yield: Ma-Liu's steel beads yield below .1 N
+    chain = standing_row(3, precompression=200.0)
+    state = State(contacts_of(laws()["ma-liu"], chain, inputs_for("ma-liu")), chain, TimeStep(1e-8, 10, 1.0, ""), Recording())
+    assert state.h[0, state.chain.contacts].min() > state.c[0, 1]
+    (losses,) = outcome.losses_for_good([state])
+    assert losses.tolist() == [0.0] * losses.size
+
+
+def test_what_looks_at_many_contacts_is_compiled(monkeypatch):
+    states = [advanced("ma-liu", 1.77)]
+    asked = []
+    monkeypatch.setattr(outcome, "compiled_scan", lambda scan: asked.append(scan) or scan)
+    monkeypatch.setattr(outcome, "_LOOKED", Bounded(1024))
+    # two looks at the contacts between the bodies
+    monkeypatch.setattr(outcome, "PLAIN_CONTACTS", 2 * (BEADS - 1))
+    for _ in range(2):
+        outcome.losses_for_good(states)
+    assert asked == []
+    outcome.losses_for_good(states)
+    assert len(asked) == 1
+
+
+def test_a_scan_that_has_taken_long_is_compiled(monkeypatch):
+    asked = []
+    monkeypatch.setattr(scans, "compiled_scan", lambda scan: asked.append(scan) or scan)
+    monkeypatch.setattr(scans, "ANSWERS", Bounded(0, 0))
+    monkeypatch.setattr(scans, "_SPENT", Bounded(1024))
+    chain = standing_row(3)
+    contacts_of(laws()["ma-liu"], chain, inputs_for("ma-liu"))
+    assert asked == []
+    monkeypatch.setattr(scans, "PLAIN_SECONDS", 0.0)
+    contacts_of(laws()["ma-liu"], chain, inputs_for("ma-liu"))
+    assert len(asked) > 0
+
+
+@pytest.mark.parametrize("law", sorted(laws()))
+def test_one_contact_has_the_coefficients_that_an_array_of_them_has(law):
+    row = Pair(**{name: np.full(4, value) for name, value in example_pair().items().items()})
+    inputs = example_inputs(laws()[law])
+    model = laws()[law].model(inputs)
+    single = setup.SinglePairs().of(row, slice(0, 4))
+    assert single is not None and single.effective_radius.shape == ()
+    one, many = (own_coefficients(model, pair, inputs, 4) for pair in (single, row))
+    assert one.tobytes() == many.tobytes()
+
+
+@pytest.mark.plain
+def test_contacts_that_differ_are_not_taken_for_one():
+    pairs, radii = setup.SinglePairs(), np.array([1.0, 1.0, 1.0, 2.0])
+    pair = Pair(effective_radius=radii, effective_mass=0.5)
+    assert pairs.of(pair, slice(0, 4)) is None
+    assert pairs.of(pair, slice(0, 3)).items() == {"effective_radius": 1.0, "effective_mass": 0.5}
+    # found once
+    radii[0] = 3.0
+    assert pairs.of(pair, slice(0, 3)) is not None
+
+
+@pytest.mark.plain
+def test_columns_that_stand_on_each_other_are_the_kinds_of_their_rows():
+    random = np.random.default_rng(3)
+    tables = [random.integers(0, 2, (rows, 80)).astype(float) for rows in (2, 1)]
+    first, which = kinds_of_columns(tables)
+    rows = np.vstack(tables).T
+    assert (rows[first][which] == rows).all()
+    assert sorted(first) == sorted(kinds_of(rows)[0])
+
+
+@pytest.mark.plain
+def test_a_coefficient_that_is_not_a_number_is_named(monkeypatch):
+    law = laws()["ma-liu"]
+    inputs = example_inputs(law)
+    monkeypatch.setattr(law, "coefficients_of", staticmethod(lambda pair, inputs: (1.0, np.array([1.0, np.nan]), *[1.0] * 9)))
+    with pytest.raises(LawError, match="coefficient plastic_overlap: got a value that is not a number"):
+        own_coefficients(law.model(inputs), example_pair(), inputs, 2)
+
+
+def test_restitutions_from_other_laws_are_those_of_single_runs():
+    base = gc.load_case("steel-chain").replace(
+        **{"chain.beads": 8, "sensors.beads": [3], "sensors.contacts": [], "snapshots": None, "time.end": 2e-5, "contact.law": "flores",
+           "contact.restitution": {"law": "ma-liu", "psi": 2.84, "xi": 13.0}}
+    )  # fmt: skip
+    cases = [
+        base,
+        base.replace(**{"striker.speed": 0.5}),
+        base.replace(**{"contact.restitution": 0.8}),
+        base.replace(**{"contact.restitution": {"law": "thornton"}}),
+        base.replace(**{"contact.impact_speed": "onset", "contact.impact_speed_floor": 0.01}),
+        base.replace(**{"contact.restitution": {"law": "ma-liu", "psi": 2.5, "xi": 13.0}}),
+    ]
+    ensemble = gc.run_many(cases, threads=1)
+    assert len({result.final_velocity.tobytes() for result in ensemble}) == 6
+    for case, result in zip(cases, ensemble, strict=True):
+        assert result.equals(gc.run(case))
+
+
+@pytest.mark.parametrize(
+    ("values", "there"), [([], False), ([1.0, np.inf, -np.inf], False), ([[1.0, 2.0], [np.nan, 0.0]], True), ([np.inf, np.nan], True)]
+)
+def test_a_value_that_is_not_a_number_is_seen(values, there):
+    assert holds_nan(np.array(values)) is there
+
+
+def test_a_table_of_restitutions_is_taken_contact_by_contact():
+    """Inputs that are arrays are of each contact, also where the contacts are alike."""
+    chain = standing_row(3)
+    given = SimpleNamespace(**{**vars(inputs_for("flores")), "restitution": np.array([0.5, 0.6, 0.7, 0.8])})
+    found = contacts_of(laws()["flores"], chain, given)
+    assert len({column.tobytes() for column in found.c.T}) > 1

@@ -1,0 +1,424 @@
+"""Rows that will not change are appended to FILE.chk.records, and a large file is written piece by piece: bits, kills, damage, signals."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from support.disks import mounting
+from support.kinds import every_law
+from test_restart import FAST, N_STEPS, ROWS, SPLITS, bits, prepared
+
+import granchain as gc
+from granchain.cli import obey
+from granchain.cli import run as cli_run
+from granchain.cli.run import Interruption, Progress, duration
+from granchain.errors import FileError, GranchainWarning
+from granchain.output import Checkpoint, appended, claim, result, whole
+from granchain.output.checkpoint import Saved
+from granchain.status import Status
+
+# Samples at each step of some .04 us, snapshots at many of them: records of 110 kB, which are appended a kilobyte at a time.
+CHANGES = {
+    "chain.beads": 20, "sensors.beads": [9, 16], "sensors.contacts": [0], "sensors.interval": 1e-9, "snapshots.interval": 1e-6,
+    "time.end": 1e-4,
+}  # fmt: skip
+
+
+@pytest.fixture
+def always(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every row that will not change is appended."""
+    monkeypatch.setattr(appended, "AT_LEAST", 1)
+
+
+def small() -> gc.Case:
+    return gc.load_case("steel-chain").replace(**CHANGES)
+
+
+class Stop:
+    """Stops a run in steps of a hundred at the part `at`, once."""
+
+    def __init__(self, at: float):
+        self.at = at
+
+    def advance(self, fraction: float) -> None:
+        if fraction >= self.at:
+            raise KeyboardInterrupt
+
+    def resume(self, fraction: float) -> None:
+        """Nothing to say."""
+
+
+@pytest.fixture
+def short_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("granchain.simulation.FIRST_BLOCK", 2000)
+    monkeypatch.setattr("granchain.simulation.BLOCK_SECONDS", 1e-12)
+
+
+@pytest.mark.usefixtures("always")
+@pytest.mark.parametrize("law", every_law(FAST))
+def test_a_run_that_goes_on_from_appended_records_has_the_bits_of_an_unbroken_one(law: str, tmp_path: Path) -> None:
+    """One run that is saved at each split; another goes on from each: a row that changed after it was appended would differ."""
+    for make in ROWS.values():
+        fresh = prepared(law, make())
+        unbroken = fresh()
+        assert unbroken.advance(N_STEPS + 1) is Status.COMPLETE
+        expected = bits(unbroken)
+        state, kept = fresh(), Checkpoint(tmp_path / "run.chk")
+        for split in SPLITS:
+            state.advance(split - state.step)
+            kept.save(Saved(state.arrays(), "", 0.0, state.settled), set_up=state.set_up)
+            after = fresh()
+            after.take(Checkpoint(tmp_path / "run.chk").load(set_up=after.set_up).arrays)
+            after.advance(N_STEPS + 1)
+            found = bits(after)
+            assert [name for name in expected if found[name] != expected[name]] == [], f"split at step {split}"
+        rows = json.loads((tmp_path / "run.chk").read_bytes().split(b"\n")[1])["records"]["rows"]
+        assert rows["sensor_force"] > N_STEPS // 3 - 5
+        kept.remove()
+        assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.plain
+@pytest.mark.usefixtures("always")
+def test_what_is_in_the_file_is_read_into_its_place(tmp_path: Path) -> None:
+    fresh = prepared("hertz", ROWS["touching"]())
+    state, after = fresh(), fresh()
+    state.advance(60)
+    kept = Checkpoint(tmp_path / "run.chk")
+    kept.save(Saved(state.arrays(), "", 0.0, state.settled), set_up=state.set_up)
+    loaded = Checkpoint(tmp_path / "run.chk").load(set_up=after.set_up).arrays
+    assert loaded["sensor_force"].shape == state.arrays()["sensor_force"].shape
+    after.take(loaded)
+    assert bits(after) == bits(state)
+    # three quantities of two sensors or contacts each at every third step, and the ledger and the snapshots
+    assert state.size > 3 * 8 * 2 * N_STEPS / 3
+
+
+@pytest.mark.usefixtures("always", "short_blocks")
+def test_a_run_that_was_stopped_again_and_again_is_the_unbroken_one(tmp_path: Path) -> None:
+    case, chk = small(), tmp_path / "run.h5.chk"
+    lengths = []
+    for place, at in enumerate((0.2, 0.4, 0.7)):
+        part = gc.run(case, checkpoint=chk, resume=place > 0, watch=Stop(at))
+        assert part.status is Status.INTERRUPTED
+        lengths.append(chk.with_name("run.h5.chk.records").stat().st_size)
+    assert lengths == sorted(set(lengths)) and chk.stat().st_size < lengths[0] / 2
+    assert gc.run(case, checkpoint=chk, resume=True).equals(gc.run(case))
+
+
+@pytest.mark.usefixtures("always", "short_blocks")
+def test_what_was_appended_after_the_checkpoint_is_cut_off(tmp_path: Path) -> None:
+    case, chk, records = small(), tmp_path / "run.chk", tmp_path / "run.chk.records"
+    gc.run(case, checkpoint=chk, watch=Stop(0.3))
+    length = records.stat().st_size
+    with records.open("ab") as file:
+        file.write(b"begun, and killed" * 100_000)
+    gc.run(case, checkpoint=chk, resume=True, watch=Stop(0.35))
+    assert length < records.stat().st_size < 2 * length
+    assert gc.run(case, checkpoint=chk, resume=True).equals(gc.run(case))
+
+
+@pytest.mark.usefixtures("always", "short_blocks")
+@pytest.mark.parametrize("damage", ["cut", "flipped", "gone", "other"])
+def test_damaged_records_are_seen_before_anything_is_taken(damage: str, tmp_path: Path) -> None:
+    """What lies behind the length of the checkpoint before does not harm that one; else it is a sentence, and the files stay."""
+    case, chk, records = small(), tmp_path / "run.chk", tmp_path / "run.chk.records"
+    gc.run(case, checkpoint=chk, watch=Stop(0.3))
+    before = records.stat().st_size
+    gc.run(case, checkpoint=chk, resume=True, watch=Stop(0.6))
+    content = records.read_bytes()
+    late = bytearray(content)
+    late[before + 500] ^= 1
+    records.write_bytes(late)
+    with pytest.warns(GranchainWarning, match=r"run\.chk\.records: .*The one before it is taken, .*run\.chk\.prev"):
+        assert gc.run(case, checkpoint=chk, resume=True).equals(gc.run(case))
+    early = bytearray(content)
+    early[before // 2] ^= 1
+    records.write_bytes({"cut": content[: before // 2], "flipped": bytes(early), "other": b"my notes", "gone": b""}[damage])
+    if damage == "gone":
+        records.unlink()
+    files = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
+    with pytest.raises(FileError, match=r"run\.chk\.records: "):
+        gc.run(case, checkpoint=chk, resume=True)
+    assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == files
+
+
+@pytest.mark.usefixtures("always", "short_blocks")
+def test_records_of_another_case_are_not_gone_on_with(tmp_path: Path) -> None:
+    chk = tmp_path / "run.chk"
+    gc.run(small(), checkpoint=chk, watch=Stop(0.3))
+    files = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
+    with pytest.raises(FileError, match="is of another case; give the case and the changes of the run that wrote it"):
+        gc.run(small().replace(**{"striker.speed": 1.5}), checkpoint=chk, resume=True)
+    assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == files
+
+
+@pytest.mark.usefixtures("always", "short_blocks")
+@pytest.mark.parametrize(
+    "records",
+    [
+        {"length": -1, "sha256": "", "rows": {}},
+        {"length": 2**50, "sha256": "", "rows": {}},
+        {"length": 1.5, "sha256": "", "rows": {}},
+        {"sha256": ""},
+        [],
+        {"length": 100, "sha256": None, "rows": {"u": 10**12}},
+    ],
+)
+def test_a_checkpoint_that_lies_about_its_records_is_refused(records: Any, tmp_path: Path) -> None:
+    import hashlib
+
+    from granchain.output.whole import SEAL, SEAL_LENGTH
+
+    chk = tmp_path / "run.chk"
+    gc.run(small(), checkpoint=chk, watch=Stop(0.3))
+    first, line, rest = chk.read_bytes()[:-SEAL_LENGTH].split(b"\n", 2)
+    content = b"\n".join([first, json.dumps(json.loads(line) | {"records": records}).encode(), rest])
+    chk.write_bytes(content + SEAL % hashlib.sha256(content).hexdigest().encode())
+    with pytest.raises(FileError, match=r"run\.chk"):
+        gc.run(small(), checkpoint=chk, resume=True)
+
+
+@pytest.mark.usefixtures("always", "short_blocks")
+def test_a_file_that_has_the_name_of_the_records_stays(tmp_path: Path) -> None:
+    records = tmp_path / "run.chk.records"
+    records.write_text("my notes")
+    with pytest.warns(
+        GranchainWarning, match=r"no checkpoint, the run goes on: .*run\.chk\.records: got a file that granchain did not write"
+    ):
+        gc.run(small(), checkpoint=tmp_path / "run.chk", watch=Stop(0.3))
+    Checkpoint(tmp_path / "run.chk").remove()
+    assert records.read_text() == "my notes" and list(tmp_path.iterdir()) == [records]
+    records.unlink()
+    os.mkfifo(records)
+    with pytest.warns(GranchainWarning, match="got a device, pipe or socket"):
+        gc.run(small(), checkpoint=tmp_path / "run.chk", watch=Stop(0.3))
+    Checkpoint(tmp_path / "run.chk").remove()
+
+
+@pytest.mark.usefixtures("always", "short_blocks")
+def test_a_disk_that_fills_while_records_are_appended_leaves_the_checkpoint_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("granchain.output.checkpoint.SHARE", 0.0)
+    case = small()
+    with mounting(tmp_path) as mount:
+        folder = mount("size=96k")
+        chk = Checkpoint(folder / "run.chk", 1e-9)
+        with pytest.warns(GranchainWarning, match=r"no checkpoint, the run goes on: .*run\.chk.*: the disk is full") as caught:
+            whole = gc.run(case, checkpoint=chk)
+        assert len(caught) == 1 and whole.status is Status.COMPLETE
+        assert gc.run(case, checkpoint=Checkpoint(folder / "run.chk"), resume=True).equals(whole)
+
+
+KILLED = """
+import sys, granchain as gc
+from granchain.output import Checkpoint, appended
+from granchain import simulation
+appended.AT_LEAST, simulation.BLOCK_SECONDS, simulation.FIRST_BLOCK = 1, 1e-12, 400
+case = gc.load_case("steel-chain").replace(**{changes})
+print("ready", flush=True)
+gc.run(case, checkpoint=Checkpoint(sys.argv[1], 1e-9), resume=len(sys.argv) > 2)
+"""
+
+
+@pytest.mark.parametrize("kills", [2, pytest.param(60, marks=pytest.mark.long)])
+def test_a_run_killed_at_any_moment_goes_on_to_the_same_bits(kills: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A checkpoint after every few steps: the kill comes while records are appended, while the state is written, or between."""
+    # most of the wall time is then writing
+    monkeypatch.setattr("granchain.output.checkpoint.SHARE", 0.0)
+    program = KILLED.replace("{changes}", "{**" + repr(CHANGES) + "}").replace(
+        'print("ready"', 'import granchain.output.checkpoint as c; c.SHARE = 0.0\nprint("ready"'
+    )
+    chk, random, resumed = tmp_path / "run.chk", np.random.default_rng(14), 0
+    for _ in range(kills):
+        more = ["go on"] if chk.exists() else []
+        with subprocess.Popen([sys.executable, "-c", program, str(chk), *more], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+            assert process.stdout is not None and process.stderr is not None
+            process.stdout.readline()
+            time.sleep(random.uniform(0.1, 1.5))
+            process.kill()
+            assert b"Error" not in process.stderr.read()
+        resumed += bool(more)
+    assert chk.exists() and resumed
+    assert gc.run(small(), checkpoint=chk, resume=True).equals(gc.run(small()))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The output file, piece by piece
+
+
+def test_a_file_that_is_written_piece_by_piece_says_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    one = gc.run(small())
+    one.save(tmp_path / "image.h5")
+    monkeypatch.setattr(result, "LARGEST_IMAGE", 1)
+    monkeypatch.setattr("granchain.output.writer.AT_ONCE", 5000)
+    parts: list[float] = []
+    one.save(tmp_path / "pieces.h5", progress=parts.append)
+    assert parts == sorted(parts) and len(parts) >= 5 and parts[-1] <= 1.0
+    read = gc.open_result(tmp_path / "pieces.h5")
+    assert read.equals(one) and read.sealed and read.provenance == gc.open_result(tmp_path / "image.h5").provenance
+    assert {file.name for file in tmp_path.iterdir()} == {"image.h5", "pieces.h5"}
+    xarray = pytest.importorskip("xarray")
+    with xarray.open_dataset(tmp_path / "pieces.h5", engine="h5netcdf") as pieces:
+        xarray.testing.assert_identical(pieces.load(), one.to_xarray())
+
+
+def test_a_disk_that_fills_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(result, "LARGEST_IMAGE", 1)
+    monkeypatch.setattr("granchain.output.writer.AT_ONCE", 5000)
+    one, less = gc.run(small()), gc.run(small().replace(**{"sensors.interval": 1e-6, "snapshots": None}))
+    with mounting(tmp_path) as mount:
+        folder = mount("size=128k")
+        less.save(folder / "run.h5")
+        before = (folder / "run.h5").read_bytes()
+        with pytest.raises(FileError, match=r"run\.h5: not written .*: the disk is full"):
+            one.save(folder / "run.h5", overwrite=True)
+        assert (folder / "run.h5").read_bytes() == before and [file.name for file in folder.iterdir()] == ["run.h5"]
+
+
+def test_what_a_killed_writer_has_left_is_taken_away_by_the_next(tmp_path: Path) -> None:
+    """Its part, and its claim; a file of that name that is not ours stays."""
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    target, part = tmp_path / "run.h5", tmp_path / "run.h5.part"
+    for content, stays in ((b"\x89HDF\r\n\x1a\n granchain_format", False), (b"my notes", True)):
+        part.write_bytes(content)
+        (tmp_path / ".run.h5.lock").write_text(f"{gone.pid} {os.uname().nodename}\n")
+        with claim(target):
+            assert part.exists() is stays
+
+
+KEYS = [f"--set={name}={json.dumps(value)}" for name, value in CHANGES.items()]
+
+
+@pytest.mark.usefixtures("short_blocks")
+@pytest.mark.parametrize("during", ["checkpoint", "file"])
+def test_a_second_signal_loses_nothing_that_is_on_the_disk(during: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first stops the run, the second the writing: the run goes on from the checkpoint to the same bits."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(appended, "AT_LEAST", 1)
+    monkeypatch.setattr(appended, "PIECE", 4000)
+    monkeypatch.setattr(result, "LARGEST_IMAGE", 1)
+    monkeypatch.setattr("granchain.output.writer.AT_ONCE", 5000)
+    monkeypatch.setattr("granchain.cli.signals.TOGETHER", 0.0)
+    command = ["run", "steel-chain", *KEYS, "--out", "run.h5"]
+    advance, answered = Progress.advance, []
+
+    def stop(self: Progress, fraction: float) -> None:
+        if fraction > 0.3 and not answered:
+            answered.append(fraction)
+            os.kill(os.getpid(), signal.SIGTERM)
+        advance(self, fraction)
+
+    draw = Progress._draw
+
+    def again(self: Progress, fraction: float, what: str) -> None:
+        draw(self, fraction, what)
+        if fraction > 0.4 and what.startswith("writing") and what.endswith(".chk") and during == "checkpoint" and len(answered) == 1:
+            answered.append(fraction)
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    monkeypatch.setattr(Progress, "advance", stop)
+    write = whole.Growing.write
+
+    def within(self: whole.Growing, piece: Any) -> int:
+        # called by HDF5, which no exception may cross
+        if self.tell() > 50_000 and len(answered) == 1 and during == "file":
+            answered.append(1.0)
+            os.kill(os.getpid(), signal.SIGTERM)
+        return write(self, piece)
+
+    monkeypatch.setattr(Progress, "_draw", again)
+    monkeypatch.setattr(whole.Growing, "write", within)
+    if during == "checkpoint":
+        # one that is on the disk before the run is stopped
+        first = gc.run(small(), checkpoint="run.h5.chk", watch=Stop(0.2))
+        assert first.status is Status.INTERRUPTED
+        command.append("--resume")
+    assert obey(command) == 143 and len(answered) == 2
+    assert not Path("run.h5").exists() and {"run.h5.chk", "run.h5.chk.records"} <= {file.name for file in tmp_path.iterdir()}
+    assert not Path("run.h5.part").exists()
+    monkeypatch.setattr(Progress, "advance", advance)
+    monkeypatch.setattr(Progress, "_draw", draw)
+    assert obey([*(word for word in command if word != "--resume"), "--resume"]) == 0
+    assert gc.open_result("run.h5").equals(gc.run(small()))
+    assert [file.name for file in tmp_path.iterdir()] == ["run.h5"]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Forecasts
+
+
+def test_a_large_file_is_forecast_before_the_run_and_a_long_run_after_its_first_blocks(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cli_run, "FORECAST_AFTER", 0.01)
+    for told in (True, False):
+        with Interruption() as interruption, Progress(interruption, shown=False, told=told) as progress:
+            progress.target = Path("run.h5")
+            progress.begin(2.2e9)
+            progress.begin(0.9e9)
+            progress.advance(1e-7)
+            time.sleep(0.02)
+            # a ten-millionth in 20 ms or somewhat more: 2 days or somewhat more
+            progress.advance(2e-7)
+            progress.advance(3e-7)
+        said = capsys.readouterr()
+        assert said.out == ""
+        lines = said.err.splitlines()
+        assert len(lines) == (2 if told else 0)
+        if told:
+            assert lines[0] == "granchain: run.h5 will have up to 2.2 GB before it is packed"
+            assert lines[1].startswith("granchain: about ") and lines[1].endswith(" to go, as the first blocks of steps have it")
+
+
+def test_a_run_that_no_file_or_disk_holds_is_refused_before_its_first_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with Interruption() as interruption, Progress(interruption, shown=False) as progress:
+        progress.target = Path("run.h5")
+        with pytest.raises(FileError, match=r"run\.h5: got a run that records 5e\+09 bytes, allowed in a file: at most 4294967296"):
+            progress.begin(5e9)
+    with mounting(tmp_path) as mount:
+        folder = mount("size=64k")
+        monkeypatch.setattr("granchain.engine.state.State.advance", lambda self, steps: pytest.fail("a step was done"))
+        assert obey(["run", "steel-chain", *KEYS, "--out", str(folder / "run.h5")]) == 4
+        assert list(folder.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [(61.0, "61 seconds"), (120.0, "2 minutes"), (7199.0, "120 minutes"), (7200.0, "2 hours"), (172_799.0, "48 hours"), (1e6, "12 days")],
+)
+def test_a_time_to_wait_is_said_in_the_unit_of_which_there_are_two(seconds: float, said: str) -> None:
+    assert duration(seconds) == said
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="no /proc here: the time that a process computes is read from it")
+@pytest.mark.long
+@pytest.mark.promise("R6")
+def test_a_long_chain_with_snapshots_is_stopped_at_once(tmp_path: Path, figure: Callable[..., None]) -> None:
+    """20,000 beads: half a second after the signal no more steps are done; the file is whole, and the run can go on."""
+    command = [
+        sys.executable, "-m", "granchain", "run", "steel-chain-hertz", "--set=chain.beads=20000", "--set=sensors.beads=[10]",
+        "--set=sensors.contacts=[]", "--set=snapshots.interval=2e-7", "--set=time.end=1e-3", "--out", "run.h5",
+    ]  # fmt: skip
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        time.sleep(8.0)
+        sent = time.monotonic()
+        process.send_signal(signal.SIGTERM)
+        while not (tmp_path / "run.h5.chk.records").exists() and process.poll() is None:
+            time.sleep(0.01)
+        figure("20,000 beads with snapshots: signal to the first byte of the checkpoint [s]", time.monotonic() - sent, at_most=0.5)
+        _, said = process.communicate()
+    assert process.returncode == 143 and "interrupted; run.h5 holds what was computed until then" in said
+    assert gc.open_result(tmp_path / "run.h5").status is Status.INTERRUPTED
+    assert (tmp_path / "run.h5.chk").stat().st_size < (tmp_path / "run.h5.chk.records").stat().st_size / 10

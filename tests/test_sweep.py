@@ -1,0 +1,560 @@
+"""Studies: what is drawn, disorder as data of the case, the numbers of many first pulses, and the sweep over them."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import granchain as gc
+from granchain import analysis
+from granchain.keys import Problems
+from granchain.studies.distributions import Disorder, Distribution, values_of
+from granchain.studies.measures import measure
+
+SHORT = {"chain.beads": 12, "sensors.beads": [3, 6, 9], "sensors.contacts": [], "snapshots": None, "time.end": 2e-4, "time.step": "fast"}
+
+
+def short(**changes):
+    return gc.load_case("steel-chain").replace(**(SHORT | changes))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What is drawn
+
+
+def test_distributions_are_those_of_their_names():
+    # of the normal distribution 84.13 % lie below one standard deviation above the mean: (1 + erf(1/sqrt 2))/2
+    part = 0.5 * (1.0 + math.erf(1.0 / math.sqrt(2.0)))
+    assert gc.normal(1.77, 0.02).ppf(part) == pytest.approx(1.79, rel=1e-12)
+    assert gc.lognormal(2.0, 0.1).ppf([0.5, part]) == pytest.approx([2.0, 2.0 * math.exp(0.1)], rel=1e-12)
+    assert gc.uniform(1.0, 3.0).ppf([0.0, 0.25, 1.0]) == pytest.approx([1.0, 1.5, 3.0])
+    # the median of Weibull's distribution: scale (ln 2)^(1/c)
+    assert gc.distribution("weibull_min", c=2.0, scale=1.8).ppf(0.5) == pytest.approx(1.8 * math.log(2.0) ** 0.5)
+
+
+def test_a_toml_table_gives_what_python_gives():
+    problems = Problems()
+    given = {
+        "list": ([0.5, 1], [0.5, 1]),
+        "linear": ({"linear": [0.1, 10, 3]}, [0.1, 5.05, 10.0]),
+        "log": ({"log": [0.1, 10, 3]}, [0.1, 1.0, 10.0]),
+        "normal": ({"normal": [1.77, 0.02]}, gc.normal(1.77, 0.02)),
+        "scipy": ({"weibull_min": {"c": 2.0, "scale": 1.8}}, gc.distribution("weibull_min", c=2.0, scale=1.8)),
+        "disorder": ({"disorder": {"normal": [1.0, 0.05]}}, gc.disorder(gc.normal(1.0, 0.05))),
+        "gaps": ({"disorder": {"uniform": [0.0, 1e-6]}, "add": True}, gc.disorder(gc.uniform(0.0, 1e-6), add=True)),
+    }
+    for where, (written, meant) in given.items():
+        found = values_of(where, written, problems)
+        assert found == (pytest.approx(meant) if isinstance(meant, list) else meant), where
+        if isinstance(found, (Distribution, Disorder)):
+            assert values_of(where, found.as_dict(), problems) == found
+    assert not problems.sentences
+
+
+def test_all_mistakes_of_what_is_drawn_are_told_together():
+    problems = Problems()
+    wrong = {
+        "a": {"nomal": [1, 2]}, "b": {"normal": [1, -1]}, "c": {"uniform": [3, 1]}, "d": {"weibull_min": {"c": -1}},
+        "e": {"weibull_min": {"scale": 1, "x": 2}}, "f": [], "g": 3, "h": {"log": [-1, 2, 3]}, "i": {"linear": [1, 2, 2.5]},
+        "j": {"disorder": [1, 2]}, "k": {"normal": [1, "x"]}, "l": {"normal": [1]},
+    }  # fmt: skip
+    assert all(values_of(where, value, problems) is None for where, value in wrong.items())
+    assert {sentence[0] for sentence in problems.sentences} == set(wrong)
+    assert 'did you mean "normal"?' in problems.sentences[0]
+    with pytest.raises(gc.errors.CaseError, match=r"normal\.sd: got 0, allowed a number above 0"):
+        gc.normal(1.0, 0.0)
+    with pytest.raises(gc.errors.CaseError, match=r"disorder: got 1\.05"):
+        gc.disorder(1.05)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Disorder as data of the case
+
+FACTORS = [1.1, 0.9, 1.0, 1.05, 0.97]
+
+
+def test_disorder_changes_beads_and_gaps_and_leaves_the_striker(tmp_path):
+    case = short(**{"chain.beads": 5, "sensors.beads": [3], "chain.gap": 1e-6})
+    disorder = {"radius_factor": FACTORS, "mass_factor": [1, 1, 2, 1, 1], "modulus_factor": FACTORS[::-1], "gap_added": [0, -1e-6, 0, 2e-6]}
+    changed = case.replace(**{f"chain.{name}": values for name, values in disorder.items()}, **{"chain.disorder_seed": 3})
+    before, after = case.bodies(), changed.bodies()
+    assert after["radius"] == pytest.approx(before["radius"] * [1.0, *FACTORS], rel=1e-15)
+    # a sphere's mass goes with the cube of its radius
+    assert after["mass"] == pytest.approx(before["mass"] * [1.0, *np.power(FACTORS, 3) * [1, 1, 2, 1, 1]], rel=1e-14)
+    assert after["gap"] == pytest.approx([0.0, 1e-6, 0.0, 1e-6, 3e-6], abs=1e-20)
+    moduli = [new.youngs_modulus / old.youngs_modulus for new, old in zip(after["material"], before["material"], strict=True)]
+    assert moduli == pytest.approx([1.0, *FACTORS[::-1]], rel=1e-15)
+    assert gc.Case(**changed.resolved()) == changed and changed != case
+    result = gc.run(changed)
+    result.save(tmp_path / "run.h5")
+    assert gc.open_result(tmp_path / "run.h5").case == changed
+    assert result.radius == pytest.approx(after["radius"], rel=0)
+
+
+def test_disorder_that_does_not_fit_is_refused():
+    case = short(**{"chain.beads": 5, "sensors.beads": [3]})
+    for changes, sentence in (
+        ({"radius_factor": [1.0]}, r"chain.radius_factor: got 1 numbers, allowed 5, one for each bead"),
+        ({"gap_added": [0.0] * 5}, r"chain.gap_added: got 5 numbers, allowed 4, one for each gap"),
+        ({"gap_added": [0, 0, 0, -1e-6]}, r"chain.gap_added.3: got -1e-06 on a gap of 0, allowed a number from 0"),
+        ({"mass_factor": [1, 1, 1, 0, 1]}, r"chain.mass_factor.3: got 0, allowed a list of numbers above 0"),
+        ({"radius_factor": [1, 1, 1, 1, 1e-200]}, r"chain.radius_factor: got factors from 0 to 1, allowed factors whose products"),
+        ({"gap_added": [0, 0, 0, 1e-6], "precompression": 3.0}, r"chain.gap_added: got gaps with precompression"),
+    ):
+        with pytest.raises(gc.errors.CaseError, match=sentence):
+            case.replace(**{f"chain.{name}": value for name, value in changes.items()})
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Numbers of many first pulses
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"contact.law": "hertz", "chain.precompression": 10.0},
+        # a heavy striker: pulses that merge, and some that are not whole
+        {"striker.mass": 3e-3, "time.end": 1e-4},
+        # the force jumps where a contact closes
+        {"contact.law": "kelvin-voigt", "contact.stiffness": 1e7, "contact.restitution": 0.8},
+    ],
+)
+def test_the_numbers_of_many_pulses_are_those_of_each_run(changes):
+    cases = [short(**changes, **{"striker.speed": speed}) for speed in (0.5, 1.0, 1.77)]
+    # the first comes last: those of another case stay its own
+    found = measure([*cases, cases[0]], 2, summary=lambda result: {"largest": result.contact_peak_force[3]})
+    slim = measure(cases, 1, traces=True)
+    for i, case in enumerate([*cases, cases[0]]):
+        result = gc.run(case)
+        summary = analysis.summary(result)
+        for name in ("peak", "arrival", "width"):
+            expected = [getattr(sensor, name) for sensor in summary.sensors]
+            assert np.array_equal(getattr(found, name)[i], expected, equal_nan=True), name
+        assert np.array_equal(found.wave_speed[i], summary.wave_speed, equal_nan=True)
+        assert found.summaries[i] == {"largest": result.contact_peak_force[3]}
+        assert found.time_step[i] == result.time_step
+        if i < len(cases):
+            assert np.array_equal(slim.peak[i], found.peak[i])
+            assert np.array_equal(slim.force[i], result.sensor_force) and np.array_equal(slim.time[i], result.time)
+
+
+def test_what_is_transmitted_is_the_momentum_of_the_last_bead():
+    # two equal elastic beads change their speeds. The pulse has passed at 1 % of its peak, where the overlap is .01^(2/3) of the largest
+    # and still holds .01^(5/3) = 4.6e-4 of the energy of the relative motion: the struck bead then lacks 1.2e-4 of its speed
+    pair = short(**{"contact.law": "hertz", "chain.beads": 1, "sensors.beads": []})
+    found = measure([pair], 1)
+    assert 1.0 - 1.2e-4 < found.transmitted_momentum[0] < 1.0 + 1e-6
+    assert found.transmitted_energy[0] == pytest.approx(found.transmitted_momentum[0] ** 2, rel=1e-12)
+
+
+@pytest.mark.parametrize("right", ["free", "wall"])
+def test_what_is_transmitted_is_what_the_velocities_say(right):
+    case = short(**{"striker.mass": 0.3e-3, "ends.right": right, "snapshots.interval": 2e-8, "sensors.contacts": [11], "time.step": 2e-8})
+    found, result = measure([case], 1), gc.run(case.replace(**{"sensors.interval": 2e-8}))
+    contact = np.asarray(result.contact_force)[:, 0]
+    stop = analysis.pulse_stop(contact)
+    speeds = np.asarray(result.velocity)[[stop - 11, stop + 10], -1] / 1.77
+    # samples 2e-7 s apart: the pulse has passed up to ten steps later
+    low, high = sorted(speeds * 0.45 / 0.3)
+    assert low - 1e-5 <= found.transmitted_momentum[0] <= high + 1e-5
+    expected = np.array([low, high]) ** 2 * 0.3 / 0.45
+    assert min(expected) - 1e-5 <= found.transmitted_energy[0] <= max(expected) + 1e-5
+
+
+def test_nothing_is_transmitted_without_a_striker_or_before_the_end():
+    found = measure([short(**{"time.end": 5e-5}), short(**{"striker": None, "contact.law": "hertz", "ends.left": "wall"})], 1)
+    assert np.isnan(found.transmitted_momentum).all() and np.isnan(found.transmitted_energy).all()
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The sweep
+
+
+def same(study, place, case, **select):
+    """Whether a point of a study holds the numbers of its case's own run."""
+    result = gc.run(case)
+    summary = analysis.summary(result)
+    point = study.isel(place).sel(select)
+    for name in ("peak", "arrival", "width"):
+        assert np.array_equal(point[name], [getattr(sensor, name) for sensor in summary.sensors], equal_nan=True), name
+    assert point.wave_speed == summary.wave_speed and point.time_step == result.time_step
+    return True
+
+
+def test_a_product_holds_every_combination_and_its_draws():
+    case = short()
+    before = case.resolved()
+    vary = {"contact.law": ["ma-liu", "hertz"], "striker.speed": [0.5, 1.0], "chain.mass": gc.disorder(gc.uniform(0.9, 1.1)),
+            "contact.psi": gc.normal(2.84, 0.05)}  # fmt: skip
+    with pytest.raises(gc.errors.CaseError, match=r"contact.psi: got an unknown key.*so it is at 6 of 12 members"):
+        gc.sweep(case, vary, n=3, seed=4)
+    del vary["contact.psi"]
+    study = gc.sweep(case, vary, n=3, seed=4)
+    assert case.resolved() == before
+    assert dict(study.sizes) == {"contact.law": 2, "striker.speed": 2, "draw": 3, "sensor_bead": 3}
+    assert (study.status == "complete").all() and (study.message == "").all()
+    # numpy's own generator, of the seed, the place of the key and the draw: a number for every bead
+    factors = (0.9 + (1.1 - 0.9) * np.random.default_rng([4, 2, 2]).random(12)).tolist()
+    own = case.replace(**{"contact.law": "hertz", "striker.speed": 0.5, "chain.mass_factor": factors, "chain.disorder_seed": 4})
+    assert same(study, {"draw": 2}, own, **{"contact.law": "hertz", "striker.speed": 0.5})
+    assert study.peak.attrs == {"units": "N", "long_name": "peak force of the first pulse"}
+    assert study["striker.speed"].attrs["units"] == "m/s"
+    for name, value in {"seed": 4, "n": 3, "how": "product", "granchain_version": gc.__version__, "case_sha256": case.sha256}.items():
+        assert study.attrs[name] == value
+    assert "struck at 0.5 to 1 m/s, ma-liu, hertz" in study.attrs["title"] and "contact.law" not in study.attrs["title"]
+    frame = study.to_dataframe()
+    assert frame.loc[("hertz", 0.5, 2, 6), "peak"] == study.peak.sel({"contact.law": "hertz", "striker.speed": 0.5, "sensor_bead": 6})[2]
+
+
+def test_a_zip_goes_side_by_side_and_sobol_fills_the_box():
+    case = short()
+    # the second law asks for an input that the first does not know
+    damped = {"contact.law": "kelvin-voigt", "contact.restitution": 0.8, "contact.stiffness": 1e7}
+    beside = {"contact.law": "hertz", "contact.restitution": None, "contact.stiffness": None}
+    vary = {"striker.speed": [0.5, 1.0]} | {key: [beside[key], value] for key, value in damped.items()}
+    study = gc.sweep(case, vary, how="zip")
+    assert dict(study.sizes) == {"run": 2, "sensor_bead": 3}
+    assert same(study, {"run": 0}, case.replace(**{"striker.speed": 0.5, "contact.law": "hertz"}))
+    assert same(study, {"run": 1}, case.replace(**damped, **{"striker.speed": 1.0}))
+    assert study["contact.law"].values.tolist() == ["hertz", "kelvin-voigt"]
+    assert np.array_equal(study["contact.restitution"], [np.nan, 0.8], equal_nan=True)
+    box = gc.sweep(case, {"striker.speed": gc.uniform(0.5, 1.0), "contact.psi": gc.uniform(2.5, 3.0)}, how="sobol", n=8, seed=1)
+    # of a scrambled Sobol sequence every eighth of each axis holds one of the first eight points
+    assert sorted(np.floor((box["striker.speed"].values - 0.5) * 16)) == list(range(8))
+    assert sorted(np.floor((box["contact.psi"].values - 2.5) * 16)) == list(range(8))
+    at = {key: float(box[key][5]) for key in ("striker.speed", "contact.psi")}
+    assert same(box, {"run": 5}, case.replace(**at))
+    again = gc.sweep(case, {"striker.speed": gc.uniform(0.5, 1.0), "contact.psi": gc.uniform(2.5, 3.0)}, how="sobol", n=8, seed=2)
+    assert not np.array_equal(again["striker.speed"], box["striker.speed"])
+
+
+def test_draws_are_the_same_at_every_point_and_a_single_one_has_no_dimension():
+    case = short()
+    study = gc.sweep(case, {"striker.speed": [0.5, 1.0], "contact.psi": gc.normal(2.84, 0.05)}, n=2)
+    assert study["contact.psi"].dims == ("draw",)
+    own = case.replace(**{"contact.psi": float(study["contact.psi"][1]), "striker.speed": 1.0})
+    assert same(study, {"draw": 1}, own, **{"striker.speed": 1.0})
+    single = gc.sweep(case, {"contact.psi": gc.normal(2.84, 0.05)})
+    assert dict(single.sizes) == {"sensor_bead": 3} and single["contact.psi"].dims == ()
+    assert same(single, {}, case.replace(**{"contact.psi": float(single["contact.psi"])}))
+
+
+WRONG = {
+    "an unknown key": (({"striker.sped": [1.0]},), {}, 'did you mean "speed"'),
+    "out of range": (({"striker.speed": gc.normal(0.1, 0.1)},), {"n": 64}, r"striker.speed: got -.*so it is at \d+ of 64 members"),
+    "an empty grid": (({"striker.speed": []},), {}, "an empty list"),
+    "nothing": (({},), {}, "vary: got nothing"),
+    "a list with sobol": (({"striker.speed": [1.0]},), {"how": "sobol"}, "striker.speed: got a list, allowed distributions with sobol"),
+    "lists of two lengths": (({"striker.speed": [1.0, 2.0], "contact.psi": [2.8]},), {"how": "zip"}, "lists of one length"),
+    "a value twice": (({"striker.speed": [1.0, 1.0]},), {}, "each value once"),
+    "draws of nothing": (({"striker.speed": [1.0]},), {"n": 3}, "n: got 3 draws of nothing"),
+    "no way": (({"striker.speed": [1.0]},), {"how": "grid"}, r'how: got "grid", allowed "product", "zip", "sobol"'),
+    "beyond memory": (({"striker.speed": {"linear": [1, 2, 1000]}, "contact.psi": {"linear": [2, 3, 1000]}},), {}, "GiB"),
+    "disorder of a gap that multiplies": (({"chain.gap": gc.disorder(gc.normal(1.0, 0.1))},), {}, "allowed add = true for chain.gap"),
+    "disorder of a speed": (({"striker.speed": gc.disorder(gc.normal(1.0, 0.1))},), {}, "striker.speed: got disorder"),
+    "sensors": (({"sensors.beads": [[1], [2]]},), {}, "sensors.beads: got a key to vary"),
+    "a seed": (({"striker.speed": [1.0]},), {"seed": -1}, "seed: got -1"),
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_what_cannot_be_swept_is_refused_before_anything_runs(what, monkeypatch):
+    monkeypatch.setattr("granchain.studies.sweep.measure", lambda *_: pytest.fail("it ran"))
+    arguments, options, sentence = WRONG[what]
+    with pytest.raises(gc.errors.CaseError, match=sentence):
+        gc.sweep(short(), *arguments, **options)
+
+
+def test_a_member_that_fails_is_marked_and_the_others_stay():
+    # a bead so soft that the striker goes on: in .2 ms it is 8 mm further, more than three radii
+    study = gc.sweep(short(**{"contact.law": "hertz", "striker.speed": 40.0}), {"chain.material.youngs_modulus": [193e9, 1e4]})
+    assert study.status.values.tolist() == ["complete", "overlap beyond the radius"]
+    assert "overlap by more than the smaller one's radius" in str(study.message[1].values) and study.message[0] == ""
+    assert np.isfinite(study.peak[0]).all() and np.isnan(study.peak[1]).all() and np.isnan(study.time_step[1])
+
+
+def test_a_summary_adds_variables_and_is_tried_first():
+    case = short()
+    study = gc.sweep(
+        case, {"striker.speed": [0.5, 1.0]}, summary=lambda result: {"last": result.final_velocity[-1], "beads": len(result.bead)}
+    )
+    for speed in (0.5, 1.0):
+        result = gc.run(case.replace(**{"striker.speed": speed}))
+        assert study["last"].sel({"striker.speed": speed}) == result.final_velocity[-1]
+    assert study.beads.values.tolist() == [13.0, 13.0]
+    seen = []
+
+    def broken(result):
+        seen.append(result)
+        return {"peak": result.nothing}
+
+    for summary, sentence in (
+        (broken, "AttributeError"),
+        (lambda _: 3.0, "allowed a dict of numbers"),
+        (lambda _: {"x": "y"}, "x: got str"),
+    ):
+        with pytest.raises(gc.errors.CaseError, match=sentence):
+            gc.sweep(case, {"striker.speed": [0.5, 1.0]}, summary=summary)
+    assert len(seen) == 1
+    with pytest.raises(gc.errors.CaseError, match="got the name peak, which the study has already"):
+        gc.sweep(case, {"striker.speed": [0.5]}, summary=lambda _: {"peak": 1.0})
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Its file
+
+
+@pytest.fixture
+def counted(monkeypatch):
+    """How many members are computed from now on."""
+    count = []
+
+    def counting(cases, *more, **options):
+        count.extend(cases)
+        return measure(cases, *more, **options)
+
+    monkeypatch.setattr("granchain.studies.sweep.measure", counting)
+    return count
+
+
+def test_a_study_goes_to_a_file_that_xarray_opens_and_nothing_is_computed_twice(tmp_path, counted):
+    import xarray
+
+    case, file = short(), tmp_path / "study.h5"
+    vary = {"striker.speed": [0.5, 1.0], "contact.psi": gc.normal(2.84, 0.05)}
+    study = gc.sweep(case, vary, n=2, out=file, traces=True)
+    assert len(counted) == 4 and not (tmp_path / "study.h5.part").exists()
+    with xarray.open_dataset(file, engine="h5netcdf") as stored:
+        assert stored.identical(study)
+    with pytest.raises(gc.errors.FileError, match="got a file that exists and is kept"):
+        gc.sweep(case, vary, n=2, out=file)
+    counted.clear()
+    assert gc.sweep(case, vary, n=2, out=file, traces=True, resume=True).identical(study) and not counted
+    more = gc.sweep(case, vary | {"striker.speed": [0.75, 1.0]}, n=2, out=file, traces=True, resume=True)
+    assert len(counted) == 2 and more.peak.sel({"striker.speed": 1.0}).equals(study.peak.sel({"striker.speed": 1.0}))
+    assert np.array_equal(more.sensor_force.sel({"striker.speed": 1.0})[0, :700], study.sensor_force.sel({"striker.speed": 1.0})[0, :700])
+    # another measure, another version: nothing stale is kept
+    counted.clear()
+    gc.sweep(case, vary, n=2, out=file, resume=True)
+    assert len(counted) == 4
+
+
+def test_what_a_killed_study_has_left_is_gone_on_with(tmp_path, counted, monkeypatch):
+    case, file, part = short(), tmp_path / "study.h5", tmp_path / "study.h5.part"
+    vary = {"striker.speed": [0.5, 0.7, 0.9, 1.1]}
+    whole = gc.sweep(case, vary)
+
+    def killed(*_):
+        raise RuntimeError("killed")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("granchain.output.study.StudyFile.save", killed)
+        with pytest.raises(RuntimeError):
+            gc.sweep(case, vary, out=file)
+    lines = part.read_bytes().splitlines(keepends=True)
+    assert len(lines) == 5 and not file.exists()
+    with pytest.raises(gc.errors.FileError, match="got an unfinished study"):
+        gc.sweep(case, vary, out=file)
+    # two members, half a line, and one that is damaged
+    part.write_bytes(b"".join(lines[:3]) + lines[3].replace(b"complete", b"complety") + lines[4][:50])
+    counted.clear()
+    study = gc.sweep(case, vary, out=file, resume=True)
+    assert len(counted) == 2 and study.drop_vars("point").identical(whole) and not part.exists()
+
+
+def test_a_study_that_is_interrupted_keeps_what_is_done(tmp_path, monkeypatch):
+    case, file = short(), tmp_path / "study.h5"
+    monkeypatch.setattr("granchain.studies.measures.TOGETHER", 2)
+
+    def once(done, count):
+        if done == 2:
+            raise KeyboardInterrupt
+
+    with pytest.warns(gc.errors.GranchainWarning, match="interrupted: 2 of 8 members are in .*study.h5.part"):
+        study = gc.sweep(case, {"striker.speed": {"linear": [0.5, 1.2, 8]}}, out=file, threads=1, progress=once)
+    assert (study.status == "interrupted").sum() == 6 and np.isnan(study.peak[2:]).all() and np.isfinite(study.peak[:2]).all()
+    whole = gc.sweep(case, {"striker.speed": {"linear": [0.5, 1.2, 8]}}, out=file, resume=True)
+    assert (whole.status == "complete").all() and np.array_equal(whole.peak[:2], study.peak[:2])
+
+
+def test_a_damaged_study_is_refused(tmp_path):
+    from granchain.output.study import is_study, open_study
+
+    file = tmp_path / "study.h5"
+    study = gc.sweep(short(), {"striker.speed": [0.5]}, out=file)
+    assert is_study(file) and open_study(file).to_xarray().identical(study)
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 1
+    file.write_bytes(content)
+    with pytest.raises(gc.errors.FileError, match="damaged or changed"):
+        open_study(file)
+    with pytest.raises(gc.errors.FileError, match="damaged or changed"):
+        gc.sweep(short(), {"striker.speed": [0.5]}, out=file, resume=True)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The command and its figures
+
+SWEEP = """
+case = "short.toml"
+n = 2
+seed = 3
+
+[vary]
+striker.speed = { log = [0.5, 2.0, 3] }
+"chain.material.youngs_modulus" = { normal = [193e9, 1e9] }
+"""
+
+
+@pytest.fixture
+def described(tmp_path, monkeypatch):
+    import granchain.case
+
+    monkeypatch.chdir(tmp_path)
+    text = (granchain.case.document.CASES / "steel-chain-hertz.toml").read_text()
+    text = text[: text.index("[snapshots]")] + text[text.index("[time]") :] if "[snapshots]" in text else text
+    (tmp_path / "short.toml").write_text(text)
+    (tmp_path / "speeds.toml").write_text(SWEEP)
+    return tmp_path
+
+
+def test_the_command_says_what_a_study_takes_and_runs_it(described, capsys):
+    import json
+
+    from granchain.cli import obey
+
+    assert obey(["sweep", "speeds.toml", "--dry-run", "--json"]) == 0
+    asked = json.loads(capsys.readouterr().out)
+    assert asked["members"] == 6 and asked["dimensions"] == {"striker.speed": 3, "draw": 2}
+    assert 0.0 < asked["seconds"] < 60.0 and not (described / "speeds.h5").exists()
+    assert obey(["sweep", "speeds.toml", "--json", "--threads", "1"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["status"] == {"complete": 6} and told["file"] == "speeds.h5"
+    size = (described / "speeds.h5").stat().st_size
+    # beside the numbers a file has its names, units and provenance: 60 kB
+    assert size - 6e4 < asked["file_size"]
+    assert obey(["plot", "speeds.h5", "--out", "figures"]) == 0
+    names = sorted(path.name for path in (described / "figures").iterdir())
+    assert "speeds-peaks.png" in names and "speeds-wave-speed-over-striker-speed.png" in names
+    assert obey(["sweep", "speeds.toml", "--resume", "--overwrite"]) == 2
+    (described / "wrong.toml").write_text('case = "short.toml"\nhov = "zip"\n')
+    assert obey(["sweep", "wrong.toml"]) == 2
+    assert 'did you mean "how"?' in capsys.readouterr().err
+
+
+def test_a_power_law_is_fitted_with_its_error():
+    from granchain.figures import power_law
+
+    x = np.geomspace(0.1, 10.0, 41)
+    fit = power_law(x, 3.0 * x**0.2)
+    assert fit.value == pytest.approx(0.2, abs=1e-12) and fit.factor == pytest.approx(3.0, rel=1e-12) and fit.error < 1e-12
+    # scipy's own line
+    from scipy.stats import linregress
+
+    noisy = 3.0 * x**0.2 * np.exp(0.01 * np.random.default_rng(0).standard_normal(41))
+    line = linregress(np.log(x), np.log(noisy))
+    assert power_law(x, noisy)[:2] == pytest.approx((line.slope, line.stderr), rel=1e-9)
+
+
+def test_figures_of_a_study_say_what_they_show():
+    from granchain import figures
+
+    case = short(**{"contact.law": "hertz"})
+    study = gc.sweep(case, {"striker.speed": [0.3, 1.0, 3.0], "chain.mass": [4e-4, 4.5e-4], "contact.law": ["hertz"],
+                            "chain.radius": gc.disorder(gc.normal(1.0, 0.02))}, n=16)  # fmt: skip
+    drawn = {name: draw() for name, draw in figures.study_figures(study).items()}
+    assert {"peaks", "wave_speed-over-striker-speed", "wave_speed-map", "wave_speed-distribution"} <= drawn.keys()
+    _, axes = drawn["wave_speed-over-striker-speed"]
+    assert (axes.get_xlabel(), axes.get_ylabel(), axes.get_xscale()) == ("striker.speed (m/s)", "wave speed (m/s)", "log")
+    line = axes.get_lines()[0]
+    expected = np.median(study.wave_speed.values[:, 0, 0], axis=-1)
+    assert np.allclose(line.get_ydata(), expected) and "exponent 0.2" in line.get_label()
+    heading = next(text.get_text() for text in axes.texts if text.get_text().startswith("simulated"))
+    assert "96 members" in heading and "16 draws: median, and 5 to 95 %" in heading
+    mesh = drawn["wave_speed-map"][1].collections[0]
+    assert np.allclose(np.asarray(mesh.get_array()).ravel(), np.median(study.wave_speed.values[:, :, 0], axis=-1).T.ravel())
+    label = drawn["wave_speed-distribution"][1].get_legend().get_texts()[0].get_text()
+    values = study.wave_speed.values[1, 1, 0]
+    assert f"{values.mean():.4g}" in label and f"{values.std(ddof=1):.2g}" in label
+    for made, _ in drawn.values():
+        made.draw_without_rendering()
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What is known of chains
+
+
+def test_the_wave_speed_of_an_elastic_chain_goes_with_the_sixth_root_of_its_force():
+    # Nesterenko 1983, doi:10.1007/BF00905892: the solitary wave's speed over two decades of striker speed
+    from granchain.figures import power_law
+
+    case = gc.load_case("steel-chain-hertz").replace(**{"time.step": "fast", "time.end": 1e-3})
+    study = gc.sweep(case, {"striker.speed": {"log": [0.1, 10, 5]}})
+    fit = power_law(study.peak.mean("sensor_bead").values, study.wave_speed.values)
+    assert fit.value == pytest.approx(1.0 / 6.0, abs=1e-6)
+
+
+def test_the_least_transmission_of_a_dimer_moves_towards_its_limit_along_the_chain():
+    # solitary waves pass whole at the mass ratios .3428 (Jayaprakash, Starosvetsky & Vakakis 2011, doi:10.1103/PhysRevE.83.036606) and 1;
+    # the least transmission lies between them: at bead 50 near the middle, .53 to .62, and nearer to the first where the pulse is young
+    ratio = np.linspace(0.38, 0.66, 15)
+    case = gc.load_case("dimer-chain").replace(**{"time.step": "fast", "time.end": 8e-4})
+    study = gc.sweep(case, {"chain.segment.0.mass": 0.45e-3 * ratio})
+    least = ratio[study.peak.argmin("chain.segment.0.mass").values]
+    assert 0.53 <= least[-1] <= 0.62
+    assert (np.diff(least) >= 0.0).all() and least[0] < 0.45
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Elsewhere
+
+
+def test_processes_compute_what_this_one_does(tmp_path, monkeypatch):
+    from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing import get_context
+
+    from granchain.studies import elsewhere
+
+    # so many members a task that there are several
+    monkeypatch.setattr(elsewhere, "TASK_SECONDS", 1e-9)
+    case, vary = short(), {"striker.speed": [0.5, 0.7, 0.9], "chain.radius": gc.disorder(gc.normal(1.0, 0.02))}
+    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
+        study = gc.sweep(case, vary, executor=pool, traces=True, out=tmp_path / "study.h5")
+        assert study.drop_vars("point").identical(gc.sweep(case, vary, traces=True))
+        with pytest.raises(gc.errors.CaseError, match="summary: got a function beside an executor"):
+            gc.sweep(case, vary, executor=pool, summary=lambda _: {})
+
+
+def test_a_worker_refuses_another_granchain_and_another_law_file(tmp_path):
+    import json
+
+    from granchain.contact.user import load_law_module
+    from granchain.studies.elsewhere import Elsewhere, compute, load_same
+
+    sent = []
+
+    class Recording:
+        def submit(self, function, text):
+            sent.append(json.loads(text))
+            raise KeyboardInterrupt
+
+    file = tmp_path / "my_law.py"
+    file.write_text((gc.case.document.CASES.parents[1] / "docs" / "examples" / "my_law.py").read_text())
+    (law,) = load_law_module(file).values()
+    case = short(**{"contact.law": "hertz"})
+    own = case.replace(**{"contact.law": law.name} | {f"contact.{q.name}": 0.8 for q in law.inputs if q.required})
+    for base in (case, own):
+        with pytest.raises(KeyboardInterrupt):
+            Elsewhere(Recording(), base, [{}, {}], [base, base], False, None).measured(lambda *_: None)
+    assert sent[0]["laws"] == [] and [one["path"] for one in sent[1]["laws"]] == [str(file)]
+    assert len(compute(json.dumps(sent[0])).splitlines()) == 1
+    with pytest.raises(gc.errors.GranchainError, match=r"worker: got granchain .*, allowed 0\.1"):
+        compute(json.dumps(sent[0] | {"version": "0.1"}))
+    file.write_text(file.read_text() + "\n# edited\n")
+    with pytest.raises(gc.errors.GranchainError, match="with other content than that of the study"):
+        compute(json.dumps(sent[1]))
+    with pytest.raises(gc.errors.GranchainError, match="worker: got no law file"):
+        load_same(str(tmp_path / "none.py"), "")

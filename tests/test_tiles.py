@@ -1,0 +1,302 @@
+"""A long chain is swept in tiles over several steps, on several threads: the bits are those of a short one, swept as a whole."""
+
+from __future__ import annotations
+
+import _thread
+import os
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from support.kinds import distinct_laws, every_law
+from support.pinned_states import contents
+from support.rows import example_chain
+
+import granchain as gc
+from granchain import simulation
+from granchain.certificates import example_inputs
+from granchain.chain import WALL, Chain, End
+from granchain.cli.run import threads_of
+from granchain.contact import laws
+from granchain.engine import bands, row, state
+from granchain.engine.bands import Bands, in_wavefront, joined
+from granchain.engine.contact_step import contact_step
+from granchain.engine.fields import LANES
+from granchain.engine.row import LeafSweeps, leaf_sweeps
+from granchain.engine.setup import contacts_of, time_step_of
+from granchain.engine.state import Recording, State
+from granchain.errors import CaseError
+from granchain.status import Status
+
+PLAIN_HERE = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
+# Compiled, each is a loop more: one without rate, one with dents, one with a rate and onsets; the others in the long run.
+NEAR = distinct_laws() if PLAIN_HERE else ["hertz", "ma-liu"]
+# 48 bodies are two tiles of 24, more than the 7 * LANES contacts by which one moves back in a band: some begin beyond either end.
+N_BODIES, N_STEPS, TILE, BAND = 48, 90, 24, 7
+# Beads collide from the start everywhere, up to 1 m/s, of the order of the striker's 1.77.
+SPEEDS = np.random.default_rng(1).uniform(-1.0, 1.0, N_BODIES)
+
+CHAINS: dict[str, Chain] = {
+    "gaps": example_chain(N_BODIES, gap=np.resize([0.0, 0.0, 2e-7, 0.0], N_BODIES - 1), velocity=SPEEDS),
+    "loaded": example_chain(N_BODIES, precompression=60.0, right=End(WALL), velocity=SPEEDS),
+    "at rest": example_chain(N_BODIES),
+}
+# Compiled, rows with a steady load are a loop more a law.
+SHARED = list(CHAINS) if PLAIN_HERE else ["gaps", "at rest"]
+Maker = Callable[[], State]
+
+
+@pytest.fixture
+def long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Chains of any length are long, and tiles small."""
+    monkeypatch.setattr(row, "LONG", 0)
+    monkeypatch.setattr(state, "TILE", TILE)
+    monkeypatch.setattr(state, "BAND", BAND)
+
+
+def maker(law: str, chain: Chain) -> Maker:
+    """Makes states of one run; all is recorded, at odd strides."""
+    contacts = contacts_of(laws()[law], chain, example_inputs(laws()[law]))
+    step = replace(time_step_of(contacts, chain, "fast", 1e-3), n_steps=N_STEPS)
+    dt = step.value
+    beads, between = tuple(chain.body_labels.tolist()), tuple(range(1, N_BODIES - 1))
+    recording = Recording(beads, between, 4 * dt, 29 * dt, ledger=True, energy_interval=37 * dt)
+    return lambda: State(contacts, chain, step, recording)
+
+
+def ended(made: State, advance: Callable[[int], Any]) -> dict[str, bytes]:
+    """All that a run in three blocks computes, but where its front was found last, which its blocks decide."""
+    for _ in range(3):
+        advance(N_STEPS // 2)
+    assert made.step == N_STEPS + 1
+    found = contents(made)
+    found["counts"][1] = 0
+    return {name: values.tobytes() for name, values in found.items()}
+
+
+def differing(one: dict[str, bytes], other: dict[str, bytes]) -> list[str]:
+    return [name for name in one if one[name] != other[name]]
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize("law", every_law(NEAR))
+def test_tiles_give_the_bits_of_whole_sweeps(law: str, request: pytest.FixtureRequest) -> None:
+    compare(law, SHARED, request)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("law", laws())
+def test_tiles_give_the_bits_of_whole_sweeps_of_a_loaded_row(law: str, request: pytest.FixtureRequest) -> None:
+    compare(law, ["loaded"], request)
+
+
+def compare(law: str, names: list[str], request: pytest.FixtureRequest) -> None:
+    makers = {name: maker(law, CHAINS[name]) for name in names}
+    whole = {name: ended(made, made.advance) for name, made in ((name, make()) for name, make in makers.items())}
+    request.getfixturevalue("long")
+    for name, make in makers.items():
+        made = make()
+        assert made.tiled == (not made.features.leaps)
+        assert differing(whole[name], ended(made, made.advance)) == [], name
+
+
+# Two threads race: as many runs as there are chances to be wrong.
+@pytest.mark.plain
+@pytest.mark.parametrize("law", [name if name == "tsuji" else pytest.param(name, marks=pytest.mark.long) for name in laws()])
+@pytest.mark.parametrize("threads", [2, 3])
+def test_threads_give_the_bits_of_one(law: str, threads: int, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    make = maker(law, CHAINS["gaps"])
+    alone = make()
+    whole = ended(alone, alone.advance)
+    request.getfixturevalue("long")
+    # a chain of two tiles, on as many threads as asked for
+    monkeypatch.setattr(bands, "APART", 0.1)
+    for _ in range(3):
+        made = make()
+        several = Bands(made, threads)
+        assert several.threads == (threads if made.tiled else 1)
+        assert differing(whole, ended(made, several.advance)) == []
+
+
+@pytest.mark.plain
+def test_a_short_chain_takes_one_thread() -> None:
+    made = maker("hertz", CHAINS["gaps"])()
+    assert not made.tiled
+    several = Bands(made, 8)
+    assert several.threads == 1
+    assert several.advance(3) is Status.RUNNING
+    assert made.step == 3
+
+
+@pytest.mark.plain
+def test_an_interruption_is_raised_at_the_end_of_a_block(long: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bands, "APART", 0.1)
+    monkeypatch.setattr(bands, "joined", lambda threads: joined(threads) or KeyboardInterrupt())
+    made = maker("tsuji", CHAINS["gaps"])()
+    with pytest.raises(KeyboardInterrupt):
+        Bands(made, 2).advance(20)
+    assert made.step == 20
+
+
+@pytest.mark.plain
+def test_all_contacts_may_have_an_event_at_once() -> None:
+    # pressed together by 60 N, a plastic law's contacts load where the left body is the faster one: the list holds each once, and no other
+    made = maker("ma-liu", example_chain(N_BODIES, precompression=60.0, right=End(WALL), velocity=np.linspace(1.0, -1.0, N_BODIES)))()
+    made.advance(3)
+    listed = np.sort(made.events.active[: made.clock.n_active])
+    assert listed.size > N_BODIES // 2
+    assert np.array_equal(np.flatnonzero(made.events.listed), listed)
+
+
+@pytest.mark.plain
+def test_a_piece_waits_until_the_band_before_is_two_pieces_ahead() -> None:
+    done, problems, lock = np.zeros(7, dtype=int), [], threading.Lock()
+
+    def do(b: int, j: int) -> None:
+        with lock:
+            if b and done[b - 1] < min(j + 2, 5):
+                problems.append((b, j, done.tolist()))
+            assert done[b] == j
+            done[b] += 1
+
+    in_wavefront(7, 5, 3, do)
+    assert problems == []
+    assert (done == 5).all()
+
+
+@pytest.mark.plain
+def test_a_thread_that_fails_ends_the_others() -> None:
+    def do(b: int, j: int) -> None:
+        if (b, j) == (1, 1):
+            raise MemoryError("no room")
+
+    with pytest.raises(MemoryError, match="no room"):
+        in_wavefront(4, 5, 2, do)
+
+
+@pytest.mark.plain
+def test_an_error_of_a_block_is_raised_where_it_is_waited_for(long: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bands, "APART", 0.1)
+
+    def fail(*_: Any) -> None:
+        raise MemoryError("no room")
+
+    monkeypatch.setattr(bands, "in_wavefront", fail)
+    several = Bands(maker("tsuji", CHAINS["gaps"])(), 2)
+    with pytest.raises(MemoryError, match="no room"):
+        several.advance(N_STEPS)
+
+
+@pytest.mark.plain
+def test_an_interruption_waits_until_all_threads_have_ended() -> None:
+    ended = []
+
+    def one() -> None:
+        _thread.interrupt_main()
+        ended.append(threading.current_thread().name)
+
+    assert isinstance(joined([threading.Thread(target=one)]), KeyboardInterrupt)
+    assert len(ended) == 1
+
+
+def test_an_interrupted_run_on_two_threads_goes_on_with_one(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    changes = {"chain.beads": 47, "time.end": 5e-5, "contact.law": "tsuji", "contact.restitution": 0.65, "sensors.beads": [3, 20, 40]}
+    case = gc.load_case("steel-chain-hertz").replace(**changes)
+    whole = gc.run(case)
+    request.getfixturevalue("long")
+    monkeypatch.setattr(bands, "APART", 0.1)
+    # blocks of 100 steps
+    monkeypatch.setattr(simulation, "FIRST_BLOCK", 48 * 100)
+    monkeypatch.setattr(simulation, "TILED_SECONDS", 1e9)
+
+    class Once:
+        def advance(self, fraction: float) -> None:
+            raise KeyboardInterrupt
+
+        def resume(self, fraction: float) -> None:
+            assert 0.0 < fraction < 1.0
+
+    path = tmp_path / "chain.h5.chk"
+    stopped = gc.run(case, threads=2, checkpoint=path, watch=Once())
+    assert stopped.status is Status.INTERRUPTED
+    again, both = gc.run(case, checkpoint=path, resume=True), gc.run(case, threads=2)
+    for other in (again, both):
+        for name, variable in whole.variables.items():
+            assert np.asarray(variable.data).tobytes() == np.asarray(other.variables[name].data).tobytes(), name
+
+
+@pytest.mark.parametrize("threads", [0, -1, True, 1.5, "2", 4097, None])
+def test_a_number_of_threads_that_is_none_is_refused(threads: Any) -> None:
+    with pytest.raises(CaseError, match=r"threads: got .*, allowed a whole number from 1 to 4096"):
+        gc.run(gc.load_case("steel-chain-hertz"), threads=threads)
+
+
+@pytest.mark.parametrize("text", ["0", "x", "-1", "1.5", "4097", "", "9" * 5000])
+def test_a_number_of_threads_on_the_command_line_that_is_none_is_refused(text: str) -> None:
+    with pytest.raises(CaseError, match=r"--threads: got .*, allowed a whole number from 1 to 4096; write for example --threads 2"):
+        threads_of(text)
+    assert threads_of("2") == 2
+
+
+def test_tiles_two_apart_share_no_contact() -> None:
+    assert row.TILE >= row.BAND * LANES + LANES
+    assert row.TILE % LANES == 0
+
+
+Rows = dict[str, Any]
+
+
+def rows_of(made: State, steps: int) -> Rows:
+    """What the sweeps take, by the names of their arguments, some steps later."""
+    made.advance(steps)
+    table = {name: values.copy() for name, values in (made.bodies._asdict() | made.contacts._asdict()).items()}
+    dt = float(made.clock.dt)
+    return {**table, "row": table["force"], "c": made.c.copy(), "h": made.h.copy(), "dt": dt, "half_dt": 0.5 * dt, "pending": dt}
+
+
+def swept(sweeps: LeafSweeps, rate: bool, rows: Rows, parts: Sequence[tuple[int, int]]) -> tuple[Rows, list[Any]]:
+    """The rows after forces, kick and drift, part by part; and how many events there are, and how many contacts are clamped."""
+    counts = []
+    for first, count in parts:
+        for sweep in (sweeps.detect, sweeps.forces, sweeps.sweep_rate if rate else sweeps.sweep):
+            names = sweep.__code__.co_varnames[: sweep.__code__.co_argcount]
+            found = sweep(*({**rows, "first": first, "count": count}[name] for name in names))
+            counts.append(found[0] if isinstance(found, tuple) else found or 0)
+    return rows, counts
+
+
+def woven(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """The columns of two tables, in turn."""
+    return np.stack([one, other], axis=-1).reshape(*one.shape[:-1], 2 * one.shape[-1])
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize("law", ["hertz", "tsuji"])
+def test_parts_of_a_row_and_rows_side_by_side_are_swept_to_the_same_bits(law: str) -> None:
+    made = maker(law, CHAINS["gaps"])()
+    moments = [rows_of(made, steps) for steps in (20, 15)]
+    args = made.functions, contact_step(made.functions, made.features), made.features
+    rate, written = made.features.rate, ["u", "v", "a", "row", "peak", "reach", "elastic", "clamp", "viscous_work", "clamp_work"]
+
+    def copies() -> list[Rows]:
+        return [{name: np.copy(value) if isinstance(value, np.ndarray) else value for name, value in one.items()} for one in moments]
+
+    whole = [swept(leaf_sweeps(*args), rate, one, [(0, N_BODIES)]) for one in copies()]
+    parts, _ = swept(leaf_sweeps(*args), rate, copies()[0], [(0, 16), (16, N_BODIES - 16)])
+    for name in written:
+        assert parts[name].tobytes() == whole[0][0][name].tobytes(), name
+    side = {name: woven(one[name], moments[1][name]) for one in moments[:1] for name in one if isinstance(one[name], np.ndarray)}
+    side["row"] = np.r_[0.0, 0.0, side["row"]]
+    side |= {name: np.full(2 * N_BODIES, moments[0][name]) for name in ("dt", "half_dt", "pending")}
+    both, counts = swept(leaf_sweeps(*args, stride=2), rate, side, [(0, 2 * N_BODIES)])
+    assert counts == [sum(each) for each in zip(*(found for _, found in whole), strict=True)]
+    both["row"] = both["row"][2:]
+    for lane in range(2):
+        for name in written:
+            assert both[name][lane::2].tobytes() == whole[lane][0][name].tobytes(), name
