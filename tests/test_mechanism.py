@@ -422,6 +422,12 @@ def test_a_run_that_fails_says_so_and_writes_nothing(plain: None, capsys: pytest
     assert "largest one that the contact law has a force for" in capsys.readouterr().err and not target.exists()
 
 
+def test_a_ledger_that_does_not_close_fails_the_run(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    sets = ["--set", "energy.bound=1e-9", "--out", str(tmp_path / "no.h5")]
+    assert obey(["mechanism", "scotch-yoke", *sets]) == 3
+    assert "the energy ledger is open by" in capsys.readouterr().err and not (tmp_path / "no.h5").exists()
+
+
 @pytest.mark.parametrize("name", ["slider-crank", "scotch-yoke"])
 def test_a_stored_case_is_the_case(name: str) -> None:
     case = gc.load_mechanism(name, ["time.revolutions=1.5"])

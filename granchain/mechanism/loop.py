@@ -147,7 +147,7 @@ def _make(law: Functions, features: Features, linkage: Linkage) -> Callable:
         entries.friction[slot], entries.external[slot] = clock.friction, clock.external
         clock.entry = slot + 1
 
-    def sample(surfaces_now, w0, w1, coordinates, pin, contacts, c, h, clock, samples, m):  # type: ignore[no-untyped-def]
+    def sample(surfaces_now, w, coordinates, pin, contacts, c, h, clock, samples, m):  # type: ignore[no-untyped-def]
         """Record the state, and the step that it allows."""
         q, slot = coordinates.q, clock.sample
         deepest = total = 0.0
@@ -160,7 +160,7 @@ def _make(law: Functions, features: Features, linkage: Linkage) -> Callable:
             excess = contacts.force[k] - contacts.recorded[k]
             acceleration += coordinates.inverse_mass[0] * (surface[1] + contacts.friction[k] * surface[4]) * excess
             if d > OPEN:
-                stiffness, damping = slopes(d, rate_of(surface, w0, w1), coefficients_at(c, k), history_at(h, k))
+                stiffness, damping = slopes(d, rate_of(surface, w[0], w[1]), coefficients_at(c, k), history_at(h, k))
                 push = push_of(surface, 0.0, coordinates.inverse_mass)
                 omega2, gamma = push * stiffness, push * damping
                 if omega2 > 0.0:
@@ -168,7 +168,7 @@ def _make(law: Functions, features: Features, linkage: Linkage) -> Callable:
                     if allowed < clock.allowed_step:
                         clock.allowed_step, clock.where = allowed, k
         samples.step[slot] = clock.step
-        samples.slider_position[slot], samples.slider_velocity[slot], samples.slider_acceleration[slot] = q[0], w0, acceleration
+        samples.slider_position[slot], samples.slider_velocity[slot], samples.slider_acceleration[slot] = q[0], w[0], acceleration
         samples.joint_x[slot], samples.joint_y[slot] = joint(q[0], q[1], pin, m)
         samples.penetration[slot], samples.contact_force[slot] = deepest, total
         clock.sample = slot + 1
@@ -229,7 +229,7 @@ def _make(law: Functions, features: Features, linkage: Linkage) -> Callable:
             if step % clock.energy_stride == 0 or step == n_steps:
                 account(w0, w1, coordinates, pin, contacts, c, h, clock, entries, m)
             if step % clock.stride == 0 or step == n_steps:
-                sample(now, w0, w1, coordinates, pin, contacts, c, h, clock, samples, m)
+                sample(now, (w0, w1), coordinates, pin, contacts, c, h, clock, samples, m)
             if step < n_steps:
                 add_work(now, w0, w1, coordinates, pin, 0.5 * dt, contacts, clock, m)
                 q[0] += dt * v[0]

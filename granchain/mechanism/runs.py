@@ -154,11 +154,7 @@ def run_mechanism(case: MechanismCase) -> Result:
         data, case=case, law=case.contact.law, status=status, time_step=step.value, messages=messages, provenance=provenance,
     )  # fmt: skip
     if failed_ledger:
-        raise RunError(
-            f"the energy ledger is open by {residual:.3g} of the energy put in, allowed: {case.energy.bound:.3g} ([energy] bound). "
-            f"{status.sentence}",
-            result,
-        )
+        raise RunError(ledger_failure(residual, case), result)
     if status.failed:
         raise RunError("\n".join([failure(machine, status), *messages]), result)
     return result
@@ -202,6 +198,14 @@ def messages_of(machine: Machine, case: MechanismCase) -> list[str]:
             f"warning: the state of the joint allows a step of {allowed:.4g} s at most, less than twice the one taken; take a smaller step"
         )
     return messages
+
+
+def ledger_failure(residual: float, case: MechanismCase) -> str:
+    """The sentence of a run whose ledger does not close."""
+    return (
+        f"the energy ledger is open by {residual:.3g} of the energy put in, allowed: {case.energy.bound:.3g} ([energy] bound). "
+        f"{Status.LEDGER_OPEN.sentence}"
+    )
 
 
 def failure(machine: Machine, status: Status) -> str:
