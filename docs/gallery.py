@@ -87,6 +87,18 @@ def impact_comparison() -> Any:
     return figures.impact_comparison(gc.compare_impacts(["du-wang", "ma-liu", "thornton"], folder, fit="yield_stress_ratio"))
 
 
+def equivalence() -> Any:
+    """Which dashpot comes nearest to Ma and Liu's law, and what it leaves unexplained. `granchain equivalent` draws it."""
+    laws = ["flores", "hunt-crossley", "tsuji", "lankarani-nikravesh"]
+    return figures.equivalence(gc.equivalent(gc.load_case("steel-chain"), laws=laws, moves=False))
+
+
+def fit() -> Any:
+    """Two numbers of a case found from a trace, here a synthetic one: no measurement. `granchain fit ... --figure` draws it."""
+    case = gc.load_case("steel-chain")
+    return figures.fit(gc.fit(case, Path(__file__).parents[1] / "data" / "synthetic2026", ["contact.psi", "striker.speed"]))
+
+
 def dimer() -> Any:
     """The solitary wave of a dimer: heavy and light beads in turn at the mass ratio that sends nothing back."""
     return figures.space_time(gc.run(gc.load_case("dimer-chain")))
@@ -174,6 +186,8 @@ FIGURES: tuple[Callable[[], Any], ...] = (
     losses,
     comparison,
     impact_comparison,
+    equivalence,
+    fit,
     dimer,
     vertical_chain,
     impact_loops,

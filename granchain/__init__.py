@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from granchain.simulation import run
     from granchain.studies import Ensemble, open_ensemble, run_many
     from granchain.studies.distributions import Disorder, Distribution, disorder, distribution, lognormal, normal, uniform
+    from granchain.studies.equivalent import Equivalent, equivalent
+    from granchain.studies.fit import Fit, fit
     from granchain.studies.sweep import sweep
     from granchain.traces import Trace, read_trace
     from granchain.verification import Verification, verify
@@ -39,6 +41,8 @@ __all__ = [
     "Distribution",
     "Elastoplastic",
     "Ensemble",
+    "Equivalent",
+    "Fit",
     "ImpactComparison",
     "ImpactResult",
     "Material",
@@ -55,7 +59,9 @@ __all__ = [
     "compare_impacts",
     "disorder",
     "distribution",
+    "equivalent",
     "errors",
+    "fit",
     "impact",
     "laws",
     "load_case",
@@ -91,6 +97,8 @@ _HOMES = {
     "granchain.simulation": ("run",),
     "granchain.studies": ("Ensemble", "open_ensemble", "run_many"),
     "granchain.studies.distributions": ("Disorder", "Distribution", "disorder", "distribution", "lognormal", "normal", "uniform"),
+    "granchain.studies.equivalent": ("Equivalent", "equivalent"),
+    "granchain.studies.fit": ("Fit", "fit"),
     "granchain.studies.sweep": ("sweep",),
     "granchain.traces": ("Trace", "read_trace"),
     "granchain.verification": ("Verification", "verify"),

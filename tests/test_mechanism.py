@@ -477,6 +477,13 @@ def test_info_and_plot_know_the_file(saved: Path, capsys: pytest.CaptureFixture[
     assert "no " not in capsys.readouterr().err
 
 
+def test_a_report_has_the_checks_and_the_figures(saved: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert obey(["report", str(saved), "--out", str(tmp_path / "yoke.html")]) == 0
+    page = (tmp_path / "yoke.html").read_text()
+    assert "contact found again at" in page and f"{checks(yoke('johnson'))['largest force']:.6g}" in page
+    assert page.count("<img ") == 7 and "Energy ledger" not in page
+
+
 def test_a_file_whose_case_cannot_be_read_still_opens(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     data = {name: variable.data for name, variable in yoke("johnson").variables.items()}
     whole = yoke("johnson")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from granchain.cli.options import MISSED, JsonOption, OverwriteOption, app
+from granchain.cli.options import MISSED, JsonOption, app
 from granchain.cli.text import aligned, notify, number, paragraph, print_json, print_text
 from granchain.errors import TraceError
 
@@ -35,32 +35,39 @@ def compare(
         typer.Option(metavar="HZ", help="Frequency that the zero-phase filter halves, in both; 0: no filter. Default: as the trace says."),
     ] = None,
     figure: Annotated[str | None, typer.Option(metavar="FILE", help="Figure, ending in .png, .pdf or .svg.")] = None,
-    overwrite: OverwriteOption = False,
+    out: Annotated[str | None, typer.Option(metavar="FILE.json", help="Write what --json prints to this file too.")] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a figure, or a file of numbers, that is there.")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Compare results with a measured trace: peaks, arrivals, widths, impulses, speeds, residuals."""
     from granchain.comparison import compare as compared
     from granchain.output import open_result
+    from granchain.output.conclusion import claim_conclusion, save_conclusion
     from granchain.traces import read_trace
 
     bounds = read_tolerances(tolerances or [])
     if cutoff is not None and not 0.0 <= cutoff < math.inf:
         raise TraceError(f"--cutoff: got {cutoff!r}, allowed a finite number from 0 [Hz]; write for example --cutoff 3e5")
-    measured = read_trace(trace)
-    results = [open_result(file) for file in files]
-    found = compared(*results, trace=measured, labels=labels_of(files, results), cutoff=cutoff, tolerances=bounds)
+    with claim_conclusion(out, overwrite):
+        measured = read_trace(trace)
+        results = [open_result(file) for file in files]
+        found = compared(*results, trace=measured, labels=labels_of(files, results), cutoff=cutoff, tolerances=bounds)
+        facts = {"files": files, "folder": trace, **found.as_dict(), "tolerances": bounds}
+        if out is not None:
+            save_conclusion(out, "comparison", None, facts, overwrite)
     if figure is not None:
         from granchain import figures
 
         drawn, _ = figures.comparison(found)
         figures.save(drawn, figure, overwrite)
     if as_json:
-        print_json({"command": "compare", "files": files, "folder": trace, **found.as_dict(), "tolerances": bounds, "figure": figure})
+        print_json({"command": "compare", **facts, "figure": figure, "out": out})
     else:
         parts = ["\n".join(map(paragraph, heading(found))), *tables(found), *map(paragraph, conclusion(found))]
         print_text("\n\n".join(parts))
-        if figure is not None:
-            print_text(figure)
+        for name in (figure, out):
+            if name is not None:
+                print_text(name)
         for message in found.messages:
             notify(message)
         for sentence in found.missed:

@@ -4,9 +4,11 @@ Everything drawn is computed, and every figure states it, with the case's title,
 markers, never the look of a measurement.
 """
 
+from granchain.figures.equivalence import equivalence
+from granchain.figures.fit import fit
 from granchain.figures.frame import FORMATS, MARKS, MOST_LINES, MOST_ROWS, save, style
 from granchain.figures.impacts import impact_loops, restitution_against_speed, restitution_delivered
-from granchain.figures.measured import MOST_DOTS, MOST_LAWS, comparison, impact_comparison
+from granchain.figures.measured import MOST_DOTS, MOST_LAWS, Sides, comparison, impact_comparison, pulse_numbers
 from granchain.figures.mechanism import (
     crank_energy,
     joint_force,
@@ -38,12 +40,15 @@ __all__ = [
     "MOST_LINES",
     "MOST_PLACES",
     "MOST_ROWS",
+    "Sides",
     "all_figures",
     "bead_velocities",
     "comparison",
     "crank_energy",
     "drawn",
     "energy",
+    "equivalence",
+    "fit",
     "force_traces",
     "hysteresis",
     "impact_comparison",
@@ -55,6 +60,7 @@ __all__ = [
     "lacking",
     "losses",
     "power_law",
+    "pulse_numbers",
     "restitution_against_speed",
     "restitution_delivered",
     "save",

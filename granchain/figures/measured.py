@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import textwrap
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -19,6 +20,16 @@ if TYPE_CHECKING:
     from granchain.comparison.printed import MeasuredImpact
 
 
+class Sides(NamedTuple):
+    """Peak [N] and arrival [s] of a first pulse, each with its uncertainty; nan for none."""
+
+    peak: float
+    peak_uncertainty: float
+    arrival: float
+    arrival_uncertainty: float
+
+
+NO_SIDES = Sides(math.nan, math.nan, math.nan, math.nan)
 # Dots of a measured trace in one panel.
 MOST_DOTS = 60
 # Colour of what was measured, which no computed line has.
@@ -77,6 +88,48 @@ def comparison(found: Comparison) -> tuple[Figure, np.ndarray]:
     parts += [f"time of {one.label} {factor * one.shift:+.4g} {unit}" for one in found.results]
     write_heading(top, about.title, parts + ([note] if note else []), failed=found.trace.synthetic)
     return figure, panels
+
+
+@styled
+def pulse_numbers(title: str, measured: Mapping[int, Sides], computed: Mapping[str, Mapping[int, Sides]]) -> tuple[Figure, np.ndarray]:
+    """Peaks of first pulses against the bead, measured and computed, and under them how much later the computed ones come.
+
+    Bars are one standard deviation of what was measured.
+
+    Parameters
+    ----------
+    title : str
+    measured : mapping of int to Sides
+        Of each sensor bead: peak [N], its uncertainty [N], arrival [s], its uncertainty [s]; nan for none.
+    computed : mapping of str to mapping of int to Sides
+        The same of each result, by its label; uncertainties are not looked at.
+
+    Returns
+    -------
+    Figure, array of Axes (2,)
+    """
+    figure = new_figure(7.0, 4.6)
+    peaks, arrivals = figure.subplots(2, 1, sharex=True, height_ratios=[3.0, 2.0])
+    beads = np.array(sorted(measured))
+    columns = np.array([measured[bead] for bead in beads])
+    factor, unit = time_unit(float(np.nanmax(columns[:, 2], initial=0.0)) / 10.0)
+    own = {"color": _MEASURED, "marker": "o", "ms": 4.0, "mfc": "none", "ls": "", "elinewidth": 0.8, "capsize": 2.0, "zorder": 3}
+    peaks.errorbar(beads, columns[:, 0], columns[:, 1], label="measured", **own)
+    arrivals.errorbar(beads, 0.0 * beads, factor * columns[:, 3], **own)
+    for (label, numbers), colour in zip(computed.items(), palette(), strict=False):
+        found = np.array([numbers.get(bead, NO_SIDES) for bead in beads])
+        peaks.plot(beads, found[:, 0], color=colour, label=label)
+        arrivals.plot(beads, factor * (found[:, 2] - columns[:, 2]), color=colour)
+    peaks.set_ylim(0.0, None)
+    peaks.set_ylabel("peak force (N)")
+    arrivals.set_ylabel(f"later than measured ({unit})")
+    arrivals.set_xlabel("sensor bead")
+    edge = 0.03 * max(float(beads[-1] - beads[0]), 1.0)
+    arrivals.set_xlim(beads[0] - edge, beads[-1] + edge)
+    figure.align_ylabels()
+    peaks.legend(ncols=2)
+    write_heading(peaks, title, ["measured: markers with one standard deviation", "simulated: lines"])
+    return figure, np.array([peaks, arrivals])
 
 
 def _measured_words(found: Comparison) -> str:

@@ -7,6 +7,7 @@ takes to send it is small beside what it computes.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import hashlib
 import json
@@ -244,6 +245,8 @@ def dask_at(address: str) -> Iterator[Any]:
             "--dask: got no package distributed, allowed one that is installed; install it: pip install 'granchain[cluster]'"
         ) from None
     try:
+        # a client that has found nobody does not end, or with a traceback: somebody is there, or none is made
+        asyncio.run(_greet(address))
         client = Client(address, timeout=ANSWER_SECONDS, set_as_default=False)
     except (OSError, ValueError, TimeoutError) as error:
         raise GranchainError(
@@ -253,6 +256,13 @@ def dask_at(address: str) -> Iterator[Any]:
     with client:
         client.run_on_scheduler(_give_up_after, LOST - 1)
         yield client.get_executor(pure=False)
+
+
+async def _greet(address: str) -> None:
+    """Shake hands with a scheduler."""
+    from distributed.comm import connect
+
+    (await asyncio.wait_for(connect(address, timeout=ANSWER_SECONDS), ANSWER_SECONDS)).abort()
 
 
 def _give_up_after(failures: int, dask_scheduler: Any = None) -> None:
