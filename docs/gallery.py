@@ -21,6 +21,19 @@ def steel_chain() -> gc.Result:
     return gc.run(gc.load_case("steel-chain"))
 
 
+@cache
+def slider_crank() -> gc.Result:
+    """The built-in mechanism, run once."""
+    return gc.run_mechanism(gc.load_mechanism("slider-crank"))
+
+
+@cache
+def scotch_yokes() -> list[gc.Result]:
+    """The other one, under the five laws of its source."""
+    laws = ("johnson", "radzimovsky", "goldsmith", "esdu-78035", "lankarani-nikravesh-cylinder")
+    return [gc.run_mechanism(gc.load_mechanism("scotch-yoke", [f"contact.law={law}"])) for law in laws]
+
+
 # Two beads of that chain: Wang, Liu & Liu 2022, table 8, doi:10.1016/j.ijmecsci.2022.107214; half the radius and mass, E/(2 (1 - nu^2)).
 PAIR = gc.Pair(effective_radius=1.19e-3, effective_modulus=193e9 / (2 * (1 - 0.3**2)), effective_mass=0.225e-3, yield_stress=900e6)
 
@@ -177,6 +190,44 @@ def study_distribution() -> Any:
     """How the peak scatters in chains whose radii scatter by 5 %."""
     case = gc.load_case("steel-chain-hertz").replace(**{"time.step": "fast"})
     return figures.study_distribution(gc.sweep(case, {"chain.radius": gc.disorder(gc.normal(1.0, 0.05))}, n=256), "peak")
+def slider_acceleration() -> Any:
+    """A slider-crank with play: the slider's acceleration beside that without play. `granchain plot` draws it."""
+    return figures.slider_acceleration(slider_crank())
+
+
+def joint_orbit() -> Any:
+    """The way of the journal in its bearing. `granchain plot` draws it."""
+    return figures.joint_orbit(slider_crank())
+
+
+def crank_energy() -> Any:
+    """What the crank puts in, and where it is lost. `granchain plot` draws it."""
+    return figures.crank_energy(slider_crank())
+
+
+def joint_force() -> Any:
+    """A scotch yoke with play: contact force under several laws, over the second revolution. `granchain plot` draws it for one."""
+    return figures.joint_force(*scotch_yokes())
+
+
+def joint_force_at_the_impact() -> Any:
+    """The same where the pin has changed sides."""
+    return figures.joint_force(*scotch_yokes(), between=(450, 490))
+
+
+def joint_penetration() -> Any:
+    """Penetration of the pin. `granchain plot` draws it for one law."""
+    return figures.joint_penetration(*scotch_yokes())
+
+
+def joint_impact() -> Any:
+    """Force over penetration in one impact. `granchain plot` draws it for one law."""
+    return figures.joint_impact(*scotch_yokes())
+
+
+def slider_kinematics() -> Any:
+    """Position, velocity and acceleration of the yoke's slider. `granchain plot` draws it for one law."""
+    return figures.slider_kinematics(*scotch_yokes())
 
 
 FIGURES: tuple[Callable[[], Any], ...] = (
@@ -203,6 +254,14 @@ FIGURES: tuple[Callable[[], Any], ...] = (
     study_power_law,
     study_map,
     study_distribution,
+    slider_acceleration,
+    joint_orbit,
+    crank_energy,
+    joint_force,
+    joint_force_at_the_impact,
+    joint_penetration,
+    joint_impact,
+    slider_kinematics,
 )
 HEAD = """# Gallery
 
@@ -210,6 +269,9 @@ Drawn when this page was built, each by the lines under it; `import granchain as
 `steel_chain()` is `gc.run(gc.load_case("steel-chain"))`; `PAIR` are two of its beads;
 `bands_of_the_steel_chain()` is `gc.bands` of it with 1 % of six numbers, see [its page](../how-to/bands.md). Everything shown is
 simulated, but for the printed numbers that simulated ones are laid beside."""
+`steel_chain()` is `gc.run(gc.load_case("steel-chain"))`; `PAIR` are two of its beads; `slider_crank()` is
+`gc.run_mechanism(gc.load_mechanism("slider-crank"))`, and `scotch_yokes()` are the runs of "scotch-yoke" under the five laws of its source.
+Everything shown is simulated, but for the printed numbers that simulated ones are laid beside."""
 
 
 def lines_of(draw: Callable[[], Any]) -> str:

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from granchain import errors
-    from granchain.case import Case, load_case
+    from granchain.case import Case, MechanismCase, load_case, load_mechanism
     from granchain.certificates import Certificate, certificate
     from granchain.comparison import Comparison, compare
     from granchain.comparison.impacts import ImpactComparison, compare_impacts
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from granchain.contact.pair import Pair
     from granchain.impacts import ImpactResult, impact
     from granchain.material import Material
+    from granchain.mechanism.runs import run_mechanism
     from granchain.output import Result, open_result
     from granchain.sensor import Sensor
     from granchain.simulation import run
@@ -46,6 +47,7 @@ __all__ = [
     "ImpactComparison",
     "ImpactResult",
     "Material",
+    "MechanismCase",
     "Pair",
     "Quantity",
     "Result",
@@ -65,6 +67,7 @@ __all__ = [
     "impact",
     "laws",
     "load_case",
+    "load_mechanism",
     "lognormal",
     "normal",
     "open_ensemble",
@@ -72,6 +75,7 @@ __all__ = [
     "read_trace",
     "run",
     "run_many",
+    "run_mechanism",
     "sweep",
     "uniform",
     "verify",
@@ -79,7 +83,7 @@ __all__ = [
 
 # Where each public name lives. It is imported when it is asked for: `import granchain` costs nothing.
 _HOMES = {
-    "granchain.case": ("Case", "load_case"),
+    "granchain.case": ("Case", "MechanismCase", "load_case", "load_mechanism"),
     "granchain.certificates": ("Certificate", "certificate"),
     "granchain.comparison": ("Comparison", "compare"),
     "granchain.comparison.impacts": ("ImpactComparison", "compare_impacts"),
@@ -89,6 +93,7 @@ _HOMES = {
     "granchain.contact.pair": ("Pair",),
     "granchain.impacts": ("ImpactResult", "impact"),
     "granchain.material": ("Material",),
+    "granchain.mechanism.runs": ("run_mechanism",),
     "granchain.output": ("Result", "open_result"),
     "granchain.sensor": ("Sensor",),
     "granchain.simulation": ("run",),

@@ -468,7 +468,10 @@ def test_cases_lists_all_and_prints_one(capsys: pytest.CaptureFixture[str]) -> N
     assert obey(["cases"]) == 0
     listed = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
     files = sorted((Path(granchain.__file__).parent / "cases").glob("*.toml"), key=lambda path: path.stem)
-    assert listed == [path.stem for path in files]
+    mechanisms = sorted(path.stem for path in (Path(granchain.__file__).parent / "cases" / "mechanisms").glob("*.toml"))
+    assert listed == [path.stem for path in files] + mechanisms
+    assert obey(["cases", mechanisms[0]]) == 0
+    assert capsys.readouterr().out == (files[0].parent / "mechanisms" / f"{mechanisms[0]}.toml").read_text()
     assert obey(["cases", "steel-chain"]) == 0
     assert capsys.readouterr().out == files[listed.index("steel-chain")].read_text()
 

@@ -44,9 +44,9 @@ else:
     MaterialKey = Annotated[MaterialTable, BeforeValidator(_expanded), AfterValidator(MaterialTable.material)]
 
 
-def material_of(what: str) -> Any:
-    """A key that holds a material: a name, or a table."""
-    return choice(f"the material of {what}", tuple(MATERIALS), None, "a table { youngs_modulus = ..., poissons_ratio = ..., ... }")
+def material_of(what: str, default: Any = None) -> Any:
+    """A key that holds a material: a name, or a table; `...` for one that must be given."""
+    return choice(f"the material of {what}", tuple(MATERIALS), default, "a table { youngs_modulus = ..., poissons_ratio = ..., ... }")
 
 
 Factors = tuple[Annotated[float, Field(gt=0.0)], ...]

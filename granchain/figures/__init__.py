@@ -10,6 +10,15 @@ from granchain.figures.fit import fit
 from granchain.figures.frame import FORMATS, MARKS, MOST_LINES, MOST_ROWS, save, style
 from granchain.figures.impacts import impact_loops, restitution_against_speed, restitution_delivered
 from granchain.figures.measured import MOST_DOTS, MOST_LAWS, Sides, comparison, impact_comparison, pulse_numbers
+from granchain.figures.mechanism import (
+    crank_energy,
+    joint_force,
+    joint_impact,
+    joint_orbit,
+    joint_penetration,
+    slider_acceleration,
+    slider_kinematics,
+)
 from granchain.figures.run import (
     MOST_PLACES,
     all_figures,
@@ -37,6 +46,7 @@ __all__ = [
     "band_traces",
     "bead_velocities",
     "comparison",
+    "crank_energy",
     "drawn",
     "energy",
     "equivalence",
@@ -45,6 +55,10 @@ __all__ = [
     "hysteresis",
     "impact_comparison",
     "impact_loops",
+    "joint_force",
+    "joint_impact",
+    "joint_orbit",
+    "joint_penetration",
     "lacking",
     "losses",
     "power_law",
@@ -53,6 +67,8 @@ __all__ = [
     "restitution_delivered",
     "save",
     "sensitivities",
+    "slider_acceleration",
+    "slider_kinematics",
     "space_time",
     "study_curves",
     "study_distribution",

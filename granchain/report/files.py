@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from granchain.analysis import SUMMARISED
-from granchain.errors import FileError, GranchainError
+from granchain.errors import CaseError, FileError, GranchainError
 from granchain.figures import drawn
+from granchain.mechanism.checks import Check, checks_of
 from granchain.output import open_result
 from granchain.output.conclusion import read_conclusion
 from granchain.output.study import is_study, open_study
@@ -62,7 +63,16 @@ def blocks_of(path: str | os.PathLike[str]) -> list[Block]:
         return conclusion_blocks(read_conclusion(path), name)
     if is_study(path):
         return study_blocks(open_study(path).to_xarray(), name)
-    return run_blocks(open_result(path, variables=needed, most=LARGEST_PICTURE), name)
+    result = open_result(path, variables=needed, most=LARGEST_PICTURE)
+    return run_blocks(result, name, checks_of_file(path) if "crank_angle" in result.variables else None)
+
+
+def checks_of_file(path: str | os.PathLike[str]) -> list[Check]:
+    """The checks of a mechanism's file, from all of its samples; none where its case cannot be read."""
+    try:
+        return checks_of(open_result(path))
+    except CaseError:
+        return []
 
 
 def needed(headers: Mapping[str, Unread]) -> set[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from granchain import __version__
@@ -13,6 +13,7 @@ from granchain.certificates.page import Grid, Heading, Paragraph, paragraphs
 from granchain.contact import laws
 from granchain.errors import GranchainError
 from granchain.figures import all_figures, lacking
+from granchain.mechanism.checks import Check
 from granchain.output import Result
 from granchain.report.page import Block, Folded, Picture
 
@@ -24,10 +25,17 @@ _WORDS = {
     "hysteresis": "Contact force over overlap of the recorded contacts.",
     "energy": "Kinetic, recoverable and lost energy over time, and the residual of the ledger.",
     "losses": "Energy lost in each contact.",
+    "slider_acceleration": "Acceleration of the slider over the crank angle, with that without play.",
+    "slider_kinematics": "Position, velocity and acceleration of the slider over the crank angle.",
+    "joint_force": "Contact force in the joint over the crank angle.",
+    "joint_penetration": "Penetration in the joint over the crank angle.",
+    "joint_orbit": "Way of one centre of the joint about the other, within the circle where they touch.",
+    "joint_impact": "Contact force over penetration in one impact.",
+    "crank_energy": "Work of the crank, kinetic energy, losses, and the residual of the ledger.",
 }
 
 
-def run_blocks(result: Result, name: str) -> list[Block]:
+def run_blocks(result: Result, name: str, checks: Sequence[Check] | None = None) -> list[Block]:
     """All that a report says of a result.
 
     Parameters
@@ -35,14 +43,15 @@ def run_blocks(result: Result, name: str) -> list[Block]:
     result : Result
     name : str
         Of its file.
+    checks : sequence of Check, optional
+        Of a mechanism, in place of pulses and ledger.
     """
     numbers = summary(result)
     blocks: list[Block] = [Heading(result.title or name, 1), Paragraph(first_line(result, numbers))]
     blocks += [Paragraph(message if message.startswith("warning:") else f"{message}.") for message in result.messages]
     if not result.sealed:
         blocks.append(Paragraph("warning: the file has no seal: another program changed it or cut it off."))
-    blocks += pulses(numbers)
-    blocks += ledger(numbers)
+    blocks += [*pulses(numbers), *ledger(numbers)] if checks is None else check_blocks(checks)
     blocks += pictures(result)
     blocks += law_blocks(result.law, inputs_of_case(result.provenance.get("case_resolved_json", "{}")))
     blocks += case_blocks(result.provenance)
@@ -93,6 +102,12 @@ def ledger(numbers: Summary) -> list[Block]:
         Grid(("energy at the end", "[J]", "[% of put in]"), rows),
         Paragraph(f"Largest residual of the ledger {balance.largest_residual:.1e} of {balance.put_in:.6g} J put in."),
     ]
+
+
+def check_blocks(checks: Sequence[Check]) -> list[Block]:
+    """Numbers of a mechanism's run, beside those that its source prints."""
+    rows = tuple((one.what, short(one.value), one.unit, "" if one.printed is None else short(one.printed)) for one in checks)
+    return [Heading("Checks", 2), Grid(("check", "value", "unit", "printed by its source"), rows)]
 
 
 def pictures(result: Result) -> list[Block]:
