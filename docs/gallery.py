@@ -190,6 +190,8 @@ def study_distribution() -> Any:
     """How the peak scatters in chains whose radii scatter by 5 %."""
     case = gc.load_case("steel-chain-hertz").replace(**{"time.step": "fast"})
     return figures.study_distribution(gc.sweep(case, {"chain.radius": gc.disorder(gc.normal(1.0, 0.05))}, n=256), "peak")
+
+
 def slider_acceleration() -> Any:
     """A slider-crank with play: the slider's acceleration beside that without play. `granchain plot` draws it."""
     return figures.slider_acceleration(slider_crank())
@@ -267,9 +269,7 @@ HEAD = """# Gallery
 
 Drawn when this page was built, each by the lines under it; `import granchain as gc` and `from granchain import figures` come first, and
 `steel_chain()` is `gc.run(gc.load_case("steel-chain"))`; `PAIR` are two of its beads;
-`bands_of_the_steel_chain()` is `gc.bands` of it with 1 % of six numbers, see [its page](../how-to/bands.md). Everything shown is
-simulated, but for the printed numbers that simulated ones are laid beside."""
-`steel_chain()` is `gc.run(gc.load_case("steel-chain"))`; `PAIR` are two of its beads; `slider_crank()` is
+`bands_of_the_steel_chain()` is `gc.bands` of it with 1 % of six numbers, see [its page](../how-to/bands.md); `slider_crank()` is
 `gc.run_mechanism(gc.load_mechanism("slider-crank"))`, and `scotch_yokes()` are the runs of "scotch-yoke" under the five laws of its source.
 Everything shown is simulated, but for the printed numbers that simulated ones are laid beside."""
 
