@@ -260,7 +260,7 @@ def dask_at(address: str) -> Iterator[Any]:
 
 async def _greet(address: str) -> None:
     """Shake hands with a scheduler."""
-    from distributed.comm import connect
+    from distributed.comm.core import connect
 
     (await asyncio.wait_for(connect(address, timeout=ANSWER_SECONDS), ANSWER_SECONDS)).abort()
 
