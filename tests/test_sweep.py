@@ -565,7 +565,7 @@ def two_pulses(draw):
     at, widths, heights = draw.uniform(20, 120, 2), draw.uniform(3, 12, 2), draw.uniform(0, 1, 2)
     sample = np.arange(int(draw.integers(60, 200)))[:, None]
     force = (heights * np.maximum(np.cos(np.clip((sample - at) / widths, -np.pi / 2, np.pi / 2)), 0.0) ** 3).sum(axis=1)
-    force = np.minimum(force, draw.choice([0.5, 2.0])) + draw.choice([0.0, 0.3])
+    force = np.minimum(force, draw.choice([0.5, 2.0], p=[0.2, 0.8])) + draw.choice([0.0, 0.3])
     if draw.random() < 0.2:
         force[draw.integers(len(force))] = math.nan
     return force
