@@ -608,7 +608,7 @@ def sentence_of(group: Sequence[str]) -> str:
 def _sensors(against: Against, model: Computed | None, residual: np.ndarray, shift: float, scale: float) -> tuple[SensorFit, ...]:
     """Each sensor, measured and computed; computed forces as the calibration of the trace reads them."""
     if model is None:
-        raise GranchainError("the case at the values found gives no pulses; try others to begin with")
+        raise GranchainError("fit: got no pulses of the case at the values found, allowed one at each sensor; begin with other values")
     if not against.times:
         shift = against.mean_shift(model)
     return tuple(
