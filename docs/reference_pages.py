@@ -65,7 +65,7 @@ KEY_COLUMNS = ("key", "meaning", "allowed", "default")
 INNER: tuple[tuple[str, type[Table]], ...] = (
     ("`[[chain.segment]]`", tables.SegmentTable),
     ("A material: `{ youngs_modulus = ..., ... }`", tables.MaterialTable),
-    ("A driven end: `{ drive = ..., ... }`", tables.DriveTable),
+    ("A driven end: `{ drive = ..., ... }`", tables.DRIVE_TABLE),
 )
 
 

@@ -63,7 +63,7 @@ def problems(changes: dict[str, Any]) -> list[str]:
 # Every sentence
 
 MATERIAL = ", ".join(f'"{name}"' for name in MATERIALS) + " or a table { youngs_modulus = ..., poissons_ratio = ..., ... }"
-ENDS = '"free", "wall", "rigid" or a table { drive = "displacement" or "force", file = "table.csv" }'
+ENDS = '"free", "wall", "rigid" or a table { drive = "displacement" or "force", file = "table.csv" or signal = ... }'
 TOP = "title, chain, striker, ends, contact, sensors, snapshots, energy, time"
 CHAIN = (
     "beads, radius, mass, material, gap, precompression, gravity, segment, radius_factor, mass_factor, modulus_factor, gap_added, "
@@ -197,11 +197,12 @@ SENTENCES: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {"ends.left": {"drive": "force", "time": [0, 1]}},
-        "ends.left: got neither file, nor both time and value, allowed either file, or both time and value; give one table",
+        "ends.left: got neither file, nor both time and value, nor signal, allowed a file, or both time and value, or a signal; "
+        "give one table or signal",
     ),
     (
         {"ends.left": {"drive": "force", "file": "a.csv", "time": [0, 1]}},
-        "ends.left: got file beside time or value, allowed either file, or both time and value; give one table",
+        "ends.left: got file beside time or value, allowed a file, or both time and value, or a signal; give one table or signal",
     ),
     (
         {"ends.left": {"drive": "force", "time": [0, 1], "value": [0]}},
@@ -221,7 +222,9 @@ SENTENCES: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {"ends.left": {"drive": "force", "time": [0, 1e-5], "value": [0, 1]}},
-        "ends.left: got times from 0 to 1e-05 s, allowed a table from 0 to the end of the run at 0.0001 s; "
+        "ends.left: got times from 0 to 1e-05 s, still changing at the last, allowed a table from 0 to the end of the "
+        "run at 0.0001 s, or to "
+        "rest: two equal values at its end; "
         "lengthen the table, or shorten the run",
     ),
     (
@@ -592,7 +595,7 @@ def test_no_word_of_a_file_that_is_no_drive_is_told(tmp_path: Path, content: str
     [
         ("0,0\n1,1e999\n", "a number beyond all bounds in row 2, allowed finite numbers; mend the row"),
         ("0,0\n0,1\n1,1\n", "time 0 after 0 in row 2, allowed times that grow from row to row; sort the rows, and take out doubles"),
-        ("1e-9,0\n1,1\n", "times from 1e-09 to 1 s, allowed a table from 0 to the end of the run at 0.0001 s; "),
+        ("1e-9,0\n1,1\n", "times from 1e-09 to 1 s, allowed a table from 0 to the end of the run at 0.0001 s, or to rest: "),
     ],
 )
 def test_a_drive_is_finite_ordered_and_long_enough(tmp_path: Path, content: str, told: str) -> None:

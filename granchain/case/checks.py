@@ -12,7 +12,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from granchain.case.drives import Drive, check_drive, read_drive
+from granchain.case.drives import check_drive, check_signal, read_drive
+from granchain.case.signals import Drive
 from granchain.case.tables import (
     TABLES,
     Body,
@@ -219,7 +220,7 @@ def check_touching(chain: ChainTable, ends: EndsTable, striker: StrikerTable | N
 
 
 def check_ends(ends: EndsTable, time: TimeTable | None, folder: Path | None, problems: Problems) -> dict[str, Drive]:
-    """Only elastic walls have a material; a driven end has one table, that can be read."""
+    """Only elastic walls have a material; a driven end has one table that can be read, or a signal."""
     drives = {}
     for side in ("left", "right"):
         end, where = getattr(ends, side), f"ends.{side}"
@@ -231,7 +232,9 @@ def check_ends(ends: EndsTable, time: TimeTable | None, folder: Path | None, pro
                 problems.add(f"{where}_material", got, 'a material of a "wall" or of a driven displacement', advice)
         if driven:
             drive = read_drive(where, end, folder, problems)
-            if drive is not None and check_drive(where, *drive, time, problems):
+            if end.signal is not None and problems.clear(where):
+                check_signal(where, end, time, problems)
+            if drive is not None and check_drive(where, end.drive, drive, time, problems):
                 drives[side] = drive
     return drives
 
