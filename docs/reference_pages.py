@@ -225,8 +225,8 @@ def python_names() -> str:
     return "\n\n".join(blocks) + "\n"
 
 
-# Modules of functions that a script may call: numbers of traces, closed forms, figures.
-MODULES = ("analysis", "theory", "figures", "material")
+# Modules of functions that a script may call: numbers of traces, figures.
+MODULES = ("analysis", "figures", "material")
 
 PAGES: dict[str, Callable[[], str]] = {
     "case-file": case_file,

@@ -7,7 +7,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from granchain import errors
+    from granchain import errors, theory
     from granchain.case import Case, load_case
     from granchain.certificates import Certificate, certificate
     from granchain.comparison import Comparison, compare
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from granchain.contact.law import ContactLaw, Quantity, Source
     from granchain.contact.pair import Pair
     from granchain.impacts import ImpactResult, impact
+    from granchain.lattice import dispersion
     from granchain.material import Material
     from granchain.output import Result, open_result
     from granchain.sensor import Sensor
@@ -52,6 +53,7 @@ __all__ = [
     "compare",
     "compare_impacts",
     "disorder",
+    "dispersion",
     "distribution",
     "errors",
     "impact",
@@ -65,6 +67,7 @@ __all__ = [
     "run",
     "run_many",
     "sweep",
+    "theory",
     "uniform",
     "verify",
 ]
@@ -80,6 +83,7 @@ _HOMES = {
     "granchain.contact.law": ("ContactLaw", "Quantity", "Source"),
     "granchain.contact.pair": ("Pair",),
     "granchain.impacts": ("ImpactResult", "impact"),
+    "granchain.lattice": ("dispersion",),
     "granchain.material": ("Material",),
     "granchain.output": ("Result", "open_result"),
     "granchain.sensor": ("Sensor",),
@@ -94,8 +98,8 @@ _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
 
 def __getattr__(name: str) -> "Any":
-    if name == "errors":
-        return import_module("granchain.errors")
+    if name in ("errors", "theory"):
+        return import_module(f"granchain.{name}")
     if name not in _HOME:
         raise AttributeError(f"module 'granchain' has no attribute {name!r}")
     value = globals()[name] = getattr(import_module(_HOME[name]), name)
