@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel, PrivateAttr, ValidationInfo, model_validator
 
-from granchain.case.checks import PER_BODY, bodies_in, check_across, known_tables, ledger_interval, read_tables, sizes
+from granchain.case.checks import PER_BODY, bodies_in, check_across, is_worded, known_tables, ledger_interval, listed, read_tables, sizes
 from granchain.case.document import CASE_BYTES, CASES, case_names, change, jsonable, noted, parsed, plain, read_text, toml_value
 from granchain.case.signals import Drive, signal_table
 from granchain.case.tables import (
@@ -85,12 +85,15 @@ class Case(Heading):
         same = {name: part for name, part in document.items() if before is not None and part is before._document.get(name)}
         fresh = plain({name: part for name, part in document.items() if name not in same}, problems)
         document = {name: part for name in document if (part := same.get(name, fresh.get(name))) is not None}
-        tables = read_tables(document, problems, {name: getattr(before, name) for name in same})
+        # what words under [sensors] stand for is found again: the chain may be another one
+        kept = {name: getattr(before, name) for name in same if not (name == "sensors" and is_worded(document[name]))}
+        tables = read_tables(document, problems, kept)
         for name, field in cls.model_fields.items():
             if field.is_required() and name not in document:
                 add_missing(cls, name, name, problems)
             elif name not in document:
                 tables.setdefault(name, field.default)
+        listed(tables, problems)
         drives = check_across(tables, folder, problems, None if before is None else dict(before))
         if problems.sentences:
             raise CaseError(problems.sentences)

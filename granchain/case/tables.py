@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import asdict
 from functools import lru_cache
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
-from pydantic import AfterValidator, BeforeValidator, ConfigDict, Discriminator, Field, Tag, create_model
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Discriminator, Field, Tag, WrapValidator, create_model
 
 from granchain.case.signals import NEEDED, SHAPES
-from granchain.keys import Table, choice, key, number, suggestion, text, whole
+from granchain.keys import TITLE_LENGTH, Table, choice, key, number, suggestion, text, whole
 from granchain.material import MATERIALS, Material
 
 
@@ -218,11 +219,51 @@ class ContactTable(Table):
     law: str = key("the name of the contact law", 'a name that "granchain laws" lists')
 
 
-class SensorsTable(Table):
-    """What is recorded at every sample."""
+# Numbers in words: "all", or ranges with a step, parted by commas.
+RANGE = re.compile(r"\s*(-?[0-9]{1,9})(?:\s*-\s*(-?[0-9]{1,9})(?::([0-9]{1,9}))?)?\s*")
+ALL = "all"
 
-    beads: tuple[int, ...] = key("the beads with a sensor", "a list of bead numbers", (), strict=False)
-    contacts: tuple[int, ...] = key("the contacts to record", "a list of contact numbers", (), strict=False)
+
+def ranges_of(words: str) -> list[range]:
+    """The ranges that are written as "1-70:5", parted by commas.
+
+    Raises
+    ------
+    ValueError
+        With what to do about it.
+    """
+    found = []
+    for part in words.split(","):
+        match = RANGE.fullmatch(part) if len(words) <= TITLE_LENGTH else None
+        if match is None:
+            raise ValueError('write "all", or ranges such as "1-70", "1-70:5", "1-10, 40"')
+        first, last, step = int(match[1]), int(match[2] or match[1]), int(match[3] or 1)
+        if step < 1 or last < first:
+            raise ValueError("write the smaller number first, and a step from 1")
+        found.append(range(first, last + 1, step))
+    return found
+
+
+def _listed(value: Any, handler: Any) -> Any:
+    """Words stay words: how many there are is known with the chain."""
+    if not isinstance(value, str):
+        return handler(value)
+    if value != ALL:
+        ranges_of(value)
+    return value
+
+
+if TYPE_CHECKING:
+    Labels = tuple[int, ...]
+else:
+    Labels = Annotated[tuple[Annotated[int, Field(strict=True)], ...], WrapValidator(_listed)]
+
+
+class SensorsTable(Table):
+    """What is recorded at every sample. Numbers are a list, `"all"`, or ranges with a step: `"1-70"`, `"1-70:5"`, `"1-10, 40"`."""
+
+    beads: Labels = key("the beads with a sensor", 'a list of bead numbers, "all", or ranges such as "1-70:5"', (), strict=False)
+    contacts: Labels = key("the contacts to record", 'a list of contact numbers, "all", or ranges such as "0-70:5"', (), strict=False)
     interval: float = number("s", "the time between samples", 2e-7, above=0.0)
 
 
