@@ -344,6 +344,7 @@ def result_of(run: Ended, outcome: dict[str, np.ndarray], messages: list[str], s
         "bead": chain.body_labels,
         "radius": chain.radius,
         "mass": chain.mass,
+        "position": chain.positions(),
         "final_displacement": state.bodies.u[1 : n + 1].copy(),
         "final_velocity": state.bodies.v[1 : n + 1].copy(),
         "contact": chain.contact_labels[exists],
