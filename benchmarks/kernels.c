@@ -441,3 +441,94 @@ void root_by_rsqrt(const double *x, double *root, long n)
     }
 }
 #endif
+
+/* ---------------------------------------------------------------------------------------------------------- across chains */
+
+#ifdef __AVX512F__
+
+/* Groups of LANES chains, each group side by side: column bead * LANES + lane of a row; contact k's force in column k + 1. */
+struct side {
+    long groups, columns, n_steps, front, last_contact, width;
+    double *u, *v, *row, *peak, *reach, *limit, *residual, *unloading;
+    const double *start, *kicks, *stiffnesses, *dts, *ma_liu;
+};
+
+INLINE void renew_column(struct side *s, long k, double d)
+{
+    double force = loading(d, s->ma_liu), opens = opens_at(d, force, s->ma_liu), x = d - opens;
+    s->limit[k] = d;
+    s->residual[k] = opens;
+    s->unloading[k] = force / (x * sqrt(x));
+}
+
+static __attribute__((noinline)) void renew_columns(struct side *s, long k, unsigned events, __m512d d)
+{
+    double overlap[LANES] __attribute__((aligned(64)));
+    _mm512_store_pd(overlap, d);
+    for (; events != 0; events &= events - 1)
+        renew_column(s, k + __builtin_ctz(events), overlap[__builtin_ctz(events)]);
+}
+
+/* One step of a group: neighbour and left force stay in registers. */
+INLINE void across_step(struct side *s, int law, long contacts, double scale, int drifts)
+{
+    const __m512d open = _mm512_set1_pd(OPEN), part = _mm512_set1_pd(scale), dt = _mm512_load_pd(s->dts);
+    __m512d left = _mm512_setzero_pd(), here = _mm512_load_pd(s->u);
+    for (long k = 0; k < contacts * LANES; k += LANES) {
+        __m512d after = _mm512_load_pd(s->u + k + LANES);
+        __m512d d = _mm512_add_pd(_mm512_sub_pd(here, after), _mm512_load_pd(s->start + k)), x = d;
+        if (law == MA_LIU) {
+            unsigned events = _mm512_cmp_pd_mask(d, _mm512_load_pd(s->limit + k), _CMP_GT_OQ);
+            if (__builtin_expect(events != 0, 0))
+                renew_columns(s, k, events, d);
+            x = _mm512_sub_pd(d, _mm512_load_pd(s->residual + k));
+        }
+        __mmask8 closed = _mm512_cmp_pd_mask(x, open, _CMP_GT_OQ);
+        x = _mm512_maskz_mov_pd(closed, x);
+        __m512d stiffness = _mm512_load_pd((law == MA_LIU ? s->unloading : s->stiffnesses) + k);
+        __m512d f = _mm512_mul_pd(stiffness, _mm512_mul_pd(x, _mm512_sqrt_pd(x)));
+        _mm512_store_pd(s->row + k + LANES, f);
+        _mm512_store_pd(s->peak + k, _mm512_max_pd(f, _mm512_load_pd(s->peak + k)));
+        _mm512_store_pd(s->reach + k, _mm512_max_pd(d, _mm512_load_pd(s->reach + k)));
+        __m512d kicked = _mm512_mul_pd(_mm512_load_pd(s->kicks + k), _mm512_sub_pd(left, f));
+        __m512d v = _mm512_add_pd(_mm512_load_pd(s->v + k), _mm512_mul_pd(part, kicked));
+        _mm512_store_pd(s->v + k, v);
+        if (drifts)
+            _mm512_store_pd(s->u + k, _mm512_add_pd(here, _mm512_mul_pd(dt, v)));
+        left = f;
+        here = after;
+    }
+}
+
+/* Contacts of the next steps, as for a single chain, up to the front that is farthest. */
+INLINE long contacts_across(struct side *s, long steps)
+{
+    for (long lane = 0; lane < LANES; lane++)
+        while (s->front < s->last_contact &&
+               s->u[s->front * LANES + lane] - s->u[(s->front + 1) * LANES + lane] + s->start[s->front * LANES + lane] > OPEN)
+            s->front++;
+    long contacts = (s->front + steps + LANES) / LANES * LANES;
+    return contacts < s->width ? contacts : s->width;
+}
+
+INLINE void across(struct side *all, int law)
+{
+    for (long group = 0; group < all->groups; group++) {
+        struct side here = *all, *s = &here;
+        long at = group * all->columns;
+        s->u += at, s->v += at, s->row += at, s->peak += at, s->reach += at, s->limit += at, s->residual += at, s->unloading += at;
+        s->start += at, s->kicks += at, s->stiffnesses += at, s->dts += at;
+        across_step(s, law, contacts_across(s, 1), 0.5, 1);
+        for (long step = 1; step < s->n_steps; step += LANES) {
+            long steps = s->n_steps - step < LANES ? s->n_steps - step : LANES, contacts = contacts_across(s, steps);
+            for (long done = 0; done < steps; done++)
+                across_step(s, law, contacts, 1.0, 1);
+        }
+        across_step(s, law, contacts_across(s, 1), 0.5, 0);
+    }
+}
+
+void hertz_across(struct side *s) { across(s, HERTZ); }
+void ma_liu_across(struct side *s) { across(s, MA_LIU); }
+
+#endif

@@ -1,6 +1,7 @@
-"""The README's tables of speed, as Markdown, from results/*.json.
+"""The tables of speed, as Markdown, from results/*.json: docs/speed.md, and the small one of the README.
 
-`make bench` and `make bench-peers` measure, keep the results and print these; `python benchmarks/table.py peers` prints one again.
+`make bench` and `make bench-peers` measure, keep the results and write both anew; `python benchmarks/table.py peers` prints one table, and
+`--check` fails where a page is not what the results say.
 """
 
 from __future__ import annotations
@@ -8,9 +9,13 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 
 from racing import RESULTS, taken_on
+
+ROOT = Path(__file__).parents[1]
+PAGE, README = ROOT / "docs" / "speed.md", ROOT / "README.md"
 
 
 def rows(heading: Iterable[str], lines: Iterable[Iterable[str]]) -> list[str]:
@@ -87,6 +92,29 @@ def against_c(result: dict[str, Any]) -> list[str]:
         f"Per bead and step, {result['bodies']} bodies up to the peak at bead 63; medians of {result['rounds']} rounds, quartiles of "
         "ratios within a round. Same bits in all. Keeping the same: of every contact the force, the largest force and the largest overlap. "
         "Floor: one square root a contact and step over all beads, the faster of the instruction and its reciprocal, corrected.",
+    ]
+
+
+def many(result: dict[str, Any]) -> list[str]:
+    """Many chains at once."""
+    heading = ("case", "lanes, ns", "stack, ns", "C across chains, ns", "lanes / stack", "lanes / C")
+    lines = []
+    for case, found in result["cases"].items():
+        times, over = found["times"], found["ratios"]
+        lines.append(
+            (
+                case, number(times["lanes"]), number(times["stack"]), number(times.get("C")),
+                ratio(over["stack"]), ratio(over.get("C")),
+            )
+        )  # fmt: skip
+    gain = result["threads"]
+    return [
+        *rows(heading, lines),
+        "",
+        f"{result['members']} chains of {result['bodies']} bodies, {result['steps']} steps, per bead and step; medians of "
+        f"{result['rounds']} rounds, quartiles of ratios within a round. Same bits in all; all keep of every contact the force, the "
+        "largest force and the largest overlap. Lanes: eight chains side by side in a vector; stack: one after the other. A second thread: "
+        f"{ratio(gain['chains'])} times as fast, a loop that only counts {ratio(gain['spin'])}.",
     ]
 
 
@@ -171,17 +199,87 @@ def all_laws(result: dict[str, Any]) -> list[str]:
 
 
 TABLES: dict[str, Callable[[dict[str, Any]], list[str]]] = {
-    "throughput": throughput, "against_c": against_c, "accuracy": accuracy, "peers": peers, "startup": startup, "all_laws": all_laws,
-    "setup": setup, "long_chains": long_chains,
+    "throughput": throughput, "against_c": against_c, "many": many, "accuracy": accuracy, "peers": peers, "startup": startup,
+    "all_laws": all_laws, "setup": setup, "long_chains": long_chains,
 }  # fmt: skip
 
 
-if __name__ == "__main__":
+# In this order on the page; the long one comes last.
+ORDER = ("throughput", "against_c", "accuracy", "peers", "startup", "setup", "many", "long_chains", "all_laws")
+INTRODUCTION = """# Speed
+
+Printed by `python benchmarks/table.py` from what `make bench` and `make bench-peers` measured; not written by hand. Each table names its
+machine and day. One core, where no threads are named. "granchain" leaves out the beads ahead of the wave's front, "all beads" does not.
+Every contender gives the same answer before it is timed: C to the last bit, Python loops within 1e-9, other programs within 1e-7. The first
+run of a law compiles its loop, about 4 s; later runs load it.
+"""
+# Between these lines of the README stands its table.
+BEGIN, END = "<!-- speed -->\n", "<!-- end of speed -->\n"
+
+
+def result_of(name: str) -> dict[str, Any]:
+    """What was measured."""
+    found: dict[str, Any] = json.loads((RESULTS / f"{name}.json").read_text())
+    return found
+
+
+def measured(names: Iterable[str]) -> list[str]:
+    """Those that have a result."""
+    return [name for name in names if (RESULTS / f"{name}.json").exists()]
+
+
+def page() -> str:
+    """docs/speed.md."""
+    parts = [INTRODUCTION]
+    for name in measured(ORDER):
+        result = result_of(name)
+        title = (TABLES[name].__doc__ or "").strip().rstrip(".")
+        parts.append("\n".join([f"## {title}", "", *TABLES[name](result), taken_on(result["machine"]), ""]))
+    return "\n".join(parts)
+
+
+def small_table() -> str:
+    """The README's: one race, on one machine."""
+    result = result_of("peers")
+    same = result["same steps"]
+    lines = [
+        (name, number(same["times"][name]), ratio(same["ratios"]["granchain"].get(name)) if name != "granchain" else "1")
+        for name in same["times"]
+    ]
+    table = rows(("program", "ns per bead and step", "/ granchain"), lines)
+    under = (
+        f"70 steel beads struck at 1.77 m/s under Hertz, same chain, step and number of steps; medians of {result['rounds']} rounds, "
+        "one core. LAMMPS and LIGGGHTS carry three dimensions, rotation and neighbours, which a row of beads does not need."
+    )
+    return "\n".join([*table, "", under, taken_on(result["machine"]), ""])
+
+
+def pages() -> dict[Path, str]:
+    """The two pages with their tables."""
+    readme = README.read_text()
+    before, _, rest = readme.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    return {PAGE: page(), README: f"{before}{BEGIN}{small_table()}{END}{after}"}
+
+
+def main() -> None:
+    """Write, compare or print."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("names", nargs="*", metavar="TABLE", help=f"{', '.join(TABLES)}; default: all that were measured")
-    wanted = parser.parse_args().names or [name for name in TABLES if (RESULTS / f"{name}.json").exists()]
-    for name in wanted:
-        if name not in TABLES or not (RESULTS / f"{name}.json").exists():
+    parser.add_argument("names", nargs="*", metavar="TABLE", help=f"{', '.join(TABLES)}; default: write the pages")
+    parser.add_argument("--check", action="store_true", help="compare the pages with the results")
+    asked = parser.parse_args()
+    for name in asked.names:
+        if name not in TABLES or not measured([name]):
             raise SystemExit(f"table.py: got {name}, allowed: {', '.join(TABLES)}, measured before by benchmarks/{name}.py --save")
-        result = json.loads((RESULTS / f"{name}.json").read_text())
+        result = result_of(name)
         print("\n".join([f"{(TABLES[name].__doc__ or '').strip()}\n", *TABLES[name](result), taken_on(result["machine"]), ""]))
+    if not asked.names:
+        for path, text in pages().items():
+            if not asked.check:
+                path.write_text(text)
+            elif path.read_text() != text:
+                raise SystemExit(f"{path} is not what benchmarks/results say: write it anew with python benchmarks/table.py")
+
+
+if __name__ == "__main__":
+    main()

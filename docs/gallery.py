@@ -21,6 +21,19 @@ def steel_chain() -> gc.Result:
     return gc.run(gc.load_case("steel-chain"))
 
 
+@cache
+def slider_crank() -> gc.Result:
+    """The built-in mechanism, run once."""
+    return gc.run_mechanism(gc.load_mechanism("slider-crank"))
+
+
+@cache
+def scotch_yokes() -> list[gc.Result]:
+    """The other one, under the five laws of its source."""
+    laws = ("johnson", "radzimovsky", "goldsmith", "esdu-78035", "lankarani-nikravesh-cylinder")
+    return [gc.run_mechanism(gc.load_mechanism("scotch-yoke", [f"contact.law={law}"])) for law in laws]
+
+
 # Two beads of that chain: Wang, Liu & Liu 2022, table 8, doi:10.1016/j.ijmecsci.2022.107214; half the radius and mass, E/(2 (1 - nu^2)).
 PAIR = gc.Pair(effective_radius=1.19e-3, effective_modulus=193e9 / (2 * (1 - 0.3**2)), effective_mass=0.225e-3, yield_stress=900e6)
 
@@ -68,10 +81,51 @@ def comparison() -> Any:
     return figures.comparison(gc.compare(steel_chain(), trace=trace))
 
 
+def pulse_numbers() -> Any:
+    """Peaks and arrivals of that comparison over the sensors. `granchain report` draws it."""
+    trace = gc.read_trace(Path(__file__).parents[1] / "data" / "synthetic2026")
+    sensors = gc.compare(steel_chain(), trace=trace).results[0].sensors
+    measured, computed = (
+        {one.bead: figures.Sides(getattr(one.peak, side), one.peak.uncertainty, getattr(one.arrival, side), one.arrival.uncertainty)
+         for one in sensors} for side in ("measured", "computed")
+    )  # fmt: skip
+    return figures.pulse_numbers("Synthetic trace, no experiment", measured, {"ma-liu": computed})
+
+
+@cache
+def bands_of_the_steel_chain() -> Any:
+    """Bands of the chain, with what each number's part is."""
+    keys = ("striker.speed", "chain.radius", "chain.material.youngs_modulus", "chain.material.yield_stress", "contact.psi", "contact.xi")
+    case = gc.load_case("steel-chain").replace(**{"time.step": "fast"})
+    return gc.bands(case, {key: 0.01 for key in keys}, n=256, sensitivity=True)
+
+
+def band_traces() -> Any:
+    """What tolerances of 1 % make of the pulses: the middle half of the members, and 95 % of them."""
+    return figures.band_traces(bands_of_the_steel_chain())
+
+
+def sensitivities() -> Any:
+    """Which of six numbers matters where: their parts of the variance of the peak."""
+    return figures.sensitivities(bands_of_the_steel_chain())
+
+
 def impact_comparison() -> Any:
     """Laws beside measured impacts, here printed restitutions of steel. `granchain impact ... --data ... --out` draws it."""
     folder = Path(__file__).parents[1] / "data" / "leeb-steel"
     return figures.impact_comparison(gc.compare_impacts(["du-wang", "ma-liu", "thornton"], folder, fit="yield_stress_ratio"))
+
+
+def equivalence() -> Any:
+    """Which dashpot comes nearest to Ma and Liu's law, and what it leaves unexplained. `granchain equivalent` draws it."""
+    laws = ["flores", "hunt-crossley", "tsuji", "lankarani-nikravesh"]
+    return figures.equivalence(gc.equivalent(gc.load_case("steel-chain"), laws=laws, moves=False))
+
+
+def fit() -> Any:
+    """Two numbers of a case found from a trace, here a synthetic one: no measurement. `granchain fit ... --figure` draws it."""
+    case = gc.load_case("steel-chain")
+    return figures.fit(gc.fit(case, Path(__file__).parents[1] / "data" / "synthetic2026", ["contact.psi", "striker.speed"]))
 
 
 def dimer() -> Any:
@@ -111,6 +165,73 @@ def restitution_delivered() -> Any:
     return figures.restitution_delivered({law: curve(law) for law in ("hunt-crossley", "lankarani-nikravesh", "flores")}, speed=1.0)
 
 
+def study_curves() -> Any:
+    """Peak against bead for three laws."""
+    case = gc.load_case("steel-chain").replace(**{"time.step": "fast", "time.end": 1e-3})
+    study = gc.sweep(case, {"contact.law": ["ma-liu", "thornton", "hertz"]})
+    return figures.study_curves(study, "peak", "sensor_bead", lines="contact.law")
+
+
+def study_power_law() -> Any:
+    """Wave speed of an elastic chain over two decades of striker speed: the exponent is 1/5, and 1/6 against the force."""
+    case = gc.load_case("steel-chain-hertz").replace(**{"time.step": "fast", "time.end": 1e-3})
+    study = gc.sweep(case, {"striker.speed": {"log": [0.1, 10, 9]}})
+    return figures.study_power_law(study, "wave_speed", "striker.speed")
+
+
+def study_map() -> Any:
+    """A variable over two keys: the peak far down a chain over the speed of the striker and psi of Ma-Liu."""
+    case = gc.load_case("steel-chain").replace(**{"time.step": "fast", "time.end": 1e-3})
+    keys = {"striker.speed": {"linear": [0.5, 3.0, 11]}, "contact.psi": {"linear": [2.4, 3.2, 9]}}
+    return figures.study_map(gc.sweep(case, keys), "peak", "striker.speed", "contact.psi")
+
+
+def study_distribution() -> Any:
+    """How the peak scatters in chains whose radii scatter by 5 %."""
+    case = gc.load_case("steel-chain-hertz").replace(**{"time.step": "fast"})
+    return figures.study_distribution(gc.sweep(case, {"chain.radius": gc.disorder(gc.normal(1.0, 0.05))}, n=256), "peak")
+
+
+def slider_acceleration() -> Any:
+    """A slider-crank with play: the slider's acceleration beside that without play. `granchain plot` draws it."""
+    return figures.slider_acceleration(slider_crank())
+
+
+def joint_orbit() -> Any:
+    """The way of the journal in its bearing. `granchain plot` draws it."""
+    return figures.joint_orbit(slider_crank())
+
+
+def crank_energy() -> Any:
+    """What the crank puts in, and where it is lost. `granchain plot` draws it."""
+    return figures.crank_energy(slider_crank())
+
+
+def joint_force() -> Any:
+    """A scotch yoke with play: contact force under several laws, over the second revolution. `granchain plot` draws it for one."""
+    return figures.joint_force(*scotch_yokes())
+
+
+def joint_force_at_the_impact() -> Any:
+    """The same where the pin has changed sides."""
+    return figures.joint_force(*scotch_yokes(), between=(450, 490))
+
+
+def joint_penetration() -> Any:
+    """Penetration of the pin. `granchain plot` draws it for one law."""
+    return figures.joint_penetration(*scotch_yokes())
+
+
+def joint_impact() -> Any:
+    """Force over penetration in one impact. `granchain plot` draws it for one law."""
+    return figures.joint_impact(*scotch_yokes())
+
+
+def slider_kinematics() -> Any:
+    """Position, velocity and acceleration of the yoke's slider. `granchain plot` draws it for one law."""
+    return figures.slider_kinematics(*scotch_yokes())
+
+
 FIGURES: tuple[Callable[[], Any], ...] = (
     force_traces,
     force_traces_of_laws,
@@ -120,18 +241,37 @@ FIGURES: tuple[Callable[[], Any], ...] = (
     energy,
     losses,
     comparison,
+    pulse_numbers,
+    band_traces,
+    sensitivities,
     impact_comparison,
+    equivalence,
+    fit,
     dimer,
     vertical_chain,
     impact_loops,
     restitution_against_speed,
     restitution_delivered,
+    study_curves,
+    study_power_law,
+    study_map,
+    study_distribution,
+    slider_acceleration,
+    joint_orbit,
+    crank_energy,
+    joint_force,
+    joint_force_at_the_impact,
+    joint_penetration,
+    joint_impact,
+    slider_kinematics,
 )
 HEAD = """# Gallery
 
 Drawn when this page was built, each by the lines under it; `import granchain as gc` and `from granchain import figures` come first, and
-`steel_chain()` is `gc.run(gc.load_case("steel-chain"))`; `PAIR` are two of its beads. Everything shown is simulated, but for the
-printed numbers that simulated ones are laid beside."""
+`steel_chain()` is `gc.run(gc.load_case("steel-chain"))`; `PAIR` are two of its beads;
+`bands_of_the_steel_chain()` is `gc.bands` of it with 1 % of six numbers, see [its page](../how-to/bands.md); `slider_crank()` is
+`gc.run_mechanism(gc.load_mechanism("slider-crank"))`, and `scotch_yokes()` are the runs of "scotch-yoke" under the five laws of its source.
+Everything shown is simulated, but for the printed numbers that simulated ones are laid beside."""
 
 
 def lines_of(draw: Callable[[], Any]) -> str:

@@ -17,12 +17,12 @@ from pydantic_core import PydanticUndefined
 
 import granchain as gc
 from granchain import material
-from granchain.case import Case, case_names, load_case, tables
+from granchain.case import Case, case_names, load_case, load_mechanism, mechanism, mechanism_names, tables
 from granchain.cli import options
 from granchain.contact.law import Quantity
 from granchain.keys import Table, declared
 from granchain.output.provenance import NUMBERS, TEXTS
-from granchain.output.variables import TABLE
+from granchain.output.variables import MECHANISM, TABLE
 from granchain.status import Status
 
 
@@ -83,7 +83,8 @@ def case_file() -> str:
     for name, model in tables.TABLES.items():
         need = "Required." if Case.model_fields[name].is_required() else "May be left out."
         blocks += [f"## `[{name}]`", f"{paragraphs(model.__doc__)} {need}"]
-        blocks.append(grid(KEY_COLUMNS, key_rows(model)))
+        if model.model_fields:
+            blocks.append(grid(KEY_COLUMNS, key_rows(model)))
         if name == "contact":
             blocks.append(
                 "All other keys of this table are the law's own inputs, with units and limits: see [the reference of "
@@ -92,6 +93,21 @@ def case_file() -> str:
             )
     for heading, model in INNER:
         blocks += [f"## {heading}", paragraphs(model.__doc__), grid(KEY_COLUMNS, key_rows(model))]
+    blocks += [
+        "## Mechanisms",
+        "The case of a mechanism has `mechanism`, its name, above the tables, and tables of its own beside `[contact]`, whose keys are the "
+        "law's: `granchain cases slider-crank` and `granchain cases scotch-yoke` print the built-in ones.",
+    ]
+    seen: set[type[Table]] = set()
+    for name, kind in mechanism.KINDS.items():
+        for table, field in kind.model_fields.items():
+            model = mechanism.FittedTable if table == "fitted" else mechanism.FrictionTable if table == "friction" else field.annotation
+            if not (isinstance(model, type) and issubclass(model, Table)) or model is tables.ContactTable or model in seen:
+                continue
+            seen.add(model)
+            where = f"`[[{table}]]`" if table == "fitted" else f"`[{table}]`"
+            of = f" of a {name}" if table not in mechanism.MechanismCase.model_fields else " of a mechanism"
+            blocks += [f"### {where}{of}", paragraphs(model.__doc__), grid(KEY_COLUMNS, key_rows(model))]
     blocks += ["## Materials", "Named materials, each with its source. A name is expanded when a case is read."]
     rows = []
     for name, substance in material.MATERIALS.items():
@@ -99,7 +115,9 @@ def case_file() -> str:
         rows.append((f"`{name}`", *("-" if value is None else f"{value:g}" for value in values), substance.source))
     columns = ("name", "Young's modulus [Pa]", "Poisson's ratio", "density [kg/m^3]", "yield stress [Pa]", "hardness [Pa]", "source")
     blocks.append(grid(columns, rows))
-    blocks += ["## Built-in cases", grid(("name", "title"), [(f"`{name}`", load_case(name).title) for name in case_names()])]
+    titles = [(f"`{name}`", load_case(name).title) for name in case_names()]
+    titles += [(f"`{name}`", load_mechanism(name).title) for name in mechanism_names()]
+    blocks += ["## Built-in cases", grid(("name", "title"), titles)]
     return "\n\n".join(blocks) + "\n"
 
 
@@ -180,6 +198,12 @@ def output_file() -> str:
         grid(
             ("variable", "axes", "unit", "meaning"),
             [(f"`{name}`", ", ".join(entry.dims), entry.unit, entry.long_name) for name, entry in TABLE.items()],
+        ),
+        "## Variables of a mechanism",
+        "Beside `time` and the ledger. Its contacts have no variables of their own.",
+        grid(
+            ("variable", "axes", "unit", "meaning"),
+            [(f"`{name}`", ", ".join(entry.dims), entry.unit, entry.long_name) for name, entry in MECHANISM.items()],
         ),
         "## History of the contacts",
         "What a law with memory leaves behind, one value a contact, at the end of the run.",

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from granchain import errors, theory
-    from granchain.case import Case, load_case
+    from granchain.case import Case, MechanismCase, load_case, load_mechanism
     from granchain.certificates import Certificate, certificate
     from granchain.comparison import Comparison, compare
     from granchain.comparison.impacts import ImpactComparison, compare_impacts
@@ -19,11 +19,15 @@ if TYPE_CHECKING:
     from granchain.impacts import ImpactResult, impact
     from granchain.lattice import dispersion
     from granchain.material import Material
+    from granchain.mechanism.runs import run_mechanism
     from granchain.output import Result, open_result
     from granchain.sensor import Sensor
     from granchain.simulation import run
     from granchain.studies import Ensemble, open_ensemble, run_many
+    from granchain.studies.bands import bands
     from granchain.studies.distributions import Disorder, Distribution, disorder, distribution, lognormal, normal, uniform
+    from granchain.studies.equivalent import Equivalent, equivalent
+    from granchain.studies.fit import Fit, fit
     from granchain.studies.sweep import sweep
     from granchain.traces import Trace, read_trace
     from granchain.verification import Verification, verify
@@ -39,9 +43,12 @@ __all__ = [
     "Distribution",
     "Elastoplastic",
     "Ensemble",
+    "Equivalent",
+    "Fit",
     "ImpactComparison",
     "ImpactResult",
     "Material",
+    "MechanismCase",
     "Pair",
     "Quantity",
     "Result",
@@ -49,16 +56,20 @@ __all__ = [
     "Source",
     "Trace",
     "Verification",
+    "bands",
     "certificate",
     "compare",
     "compare_impacts",
     "disorder",
     "dispersion",
     "distribution",
+    "equivalent",
     "errors",
+    "fit",
     "impact",
     "laws",
     "load_case",
+    "load_mechanism",
     "lognormal",
     "normal",
     "open_ensemble",
@@ -66,6 +77,7 @@ __all__ = [
     "read_trace",
     "run",
     "run_many",
+    "run_mechanism",
     "sweep",
     "theory",
     "uniform",
@@ -74,7 +86,7 @@ __all__ = [
 
 # Where each public name lives. It is imported when it is asked for: `import granchain` costs nothing.
 _HOMES = {
-    "granchain.case": ("Case", "load_case"),
+    "granchain.case": ("Case", "MechanismCase", "load_case", "load_mechanism"),
     "granchain.certificates": ("Certificate", "certificate"),
     "granchain.comparison": ("Comparison", "compare"),
     "granchain.comparison.impacts": ("ImpactComparison", "compare_impacts"),
@@ -85,11 +97,15 @@ _HOMES = {
     "granchain.impacts": ("ImpactResult", "impact"),
     "granchain.lattice": ("dispersion",),
     "granchain.material": ("Material",),
+    "granchain.mechanism.runs": ("run_mechanism",),
     "granchain.output": ("Result", "open_result"),
     "granchain.sensor": ("Sensor",),
     "granchain.simulation": ("run",),
     "granchain.studies": ("Ensemble", "open_ensemble", "run_many"),
+    "granchain.studies.bands": ("bands",),
     "granchain.studies.distributions": ("Disorder", "Distribution", "disorder", "distribution", "lognormal", "normal", "uniform"),
+    "granchain.studies.equivalent": ("Equivalent", "equivalent"),
+    "granchain.studies.fit": ("Fit", "fit"),
     "granchain.studies.sweep": ("sweep",),
     "granchain.traces": ("Trace", "read_trace"),
     "granchain.verification": ("Verification", "verify"),

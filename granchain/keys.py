@@ -240,7 +240,7 @@ def _add_fault(model: type[BaseModel], where: str, fault: Any, problems: Problem
             place.append(str(part))
         elif inner is not None and part in inner.model_fields:
             place.append(part)
-            about, model, inner = declared(inner, part), inner, _table_in(inner.model_fields[part].annotation)
+            about, model, inner = declared(inner, part), inner, table_in(inner.model_fields[part].annotation)
     got, advice = shown(fault["input"]), f"give {about['meaning']}"
     if fault["type"] == "extra_forbidden":
         return problems.add_unknown(".".join([*place, str(fault["loc"][-1])]), (inner or model).model_fields, "take it out")
@@ -253,9 +253,9 @@ def _add_fault(model: type[BaseModel], where: str, fault: Any, problems: Problem
     return problems.add(".".join(place), got, about["allowed"], advice)
 
 
-def _table_in(annotation: Any) -> type[BaseModel] | None:
+def table_in(annotation: Any) -> type[BaseModel] | None:
     """The table that a key's annotation names, if any."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
-    found = (_table_in(part) for part in get_args(annotation))
+    found = (table_in(part) for part in get_args(annotation))
     return next((table for table in found if table is not None), None)

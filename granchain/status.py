@@ -15,6 +15,7 @@ class Status(IntEnum):
     UNSTABLE = 6
     LEDGER_OPEN = 7
     NOT_SET_UP = 8
+    LOST = 9
 
     @property
     def label(self) -> str:
@@ -42,6 +43,7 @@ _LABELS = {
     Status.UNSTABLE: "unstable",
     Status.LEDGER_OPEN: "energy ledger open",
     Status.NOT_SET_UP: "not set up",
+    Status.LOST: "lost with its worker",
 }
 
 _SENTENCES = {
@@ -58,4 +60,5 @@ _SENTENCES = {
     Status.LEDGER_OPEN: "The energy ledger does not close within the bound asked for: "
     "take a smaller time step, or raise [energy] bound if you accept it.",
     Status.NOT_SET_UP: "The case cannot be run: nothing was computed.",
+    Status.LOST: "The workers that computed it have ended: run its case by itself, with less of everything that takes memory.",
 }

@@ -65,7 +65,7 @@ def problems(changes: dict[str, Any]) -> list[str]:
 MATERIAL = ", ".join(f'"{name}"' for name in MATERIALS) + " or a table { youngs_modulus = ..., poissons_ratio = ..., ... }"
 ENDS = '"free", "wall", "rigid" or a table { drive = "displacement" or "force", file = "table.csv" or signal = ... }'
 LABELS = 'allowed a list of bead numbers, "all", or ranges such as "1-70:5"'
-TOP = "title, chain, striker, ends, contact, sensors, snapshots, energy, time"
+TOP = "title, chain, striker, ends, contact, sensors, snapshots, energy, time, tolerance"
 CHAIN = (
     "beads, radius, mass, material, gap, precompression, gravity, segment, radius_factor, mass_factor, modulus_factor, gap_added, "
     "disorder_seed"

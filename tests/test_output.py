@@ -30,7 +30,7 @@ from support.example_results import HISTORY, LABELS, LAYOUT, StandIn, a_result, 
 from granchain import analysis
 from granchain.case import Case, load_case
 from granchain.contact.law import Quantity
-from granchain.errors import CaseError, FileError, GranchainError, GranchainWarning
+from granchain.errors import CaseError, FileError, GranchainWarning
 from granchain.output import Result, claim, open_result, provenance, verify, whole, writer
 from granchain.simulation import run
 from granchain.status import Status
@@ -298,12 +298,6 @@ def test_the_dump_programs_read_every_value_without_a_word(saved, program):
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.count("sensor_force") > 1
     assert "70 beads" in done.stdout
-
-
-def test_without_xarray_the_sentence_names_the_extra(monkeypatch):
-    monkeypatch.setitem(sys.modules, "xarray", None)
-    with pytest.raises(GranchainError, match=r"pip install 'granchain\[xarray\]'"):
-        a_result().to_xarray()
 
 
 def test_importing_the_module_loads_no_h5py_and_no_xarray():

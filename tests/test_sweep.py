@@ -506,3 +506,94 @@ def test_the_least_transmission_of_a_dimer_moves_towards_its_limit_along_the_cha
     least = ratio[study.peak.argmin("chain.segment.0.mass").values]
     assert 0.53 <= least[-1] <= 0.62
     assert (np.diff(least) >= 0.0).all() and least[0] < 0.45
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Elsewhere
+
+
+def test_processes_compute_what_this_one_does(tmp_path, monkeypatch):
+    from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing import get_context
+
+    from granchain.studies import elsewhere
+
+    # so many members a task that there are several
+    monkeypatch.setattr(elsewhere, "TASK_SECONDS", 1e-9)
+    case, vary = short(), {"striker.speed": [0.5, 0.7, 0.9], "chain.radius": gc.disorder(gc.normal(1.0, 0.02))}
+    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
+        study = gc.sweep(case, vary, executor=pool, traces=True, out=tmp_path / "study.h5")
+        assert study.drop_vars("point").identical(gc.sweep(case, vary, traces=True))
+        with pytest.raises(gc.errors.CaseError, match="summary: got a function beside an executor"):
+            gc.sweep(case, vary, executor=pool, summary=lambda _: {})
+
+
+def test_a_worker_refuses_another_granchain_and_another_law_file(tmp_path):
+    import json
+
+    from granchain.contact.user import load_law_module
+    from granchain.studies.elsewhere import Elsewhere, compute, load_same
+
+    sent = []
+
+    class Recording:
+        def submit(self, function, text):
+            sent.append(json.loads(text))
+            raise KeyboardInterrupt
+
+    file = tmp_path / "my_law.py"
+    file.write_text((gc.case.document.CASES.parents[1] / "docs" / "examples" / "my_law.py").read_text())
+    (law,) = load_law_module(file).values()
+    case = short(**{"contact.law": "hertz"})
+    own = case.replace(**{"contact.law": law.name} | {f"contact.{q.name}": 0.8 for q in law.inputs if q.required})
+    for base in (case, own):
+        with pytest.raises(KeyboardInterrupt):
+            Elsewhere(Recording(), base, [{}, {}], [base, base], False, None).measured(lambda *_: None)
+    assert sent[0]["laws"] == [] and [one["path"] for one in sent[1]["laws"]] == [str(file)]
+    assert len(compute(json.dumps(sent[0])).splitlines()) == 1
+    with pytest.raises(gc.errors.GranchainError, match=r"worker: got granchain .*, allowed 0\.1"):
+        compute(json.dumps(sent[0] | {"version": "0.1"}))
+    file.write_text(file.read_text() + "\n# edited\n")
+    with pytest.raises(gc.errors.GranchainError, match="with other content than that of the study"):
+        compute(json.dumps(sent[1]))
+    with pytest.raises(gc.errors.GranchainError, match="worker: got no law file"):
+        load_same(str(tmp_path / "none.py"), "")
+
+
+def two_pulses(draw):
+    """A trace of one pulse or two, of any heights and distance, cut off anywhere, on some static force; some have a flat top, or a hole."""
+    at, widths, heights = draw.uniform(20, 120, 2), draw.uniform(3, 12, 2), draw.uniform(0, 1, 2)
+    sample = np.arange(int(draw.integers(60, 200)))[:, None]
+    force = (heights * np.maximum(np.cos(np.clip((sample - at) / widths, -np.pi / 2, np.pi / 2)), 0.0) ** 3).sum(axis=1)
+    force = np.minimum(force, draw.choice([0.5, 2.0])) + draw.choice([0.0, 0.3])
+    if draw.random() < 0.2:
+        force[draw.integers(len(force))] = math.nan
+    return force
+
+
+def test_pulses_of_any_traces_are_those_of_each_trace(monkeypatch):
+    from granchain.studies import features
+
+    left = []
+
+    def counted(*arguments, **options):
+        left.append(arguments)
+        return analysis.peak(*arguments, **options)
+
+    monkeypatch.setattr(features, "peak", counted)
+    draw = np.random.default_rng(5)
+    traces = [two_pulses(draw) for _ in range(400)]
+    times = [1e-6 * np.arange(len(trace)) for trace in traces]
+    found = features.first_pulses(times, [trace[:, None] for trace in traces])
+    # most are looked at in arrays, and those that are not are left to the functions of one trace
+    assert len(left) < 250
+    merged = 0
+    for place, (time, trace) in enumerate(zip(times, traces, strict=True)):
+        base = float(trace[0]) if math.isfinite(trace[0]) else 0.0
+        top = analysis.peak(time, trace, base)
+        expected = (top.force, top.time, analysis.pulse_width(time, trace, baseline=base), top.complete, top.merged)
+        assert np.array_equal([values[place, 0] for values in found], expected, equal_nan=True), place
+        merged += top.merged
+        stop = features.plain_stop(trace)
+        assert stop in (0, analysis.pulse_stop(trace, base))
+    assert merged > 5 and sum(features.plain_stop(trace) > 0 for trace in traces) > 150

@@ -34,7 +34,7 @@ from granchain.status import Status
 
 PLAIN_HERE = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 # Compiled, each is a loop more: one without rate, one with dents, one with a rate and onsets; the others in the long run.
-NEAR = distinct_laws() if PLAIN_HERE else ["hertz", "ma-liu", "tsuji"]
+NEAR = distinct_laws() if PLAIN_HERE else ["hertz", "ma-liu"]
 # 48 bodies are two tiles of 24, more than the 7 * LANES contacts by which one moves back in a band: some begin beyond either end.
 N_BODIES, N_STEPS, TILE, BAND = 48, 90, 24, 7
 # Beads collide from the start everywhere, up to 1 m/s, of the order of the striker's 1.77.

@@ -2,5 +2,6 @@
 
 from granchain.case.case import Case, case_from_resolved, load_case
 from granchain.case.document import case_names
+from granchain.case.mechanism import MechanismCase, load_mechanism, mechanism_case, mechanism_names
 
-__all__ = ["Case", "case_from_resolved", "case_names", "load_case"]
+__all__ = ["Case", "MechanismCase", "case_from_resolved", "case_names", "load_case", "load_mechanism", "mechanism_case", "mechanism_names"]

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import hashlib
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +18,8 @@ import numpy as np
 from pydantic import BaseModel, PrivateAttr, ValidationInfo, model_validator
 
 from granchain.case.checks import PER_BODY, bodies_in, check_across, is_worded, known_tables, ledger_interval, listed, read_tables, sizes
-from granchain.case.document import CASE_BYTES, CASES, case_names, change, jsonable, noted, parsed, plain, read_text, toml_value
+from granchain.case.document import CASE_BYTES, CASES, case_names, change, digest, jsonable, noted, parsed, plain, read_document
+from granchain.case.mechanism import mechanism_names
 from granchain.case.signals import Drive, signal_table
 from granchain.case.tables import (
     Body,
@@ -34,6 +33,7 @@ from granchain.case.tables import (
     SnapshotsTable,
     StrikerTable,
     TimeTable,
+    ToleranceTable,
     body,
 )
 from granchain.case.title import as_written, title_of
@@ -63,6 +63,7 @@ class Case(Heading):
     snapshots: SnapshotsTable | None = key("the snapshots", "a table [snapshots]", None)
     energy: EnergyTable = key("the energy ledger", "a table [energy]", EnergyTable())
     time: TimeTable = key("the end of the run", "a table [time]")
+    tolerance: ToleranceTable | None = key("how sure its numbers are", "a table [tolerance]", None)
 
     _document: dict[str, Any] = PrivateAttr(default_factory=dict)
     _folder: Path | None = PrivateAttr(default=None)
@@ -143,8 +144,7 @@ class Case(Heading):
     @property
     def sha256(self) -> str:
         """Digest of `resolved()`."""
-        line = json.dumps(self.resolved(), sort_keys=True, separators=(",", ":"), allow_nan=False)
-        return hashlib.sha256(line.encode("ascii")).hexdigest()
+        return digest(self.resolved())
 
     def bodies(self) -> dict[str, Any]:
         """Striker, where there is one, and beads, in order.
@@ -291,14 +291,11 @@ def load_case(name: str | Path, set: Iterable[str] = ()) -> Case:
         For a file that cannot be read.
     """
     path = CASES / f"{name}.toml" if isinstance(name, str) and name in case_names() else Path(name)
-    text = read_text(path)
-    document, changes, problems = parsed(text, path.name), {}, Problems()
-    for item in set:
-        where, equals, value = item.partition("=")
-        if equals:
-            changes[where.strip()] = toml_value(value)
-        else:
-            problems.add("--set", shown(item), "KEY=VALUE", "write for example contact.psi=2.9")
+    if isinstance(name, str) and name in mechanism_names():
+        raise CaseError(f'case: got {name}, a mechanism, allowed a chain of beads; run it with "granchain mechanism {name}"')
+    text, document, changes, problems = read_document(path, set, [*case_names(), *mechanism_names()], "contact.psi=2.9")
+    if "mechanism" in document and "chain" not in document:
+        raise CaseError(f'case: got {shown(path.name)}, a mechanism, allowed a chain of beads; run it with "granchain mechanism"')
     context: dict[str, Any] = {"folder": path.parent, "toml": noted(text, changes), "problems": problems}
     if changes and "title" not in changes:
         context["titled"] = plain(document, Problems())

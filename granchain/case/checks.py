@@ -27,9 +27,11 @@ from granchain.case.tables import (
     SensorsTable,
     StrikerTable,
     TimeTable,
+    ToleranceTable,
     body,
     ranges_of,
 )
+from granchain.case.tolerances import check_tolerances, tolerances_of
 from granchain.chain import BEAD_STEPS, hanging
 from granchain.contact import laws
 from granchain.contact.inputs import Slip, chosen, filled
@@ -69,6 +71,8 @@ def read_tables(document: Mapping[str, Any], problems: Problems, known: Mapping[
                 tables[name] = table
     if "contact" in tables and problems.clear("contact.law"):
         tables["contact"] = ContactTable(**law_table("contact", document["contact"], problems))
+    if "tolerance" in tables:
+        tables["tolerance"] = ToleranceTable(**tolerances_of(tables["tolerance"], "tolerance", problems))
     return tables
 
 
@@ -122,6 +126,8 @@ def check_across(
     sized = like and {"bodies", "sensors", "snapshots", "energy", "time"} <= same
     if not sized and problems.clear("chain.beads", "chain.segment", "sensors", "snapshots", "energy", "time"):
         check_size(tables, problems)
+    if tables.get("tolerance") is not None and problems.clear("contact.law", "chain.segment"):
+        check_tolerances(tables, dict(tables["tolerance"]), "tolerance", problems)
     return drives
 
 

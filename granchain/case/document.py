@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import hashlib
 import json
 import re
 import stat
@@ -15,6 +16,7 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel
 
+from granchain.case.tolerances import flattened
 from granchain.contact import laws
 from granchain.errors import CaseError, FileError
 from granchain.keys import Problems, shown, suggestion
@@ -36,7 +38,36 @@ def case_names() -> list[str]:
     return sorted(path.stem for path in CASES.glob("*.toml"))
 
 
-def read_text(path: Path, what: str = "case file") -> str:
+def read_document(path: Path, set: Iterable[str], names: list[str], example: str) -> tuple[str, dict[str, Any], dict[str, Any], Problems]:
+    """Text and tables of a case file, and changes to it, each given as "KEY=VALUE" on the command line, with what is wrong with these.
+
+    Parameters
+    ----------
+    path : Path
+    set : iterable of str
+    names : list of str
+        The built-in cases that may have been meant.
+    example : str
+        A change as it may be given.
+    """
+    text = read_text(path, names=names)
+    document, changes, problems = parsed(text, path.name), {}, Problems()
+    for item in set:
+        where, equals, value = item.partition("=")
+        if equals:
+            changes[where.strip()] = toml_value(value)
+        else:
+            problems.add("--set", shown(item), "KEY=VALUE", f"write for example {example}")
+    return text, document, changes, problems
+
+
+def digest(resolved: Mapping[str, Any]) -> str:
+    """SHA-256 of a case as plain data."""
+    line = json.dumps(resolved, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(line.encode("ascii")).hexdigest()
+
+
+def read_text(path: Path, what: str = "case file", names: list[str] | None = None) -> str:
     """Text of a case file, or of another file of TOML; refuses what is not there, not a file, too long or not UTF-8."""
     name = shown(path.name)
     try:
@@ -48,7 +79,8 @@ def read_text(path: Path, what: str = "case file") -> str:
         if what != "case file":
             reason = getattr(error, "strerror", None) or "no such path"
             raise FileError(f"{what}: got {name} ({reason}), allowed a TOML file that can be read; check the path") from None
-        advice = suggestion(path.stem, case_names(), "check the path, or name a built-in case: " + ", ".join(case_names()))
+        known = case_names() if names is None else names
+        advice = suggestion(path.stem, known, "check the path, or name a built-in case: " + ", ".join(known))
         if not path.suffix and path.name == str(path) and not isinstance(error, PermissionError):
             raise CaseError(f"case: got {name}, allowed the path of a TOML file or the name of a built-in case; {advice}") from None
         reason = getattr(error, "strerror", None) or "no such path"
@@ -164,8 +196,15 @@ def change(document: dict[str, Any], changes: Mapping[str, Any], problems: Probl
     if law is not None:
         known = {"law", *(quantity.name for quantity in law.inputs)}
         named = {where.split(".")[1] for where in changes if where.startswith("contact.")}
-        for name in [name for name in after if name in before and name not in known | named]:
+        dropped = [name for name in after if name in before and name not in known | named]
+        for name in dropped:
             del after[name]
+        if isinstance(document.get("tolerance"), dict) and "tolerance" not in changes:
+            # of an input that is gone no tolerance is left
+            gone = tuple(f"contact.{name}" for name in dropped)
+            document["tolerance"] = {
+                key: value for key, value in flattened(document["tolerance"]) if not any(f"{key}.".startswith(f"{name}.") for name in gone)
+            }
 
 
 def noted(text: str, changes: Mapping[str, Any]) -> str:

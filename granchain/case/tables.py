@@ -46,9 +46,9 @@ else:
     MaterialKey = Annotated[MaterialTable, BeforeValidator(_expanded), AfterValidator(MaterialTable.material)]
 
 
-def material_of(what: str) -> Any:
-    """A key that holds a material: a name, or a table."""
-    return choice(f"the material of {what}", tuple(MATERIALS), None, "a table { youngs_modulus = ..., poissons_ratio = ..., ... }")
+def material_of(what: str, default: Any = None) -> Any:
+    """A key that holds a material: a name, or a table; `...` for one that must be given."""
+    return choice(f"the material of {what}", tuple(MATERIALS), default, "a table { youngs_modulus = ..., poissons_ratio = ..., ... }")
 
 
 Factors = tuple[Annotated[float, Field(gt=0.0)], ...]
@@ -291,6 +291,14 @@ class TimeTable(Table):
     force_step: bool = key("true to take a step above the stability limit all the same", "true or false", False)
 
 
+class ToleranceTable(Table):
+    """How sure the numbers of the case are, for bands around what is computed: `"striker.speed" = 0.02` is one standard deviation, as a
+    part of the value; `"striker.speed" = { uniform = 0.02 }` the half of a width in which each value is as likely. Keys are those of the
+    case, with dots; a run takes no notice of them."""
+
+    model_config = ConfigDict(extra="allow")
+
+
 class Heading(Table):
     """The keys above the tables."""
 
@@ -306,4 +314,5 @@ TABLES: dict[str, type[Table]] = {
     "snapshots": SnapshotsTable,
     "energy": EnergyTable,
     "time": TimeTable,
+    "tolerance": ToleranceTable,
 }

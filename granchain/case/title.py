@@ -77,7 +77,8 @@ def differences(before: Any, after: Any, where: str = "") -> Iterator[tuple[str,
             and all(isinstance(part, Mapping) for part in old + new)
         ):
             old, new = ({str(i): part for i, part in enumerate(parts)} for parts in (old, new))
-        if place == "title" or old == new or (new is None and where == "contact" and before.get("law") != after.get("law")):
+        # how sure the numbers are changes nothing that is computed
+        if place in ("title", "tolerance") or old == new or (new is None and where == "contact" and before.get("law") != after.get("law")):
             continue
         if isinstance(new, Mapping):
             yield from differences(old if isinstance(old, Mapping) else {}, new, place)

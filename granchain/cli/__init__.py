@@ -5,7 +5,22 @@ command that uses it: `granchain --help` takes a tenth of a second.
 """
 
 from granchain.cli import run  # noqa: I001  the order of the commands in the help
-from granchain.cli import files, sweep, laws, impact, verify, traces, compare
+from granchain.cli import mechanism, files, sweep, laws, impact, verify, traces, compare, equivalent, fit, report
 from granchain.cli.process import main, obey
 
-__all__ = ["compare", "files", "impact", "laws", "main", "obey", "run", "sweep", "traces", "verify"]
+__all__ = [
+    "compare",
+    "equivalent",
+    "files",
+    "fit",
+    "impact",
+    "laws",
+    "main",
+    "mechanism",
+    "obey",
+    "report",
+    "run",
+    "sweep",
+    "traces",
+    "verify",
+]

@@ -5,16 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from granchain.cli.options import MISSED, JsonOption, OverwriteOption, app
+from granchain.cli.options import MISSED, JsonOption, app
 from granchain.cli.text import aligned, notify, number, paragraph, print_json, print_text
-from granchain.errors import TraceError
+from granchain.errors import CaseError, TraceError
 
 if TYPE_CHECKING:
-    from granchain.comparison import Agreement, Comparison
+    from granchain.comparison import Agreement, Band, Comparison, ResultAgreement
     from granchain.output import Result
 
 
@@ -34,33 +34,57 @@ def compare(
         float | None,
         typer.Option(metavar="HZ", help="Frequency that the zero-phase filter halves, in both; 0: no filter. Default: as the trace says."),
     ] = None,
+    band: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--band",
+            metavar="KEY=PART",
+            help="Standard deviation of a key of the case, part of its value, instead of what case and trace state. May be repeated.",
+        ),
+    ] = None,
+    members: Annotated[int | None, typer.Option(metavar="N", help="Members of the bands; 0: no bands. Default: 1024.")] = None,
     figure: Annotated[str | None, typer.Option(metavar="FILE", help="Figure, ending in .png, .pdf or .svg.")] = None,
-    overwrite: OverwriteOption = False,
+    out: Annotated[str | None, typer.Option(metavar="FILE.json", help="Write what --json prints to this file too.")] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a figure, or a file of numbers, that is there.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Compare results with a measured trace: peaks, arrivals, widths, impulses, speeds, residuals."""
+    """Compare results with a measured trace: peaks, arrivals, widths, impulses, speeds, residuals; bands where tolerances are stated."""
     from granchain.comparison import compare as compared
     from granchain.output import open_result
+    from granchain.output.conclusion import claim_conclusion, save_conclusion
     from granchain.traces import read_trace
 
     bounds = read_tolerances(tolerances or [])
+    asked = read_bands(band or [])
+    if members is not None and members < 0:
+        raise TraceError(f"--members: got {members}, allowed a whole number from 0; write for example --members 256")
     if cutoff is not None and not 0.0 <= cutoff < math.inf:
         raise TraceError(f"--cutoff: got {cutoff!r}, allowed a finite number from 0 [Hz]; write for example --cutoff 3e5")
-    measured = read_trace(trace)
-    results = [open_result(file) for file in files]
-    found = compared(*results, trace=measured, labels=labels_of(files, results), cutoff=cutoff, tolerances=bounds)
+    with claim_conclusion(out, overwrite):
+        measured = read_trace(trace)
+        results = [open_result(file) for file in files]
+        found = compared(*results, trace=measured, labels=labels_of(files, results), cutoff=cutoff, tolerances=bounds)
+        if members != 0:
+            from granchain.studies.bands import MEMBERS
+            from granchain.studies.within import with_bands
+
+            found = with_bands(found, results, asked or None, MEMBERS if members is None else members)
+        facts = {"files": files, "folder": trace, **found.as_dict(), "tolerances": bounds}
+        if out is not None:
+            save_conclusion(out, "comparison", None, facts, overwrite)
     if figure is not None:
         from granchain import figures
 
         drawn, _ = figures.comparison(found)
         figures.save(drawn, figure, overwrite)
     if as_json:
-        print_json({"command": "compare", "files": files, "folder": trace, **found.as_dict(), "tolerances": bounds, "figure": figure})
+        print_json({"command": "compare", **facts, "figure": figure, "out": out})
     else:
-        parts = ["\n".join(map(paragraph, heading(found))), *tables(found), *map(paragraph, conclusion(found))]
+        parts = ["\n".join(map(paragraph, heading(found))), *tables(found), *map(paragraph, conclusion(found)), *band_tables(found)]
         print_text("\n\n".join(parts))
-        if figure is not None:
-            print_text(figure)
+        for name in (figure, out):
+            if name is not None:
+                print_text(name)
         for message in found.messages:
             notify(message)
         for sentence in found.missed:
@@ -81,6 +105,24 @@ def read_tolerances(items: Sequence[str]) -> dict[str, float]:
     if problems:
         raise TraceError(problems)
     return found
+
+
+def read_bands(items: Sequence[str]) -> dict[str, Any]:
+    """KEY=PART as a table of tolerances.
+
+    Raises
+    ------
+    CaseError
+    """
+    from granchain.case.document import put_all
+    from granchain.keys import Problems
+
+    problems = Problems()
+    table: dict[str, Any] = {}
+    put_all(table, items, "--band striker.speed=0.02", problems)
+    if problems.sentences:
+        raise CaseError([sentence.replace("--set", "--band") for sentence in problems.sentences])
+    return table
 
 
 def labels_of(files: Sequence[str], results: Sequence[Result]) -> list[str]:
@@ -134,6 +176,42 @@ def tables(found: Comparison) -> list[str]:
         rows.append((place(found, k), share(sensor.residual.uncertainty), *cells, *nearest))
     parts.append("residual, part of the measured pulse\n" + aligned(rows, ">" * len(rows[0])))
     return parts
+
+
+def band_tables(found: Comparison) -> list[str]:
+    """For each result with bands: is the measurement within?"""
+    return [band_table(found, one) for one in found.results if one.members]
+
+
+def band_table(found: Comparison, one: ResultAgreement) -> str:
+    """Ends of the intervals in which measurements of this uncertainty would lie, and whether these do."""
+    from granchain.comparison import BAND
+
+    spread = ", ".join(f"{key} {sized(part)}" for key, part in one.tolerance.items())
+    rows: list[tuple[str, ...]] = [("bead", "peak [N]", "from", "to", "", "arrival [us]", "from", "to", "", "force in band")]
+    for k, sensor in enumerate(one.sensors):
+        cells = [place(found, k)]
+        for side, factor, band in ((sensor.peak, 1.0, sensor.peak_band), (sensor.arrival, 1e6, sensor.arrival_band)):
+            cells += band_cells(side.measured, factor, band)
+        force = sensor.force_band
+        cells.append(f"{100.0 * force.inside:.3g} %" if force is not None and math.isfinite(force.inside) else "-")
+        rows.append(tuple(cells))
+    words = f"{one.label}: is it within the band? {spread}; {one.members} members, {100.0 * BAND:g} % of measurements would be from ... to"
+    return paragraph(words) + "\n" + aligned(rows, ">" * len(rows[0]))
+
+
+def sized(tolerance: Any) -> str:
+    """A tolerance in words."""
+    half = isinstance(tolerance, dict)
+    return f"{100.0 * (tolerance['uniform'] if half else tolerance):.3g} %" + (" half width" if half else "")
+
+
+def band_cells(measured: float, factor: float, band: Band | None) -> list[str]:
+    """A measured number, the ends of its interval, and whether it is within."""
+    if band is None:
+        return [number(factor * measured), "-", "-", ""]
+    word = {True: "within", False: "outside", None: "-"}[band.holds(measured)]
+    return [number(factor * measured), number(factor * band.low_measured), number(factor * band.high_measured), word]
 
 
 def place(found: Comparison, k: int) -> str:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from granchain import __version__
+from granchain.cli.mechanism import as_table, in_json
 from granchain.cli.options import FileArgument, JsonOption, OverwriteOption, app, the_one
 from granchain.cli.run import numbers_of
 from granchain.cli.text import aligned, notify, print_json, print_text
@@ -38,13 +39,15 @@ MOST_MESSAGES = 10
 @app.command()
 def cases(name: Annotated[str | None, typer.Argument(metavar="NAME", help="Print this case's file.")] = None) -> None:
     """List the built-in cases, or print one."""
-    from granchain.case import case_names, load_case
+    from granchain.case import case_names, load_case, load_mechanism, mechanism_names
 
-    names = case_names()
+    chains, mechanisms = case_names(), mechanism_names()
     if name is None:
-        print_text(aligned([(known, load_case(known).title) for known in names], "<<"))
-    else:
-        print_text(load_case(the_one(name, names, "built-in case", CaseError)).toml.rstrip("\n"))
+        rows = [(known, load_case(known).title) for known in chains]
+        print_text(aligned([*rows, *((known, load_mechanism(known).title) for known in mechanisms)], "<<"))
+        return
+    known = the_one(name, [*chains, *mechanisms], "built-in case", CaseError)
+    print_text((load_case if known in chains else load_mechanism)(known).toml.rstrip("\n"))
 
 
 @app.command()
@@ -77,6 +80,7 @@ def info(
     except HoldsEnsembleError:
         info_of_ensemble(file, verify, as_json)
         return
+    machine = "crank_angle" in result.variables
     numbers = summary(result)
     if as_json:
         facts = {
@@ -84,7 +88,7 @@ def info(
             "file": file,
             "sealed": result.sealed,
             "data_verified": data_sha256,
-            **numbers.as_dict(),
+            **(in_json(result) if machine else numbers.as_dict()),
             "messages": result.messages,
         }
         print_json({**facts, "variables": variable_facts(result), "provenance": result.provenance})
@@ -92,7 +96,7 @@ def info(
     print_text(aligned(heading(result), "<<"))
     rows = [(v["name"], f"({', '.join(v['dims'])})", v["shape"], v["unit"], v["long_name"]) for v in variable_facts(result)]
     print_text(aligned(rows, "<<><<"))
-    print_text(numbers_of(numbers))
+    print_text(as_table(result) if machine else numbers_of(numbers))
     unread = [name for name in SUMMARISED if name in result.unread]
     if unread:
         print_text(f"not looked into, being more than {LARGEST_SUMMARY:g} bytes: {', '.join(unread)}; granchain.open_result reads them")
@@ -136,7 +140,7 @@ def plot(
     out: Annotated[str, typer.Option(metavar="DIR", help="Folder for the figures; made if it is not there.")] = ".",
     overwrite: OverwriteOption = False,
 ) -> None:
-    """Draw an output file: force traces, energy, velocities, hysteresis; of a study its curves, maps and distributions."""
+    """Draw an output file: traces, energy, velocities, hysteresis; of a mechanism motion and forces; of a study curves and maps."""
     from granchain.figures import all_figures, drawn, lacking, study_figures
     from granchain.output import open_result
     from granchain.output.study import is_study, open_study
@@ -223,10 +227,10 @@ def stated(provenance: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 def variable_facts(result: Result) -> list[dict[str, Any]]:
     """The variables of a file, read or not."""
-    from granchain.output.variables import TABLE, Unread
+    from granchain.output.variables import Unread, table_of
 
     headers = result.unread | {name: Unread(v.dims, v.shape, v.unit, v.long_name) for name, v in result.variables.items()}
-    return facts_of(dict(sorted(headers.items(), key=lambda item: [*TABLE, item[0]].index(item[0]))))
+    return facts_of(dict(sorted(headers.items(), key=lambda item: [*table_of(headers), item[0]].index(item[0]))))
 
 
 def facts_of(headers: Mapping[str, Unread]) -> list[dict[str, Any]]:
@@ -241,5 +245,6 @@ def in_memory(headers: Mapping[str, Unread]) -> tuple[str, ...]:
     """What is summed up of a file, where that is no more than `LARGEST_SUMMARY`."""
     from granchain.analysis import SUMMARISED
 
-    size = sum(8 * math.prod(headers[name].shape) for name in SUMMARISED if name in headers)
-    return SUMMARISED if size <= LARGEST_SUMMARY else ()
+    wanted = tuple(headers) if "crank_angle" in headers else SUMMARISED
+    size = sum(8 * math.prod(headers[name].shape) for name in wanted if name in headers)
+    return wanted if size <= LARGEST_SUMMARY else ()

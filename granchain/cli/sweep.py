@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -28,6 +29,9 @@ def sweep(
     resume: Annotated[bool, typer.Option("--resume", help="Compute what the output file, whole or unfinished, does not hold.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say how many members there are, and what they will take.")] = False,
     threads: Annotated[int | None, typer.Option(metavar="N", help="Threads. Default: as many as processors.")] = None,
+    dask: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="Let the workers of this dask scheduler compute, tcp://HOST:8786.")
+    ] = None,
     law_module: LawModuleOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -39,6 +43,7 @@ def sweep(
         try:
             load_laws(law_module)
             from granchain.contact import laws
+            from granchain.studies.elsewhere import dask_at
             from granchain.studies.sweep import Work, estimate, load_sweep, swept
 
             asked = load_sweep(file)
@@ -53,8 +58,10 @@ def sweep(
                 # what is done is in the file: there is nothing that an interruption could lose
                 interruption.something_to_lose = False
 
-            with progress, blamed(laws()[asked.plan.case.contact.law]):
-                study = swept(asked.plan, Work(threads, asked.traces, None, advance), target, resume, overwrite)
+            with progress, blamed(laws()[asked.plan.case.contact.law]), dask_at(dask) if dask else nullcontext() as executor:
+                folder = target.absolute().parent if dask else None
+                work = Work(asked.plan.case, threads, asked.traces, None, advance, executor, folder)
+                study = swept(asked.plan, work, target, resume, overwrite)
         except KeyboardInterrupt:
             raise InterruptedRun(f"interrupted; {target} was not written", interruption.exit_code) from None
         ends = study.status.values.ravel().tolist()

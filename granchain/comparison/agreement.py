@@ -37,6 +37,35 @@ class Agreement(NamedTuple):
         return self.difference / self.measured if self.measured else math.nan
 
 
+# Part of the members between the ends of a band.
+BAND = 0.95
+
+
+class Band(NamedTuple):
+    """The interval in which 95 % of the members of a band lie, and the one in which 95 % of measurements of them would, as uncertain as
+    this one; in the unit of the number."""
+
+    low: float
+    high: float
+    low_measured: float
+    high_measured: float
+
+    def holds(self, measured: float) -> bool | None:
+        """Whether a measured number lies in the interval of measurements; None where there is none."""
+        if not math.isfinite(measured + self.low_measured + self.high_measured):
+            return None
+        return self.low_measured <= measured <= self.high_measured
+
+
+class ForceBand(NamedTuple):
+    """The same of the force at one sensor, at the times of its pulse (n,) [N], and the part of its samples in the interval of
+    measurements [1]."""
+
+    low: np.ndarray
+    high: np.ndarray
+    inside: float
+
+
 @dataclass(frozen=True, eq=False)
 class SensorAgreement:
     """One sensor bead, measured against computed.
@@ -58,6 +87,10 @@ class SensorAgreement:
         Standard deviation of the filtered measured force [N].
     merged : tuple of str
         Of "measured" and "computed", where a second, larger pulse has merged with the first (`analysis.has_merged`): no speed is from it.
+    peak_band, arrival_band : Band, optional
+        Where there are tolerances: what they make of peak and arrival.
+    force_band : ForceBand, optional
+        And of the force.
     """
 
     bead: int
@@ -73,6 +106,9 @@ class SensorAgreement:
     computed: np.ndarray = field(repr=False)
     noise: float
     merged: tuple[str, ...] = ()
+    peak_band: Band | None = None
+    arrival_band: Band | None = None
+    force_band: ForceBand | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,6 +125,10 @@ class ResultAgreement:
         By least squares, from all sensors at which neither pulse has merged with another [m/s].
     missed : tuple of str
         A sentence for each stated tolerance that was missed.
+    tolerance : dict of str to float or dict
+        Of the keys of its case, where there are bands.
+    members : int
+        Of the bands.
     """
 
     label: str
@@ -98,6 +138,8 @@ class ResultAgreement:
     sensors: tuple[SensorAgreement, ...]
     wave_speed: Agreement
     missed: tuple[str, ...]
+    tolerance: Mapping[str, Any] = field(default_factory=dict)
+    members: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,11 +181,17 @@ class Comparison:
                     "time_shift": _plain(one.shift),
                     "time_shift_uncertainty": _plain(one.shift_uncertainty),
                     "wave_speed": _agreement(one.wave_speed),
+                    "bands": {"tolerance": dict(one.tolerance), "members": one.members, "part": BAND} if one.members else None,
                     "sensors": [
                         {"bead": sensor.bead, "position": _plain(sensor.position), "noise": _plain(sensor.noise)}
                         | {name: _agreement(getattr(sensor, name)) for name in QUANTITIES if name != "residual"}
                         | {"residual": _plain(sensor.residual.computed), "residual_of_noise": _plain(sensor.residual.uncertainty)}
                         | {"merged": list(sensor.merged)}
+                        | {
+                            "peak_band": _band(sensor.peak_band, sensor.peak.measured),
+                            "arrival_band": _band(sensor.arrival_band, sensor.arrival.measured),
+                            "force_inside": None if sensor.force_band is None else _plain(sensor.force_band.inside),
+                        }
                         for sensor in one.sensors
                     ],
                     "missed": list(one.missed),
@@ -157,6 +205,10 @@ class Comparison:
 
 def _plain(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
+
+
+def _band(band: Band | None, measured: float) -> dict[str, float | bool | None] | None:
+    return None if band is None else {name: _plain(value) for name, value in band._asdict().items()} | {"within": band.holds(measured)}
 
 
 def _agreement(one: Agreement) -> dict[str, float | None]:

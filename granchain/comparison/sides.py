@@ -160,11 +160,15 @@ class Measured:
         self.raw_noise = [noise_of(trace, column) for column in columns]
         raw = trace.sensor_force[:, columns]
         response = self._response(stated)
-        noises = [Noise(noise, response) for noise in self.raw_noise]
-        self.readings = readings_of(self.time, stated.smooth(self.interval, raw), noises, stated.cutoff is not None)
+        self._noises = [Noise(noise, response) for noise in self.raw_noise]
+        self.readings = self.read(raw)
         lines = np.column_stack([reading.baseline.at(np.arange(len(raw))) for reading in self.readings])
         self._above = raw - lines
         self.filter(stated)
+
+    def read(self, force: np.ndarray) -> list[Reading]:
+        """Read forces (sample, sensor) [N] on the clock of the trace as if they had its noise."""
+        return readings_of(self.time, self.stated.smooth(self.interval, force), self._noises, self.stated.cutoff is not None)
 
     def filter(self, sensor: Sensor) -> None:
         """Filter the forces; the numbers that were read stay."""

@@ -40,9 +40,7 @@ def piece_of(law: Functions, features: Features) -> Callable:
     def piece(begun, steps, ahead, tiles, n, sample, pending, tables, clock, records):  # type: ignore[no-untyped-def]
         row, total = row_of(tables), 0
         for one in range(tiles):
-            _, _, _, _, clamped, _ = advance_tile(
-                row, clock, records, begun, steps, ahead + one * clock.tile, clock.tile, n, 0, sample, pending
-            )
+            _, _, _, _, clamped, _ = advance_tile(row, clock, records, begun, steps, ahead + one * clock.tile, n, 0, sample, pending)
             total += clamped
         return total
 

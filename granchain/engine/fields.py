@@ -180,9 +180,9 @@ DRIVE = (
 )
 
 
-def named(kind: str, fields: tuple[Field, ...]) -> Any:
-    """Named tuple with one value for each field."""
-    return namedtuple(kind, [field.name for field in fields])
+def named(kind: str, fields: tuple[Field, ...], module: str = __name__) -> Any:
+    """Named tuple with one value for each field; the module is where it is found again when a saved loop that takes it is loaded."""
+    return namedtuple(kind, [field.name for field in fields], module=module)
 
 
 Bodies = named("Bodies", BODY)

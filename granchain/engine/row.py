@@ -126,7 +126,7 @@ def leaf_sweeps(law: Functions, step: ContactStep, features: Features, stride: i
         """The number of contacts with an event, and one more than the last of them."""
         u, v, a, start = row_from(u, first), row_from(v, first), row_from(a, first), row_from(start, first)
         if S > 1:
-            dt, half_dt = row_from(dt, first), row_from(half_dt, first)
+            dt, half_dt = dt[first : first + count], half_dt[first : first + count]
         events, after = 0, 0
         for k in range(count):
             d = overlap_of(u[k], u[k + S], start[k])
@@ -144,7 +144,7 @@ def leaf_sweeps(law: Functions, step: ContactStep, features: Features, stride: i
         u, v, start, row = row_from(u, first), row_from(v, first), row_from(start, first), row_from(row, first)
         dt_over_m, loads, peak, reach = row_from(dt_over_m, first), row_from(loads, first), row_from(peak, first), row_from(reach, first)
         if S > 1:
-            dt = row_from(dt, first)
+            dt = dt[first : first + count]
         for k in range(count):
             left = row[k] if S > 1 else carried
             d = overlap_of(u[k], u[k + S], start[k])
@@ -175,7 +175,7 @@ def leaf_sweeps(law: Functions, step: ContactStep, features: Features, stride: i
         peak, reach, elastic, clamp = row_from(peak, first), row_from(reach, first), row_from(elastic, first), row_from(clamp, first)
         viscous_work, clamp_work = row_from(viscous_work, first), row_from(clamp_work, first)
         if S > 1:
-            dt, half_dt, pending = row_from(dt, first), row_from(half_dt, first), row_from(pending, first)
+            dt, half_dt, pending = dt[first : first + count], half_dt[first : first + count], pending[first : first + count]
         for k in range(count):
             left = row[k] if S > 1 else carried
             d = overlap_of(u[k], u[k + S], start[k])
@@ -214,7 +214,7 @@ def leaf_sweeps(law: Functions, step: ContactStep, features: Features, stride: i
             row_from(clamp_work, first),
         )
         if S > 1:
-            half_dt, pending = row_from(half_dt, first), row_from(pending, first)
+            half_dt, pending = half_dt[first : first + count], pending[first : first + count]
         for k in range(count):
             d = overlap_of(u[k], u[k + S], start[k])
             half, da = v[k] - v[k + S], a[k] - a[k + S]
@@ -361,7 +361,7 @@ def sweeps_of(law: Functions, step: ContactStep, features: Features) -> Sweeps:
                     changed += 1
         return changed, length
 
-    def advance_tile(row, clock, records, begun, steps, ahead, tile, n, length, sample, pending):  # type: ignore[no-untyped-def]
+    def advance_tile(row, clock, records, begun, steps, ahead, n, length, sample, pending):  # type: ignore[no-untyped-def]
         """Steps of a tile: a parallelogram that begins at the contact `ahead` and moves back by LANES contacts a step.
 
         A contact needs of the step before its own two bodies: those on the right are then a step further in this tile, and on the left
@@ -375,7 +375,7 @@ def sweeps_of(law: Functions, step: ContactStep, features: Features) -> Sweeps:
         u, v, a, loads, inverse_mass = bodies.u, bodies.v, bodies.a, bodies.loads, bodies.inverse_mass
         start, force_row, peak, reach = contacts.start, contacts.force, contacts.peak, contacts.reach
         elastic, clamp, viscous_work, clamp_work = contacts.elastic, contacts.clamp, contacts.viscous_work, contacts.clamp_work
-        dt, clamped = clock.dt, 0
+        dt, tile, clamped = clock.dt, clock.tile, 0
         sample_at = sample * clock.stride if sample < records.sensor_force.shape[0] else -1
         first, last = ahead if TILED else 0, n
         for done in range(steps):
@@ -444,7 +444,7 @@ def sweeps_of(law: Functions, step: ContactStep, features: Features) -> Sweeps:
                 length = keep_on_list(row.events, 0, 0, 0, length)
             while ahead == 0 or (TILED and ahead < n + LANES * (steps - 1)):
                 done, changed, length, sample, clamped, pending = advance_tile(
-                    row, clock, records, clock.step, steps, ahead, tile, n, length, clock.sample, clock.pending
+                    row, clock, records, clock.step, steps, ahead, n, length, clock.sample, clock.pending
                 )
                 clock.clamped += clamped
                 ahead += tile

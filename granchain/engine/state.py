@@ -92,6 +92,8 @@ class State:
         The scalars of the run.
     records : named tuple of arrays
         Samples, snapshots and entries of the ledger, and where and when they are taken.
+    features : Features
+        What the loop has to carry.
     """
 
     def __init__(self, contacts: Contacts, chain: Masses, time_step: TimeStep, recording: Recording, placed: bool = True):

@@ -4,9 +4,21 @@ Everything drawn is computed, and every figure states it, with the case's title,
 markers, never the look of a measurement.
 """
 
+from granchain.figures.bands import band_traces, sensitivities
+from granchain.figures.equivalence import equivalence
+from granchain.figures.fit import fit
 from granchain.figures.frame import FORMATS, MARKS, MOST_LINES, MOST_ROWS, save, style
 from granchain.figures.impacts import impact_loops, restitution_against_speed, restitution_delivered
-from granchain.figures.measured import MOST_DOTS, MOST_LAWS, comparison, impact_comparison
+from granchain.figures.measured import MOST_DOTS, MOST_LAWS, Sides, comparison, impact_comparison, pulse_numbers
+from granchain.figures.mechanism import (
+    crank_energy,
+    joint_force,
+    joint_impact,
+    joint_orbit,
+    joint_penetration,
+    slider_acceleration,
+    slider_kinematics,
+)
 from granchain.figures.run import (
     MOST_PLACES,
     all_figures,
@@ -29,21 +41,34 @@ __all__ = [
     "MOST_LINES",
     "MOST_PLACES",
     "MOST_ROWS",
+    "Sides",
     "all_figures",
+    "band_traces",
     "bead_velocities",
     "comparison",
+    "crank_energy",
     "drawn",
     "energy",
+    "equivalence",
+    "fit",
     "force_traces",
     "hysteresis",
     "impact_comparison",
     "impact_loops",
+    "joint_force",
+    "joint_impact",
+    "joint_orbit",
+    "joint_penetration",
     "lacking",
     "losses",
     "power_law",
+    "pulse_numbers",
     "restitution_against_speed",
     "restitution_delivered",
     "save",
+    "sensitivities",
+    "slider_acceleration",
+    "slider_kinematics",
     "space_time",
     "study_curves",
     "study_distribution",

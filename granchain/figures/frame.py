@@ -74,6 +74,14 @@ def new_figure(width: float, height: float) -> Figure:
     return figure
 
 
+def row_under_heading(figure: Figure, widths: Sequence[float]) -> tuple[Axes, np.ndarray]:
+    """Axes for a heading over the whole width, and a row of axes under it."""
+    grid = figure.add_gridspec(2, len(widths), height_ratios=[0.02, 1.0], width_ratios=widths)
+    top = figure.add_subplot(grid[0, :])
+    top.set_axis_off()
+    return top, np.array([figure.add_subplot(grid[1, i]) for i in range(len(widths))])
+
+
 def palette() -> list[str]:
     import matplotlib
 

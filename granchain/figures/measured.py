@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 import textwrap
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from granchain.comparison.agreement import BAND
 from granchain.figures.frame import MOST_ROWS, body_name, choose, new_figure, palette, scaled, styled, time_unit, write_heading
 
 if TYPE_CHECKING:
@@ -19,6 +21,16 @@ if TYPE_CHECKING:
     from granchain.comparison.printed import MeasuredImpact
 
 
+class Sides(NamedTuple):
+    """Peak [N] and arrival [s] of a first pulse, each with its uncertainty; nan for none."""
+
+    peak: float
+    peak_uncertainty: float
+    arrival: float
+    arrival_uncertainty: float
+
+
+NO_SIDES = Sides(math.nan, math.nan, math.nan, math.nan)
 # Dots of a measured trace in one panel.
 MOST_DOTS = 60
 # Colour of what was measured, which no computed line has.
@@ -31,7 +43,7 @@ def comparison(found: Comparison) -> tuple[Figure, np.ndarray]:
 
     Time counts from the measured peak of each sensor, and the computed time has its one common shift: a computed peak that stands beside
     the measured one came at another time. What was measured has markers, what was computed lines; the grey band is twice the noise of the
-    filtered trace on each side.
+    filtered trace on each side. A coloured band is where tolerances put 95 % of the computed forces.
 
     Parameters
     ----------
@@ -75,8 +87,51 @@ def comparison(found: Comparison) -> tuple[Figure, np.ndarray]:
     if found.sensor.cutoff is not None:
         parts.append(f"both sides filtered, {1e-3 * found.sensor.cutoff:.4g} kHz halved")
     parts += [f"time of {one.label} {factor * one.shift:+.4g} {unit}" for one in found.results]
+    parts += [f"band of {one.label}: {100.0 * BAND:g} % of {one.members} members with tolerances" for one in found.results if one.members]
     write_heading(top, about.title, parts + ([note] if note else []), failed=found.trace.synthetic)
     return figure, panels
+
+
+@styled
+def pulse_numbers(title: str, measured: Mapping[int, Sides], computed: Mapping[str, Mapping[int, Sides]]) -> tuple[Figure, np.ndarray]:
+    """Peaks of first pulses against the bead, measured and computed, and under them how much later the computed ones come.
+
+    Bars are one standard deviation of what was measured.
+
+    Parameters
+    ----------
+    title : str
+    measured : mapping of int to Sides
+        Of each sensor bead: peak [N], its uncertainty [N], arrival [s], its uncertainty [s]; nan for none.
+    computed : mapping of str to mapping of int to Sides
+        The same of each result, by its label; uncertainties are not looked at.
+
+    Returns
+    -------
+    Figure, array of Axes (2,)
+    """
+    figure = new_figure(7.0, 4.6)
+    peaks, arrivals = figure.subplots(2, 1, sharex=True, height_ratios=[3.0, 2.0])
+    beads = np.array(sorted(measured))
+    columns = np.array([measured[bead] for bead in beads])
+    factor, unit = time_unit(float(np.nanmax(columns[:, 2], initial=0.0)) / 10.0)
+    own = {"color": _MEASURED, "marker": "o", "ms": 4.0, "mfc": "none", "ls": "", "elinewidth": 0.8, "capsize": 2.0, "zorder": 3}
+    peaks.errorbar(beads, columns[:, 0], columns[:, 1], label="measured", **own)
+    arrivals.errorbar(beads, 0.0 * beads, factor * columns[:, 3], **own)
+    for (label, numbers), colour in zip(computed.items(), palette(), strict=False):
+        found = np.array([numbers.get(bead, NO_SIDES) for bead in beads])
+        peaks.plot(beads, found[:, 0], color=colour, label=label)
+        arrivals.plot(beads, factor * (found[:, 2] - columns[:, 2]), color=colour)
+    peaks.set_ylim(0.0, None)
+    peaks.set_ylabel("peak force (N)")
+    arrivals.set_ylabel(f"later than measured ({unit})")
+    arrivals.set_xlabel("sensor bead")
+    edge = 0.03 * max(float(beads[-1] - beads[0]), 1.0)
+    arrivals.set_xlim(beads[0] - edge, beads[-1] + edge)
+    figure.align_ylabels()
+    peaks.legend(ncols=2)
+    write_heading(peaks, title, ["measured: markers with one standard deviation", "simulated: lines"])
+    return figure, np.array([peaks, arrivals])
 
 
 def _measured_words(found: Comparison) -> str:
@@ -106,6 +161,10 @@ def _forces_over_each_other(force: Axes, rest: Axes, found: Comparison, k: int, 
         since = factor * (ours.time - origin)
         force.plot(since, ours.computed, linewidth=1.5 if one.label in nearest else 1.0, **look)
         rest.plot(since, ours.computed - ours.measured, linewidth=0.9, **look)
+        if ours.force_band is not None:
+            band: dict[str, Any] = {"color": colour, "alpha": 0.22, "linewidth": 0.0, "zorder": 1}
+            force.fill_between(since, ours.force_band.low, ours.force_band.high, **band)
+            rest.fill_between(since, ours.force_band.low - ours.measured, ours.force_band.high - ours.measured, **band)
     smallest = min((one.sensors[k].residual.computed for one in found.results), default=math.nan)
     if nearest:
         words = f"residual {100.0 * smallest:.2g} %"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -409,12 +409,21 @@ def all_figures(result: Result) -> dict[str, Callable[[], tuple[Figure, Any]]]:
     `lacking` names what the others miss.
     """
     absent = lacking(result)
-    return {name: partial(function, result) for name, (function, _) in _NEEDS.items() if name not in absent}
+    return {name: partial(function, result) for name, (function, _) in _figures_of(result.variables).items() if name not in absent}
+
+
+def _figures_of(names: Iterable[str]) -> dict[str, tuple[Callable[..., tuple[Any, Any]], tuple[str, ...]]]:
+    """The figures of a result with these variables: those of a mechanism where there is the angle of a crank."""
+    if "crank_angle" not in names:
+        return _NEEDS
+    from granchain.figures.mechanism import NEEDS
+
+    return NEEDS
 
 
 def drawn(headers: Mapping[str, Unread]) -> list[str]:
     """The variables of a file that its figures show, or take a place or a mark from."""
-    needed = {name for _, names in _NEEDS.values() for name in names} | {"bead", "radius", "contact", "residual_overlap"}
+    needed = {name for _, names in _figures_of(headers).values() for name in names} | {"bead", "radius", "contact", "residual_overlap"}
     needed |= {name for name in headers if name.startswith("energy_")}
     wide = {name for name, header in headers.items() if header.dims == (name,) and header.shape[0] > MOST_PLACES and "time" not in name}
     return [name for name, header in headers.items() if name in needed and not wide & {*header.dims}]
@@ -423,7 +432,7 @@ def drawn(headers: Mapping[str, Unread]) -> list[str]:
 def lacking(result: Result) -> dict[str, str]:
     """The figures that a result cannot make: name -> what to ask for in the case."""
     absent = {}
-    for name, (_, needed) in _NEEDS.items():
+    for name, (_, needed) in _figures_of(result.variables).items():
         try:
             need(result, *needed)
         except GranchainError as error:

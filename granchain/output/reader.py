@@ -25,7 +25,7 @@ from granchain.contact.law import Quantity
 from granchain.errors import FileError, GranchainWarning
 from granchain.output.provenance import NUMBERS, TEXTS, data_sha256
 from granchain.output.result import Result
-from granchain.output.variables import CONTENT, ENSEMBLE, FORMAT, LABELS, TABLE, Unread, check_axes
+from granchain.output.variables import CONTENT, ENSEMBLE, FORMAT, LABELS, Entry, Unread, check_axes, table_of
 from granchain.output.whole import DAMAGED, LARGEST_FILE, UNSEALED, StoredFile, check_seal, quoted
 from granchain.output.writer import CHUNK
 from granchain.status import Status
@@ -195,12 +195,13 @@ def _read(file: Any, size: int, variables: Choice | None, most: float, hashed: b
     if len(file) > MOST_NAMES:
         raise RefusedError(f"holds {len(file)} names, an output file at most {MOST_NAMES}; it is not one of granchain's")
     datasets = {name: member(file, name) for name in file if name != "provenance"}
+    table = table_of(datasets)
     for name, dataset in datasets.items():
-        _check_numbers(name, dataset, size)
+        _check_numbers(name, dataset, size, table)
     claimed = sum(bytes_of(dataset) for dataset in datasets.values())
     if claimed > min(LARGEST_FILE, LARGEST_RATIO * size):
         raise RefusedError(f"claims {claimed} bytes of data, more than its {size} bytes can hold; it is damaged, or made to do harm")
-    dims = {name: TABLE[name].dims if name in TABLE else ("contact",) for name in datasets}
+    dims = {name: table[name].dims if name in table else ("contact",) for name in datasets}
     try:
         check_axes(dims, {name: dataset.shape for name, dataset in datasets.items()})
     except ValueError as error:
@@ -210,8 +211,8 @@ def _read(file: Any, size: int, variables: Choice | None, most: float, hashed: b
     attributes["time_step"] = _number(file.attrs.get_id("time_step"), file.attrs["time_step"], "time_step")
     meanings = {name: (text_attribute(dataset, "units"), text_attribute(dataset, "long_name")) for name, dataset in datasets.items()}
     for name, (unit, _) in meanings.items():
-        if name in TABLE and unit != TABLE[name].unit:
-            raise RefusedError(f"{name} is in {unit!r}, and must be in {TABLE[name].unit!r}; it is not one of granchain's")
+        if name in table and unit != table[name].unit:
+            raise RefusedError(f"{name} is in {unit!r}, and must be in {table[name].unit!r}; it is not one of granchain's")
     provenance = provenance_of(file)
     headers = {name: Unread(dims[name], dataset.shape, *meanings[name]) for name, dataset in datasets.items()}
     chosen = set(headers) if variables is None else _with_axes(variables(headers), headers)
@@ -330,6 +331,7 @@ def _restored(
     messages = json.loads(provenance.pop("messages", "[]"))
     if not isinstance(messages, list) or not all(isinstance(message, str) for message in messages):
         raise RefusedError(f"its messages are not a list of texts; {DAMAGED}")
+    table = table_of(data)
     try:
         result = Result(
             data,
@@ -337,7 +339,7 @@ def _restored(
             law=attributes["law"],
             status=status,
             time_step=attributes["time_step"],
-            history=[Quantity(name, unit, meaning, output=True) for name, (unit, meaning) in meanings.items() if name not in TABLE],
+            history=[Quantity(name, unit, meaning, output=True) for name, (unit, meaning) in meanings.items() if name not in table],
             messages=messages,
         )
     except ValueError as error:
@@ -381,14 +383,14 @@ def member(parent: Any, name: str, group: bool = False) -> Any:
     return member
 
 
-def _check_numbers(name: str, dataset: Any, size: int) -> None:
+def _check_numbers(name: str, dataset: Any, size: int, table: Mapping[str, Entry]) -> None:
     """Refuse a variable that `save` does not write: by its kind, its axes, its place, its filters, its size."""
     kinds = ("<i8", "<i4") if name in LABELS else ("<f8",)
     if dataset.dtype.str not in kinds:
         raise RefusedError(
             f"{name!r} holds values of type {dataset.dtype!s:.50}, allowed: {', '.join(kinds)}; it is not one of granchain's"
         )
-    if dataset.shape is None or (name not in TABLE and len(dataset.shape) != 1):
+    if dataset.shape is None or (name not in table and len(dataset.shape) != 1):
         raise RefusedError(f"{name!r} is neither a variable of an output file nor one value per contact; it is not one of granchain's")
     if bytes_of(dataset) > min(LARGEST_FILE, LARGEST_RATIO * size):
         raise RefusedError(f"{name!r} claims {bytes_of(dataset)} bytes, more than {size} bytes can hold; it is damaged, or made to do harm")

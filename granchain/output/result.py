@@ -133,9 +133,15 @@ class Result:
             Where this version can no longer validate it: a law that is not installed, say. The text stays in `provenance`.
         """
         if self._case is None and "case_resolved_json" in self.provenance:
-            from granchain.case import case_from_resolved
+            resolved, toml = json.loads(self.provenance["case_resolved_json"]), self.provenance.get("case_toml", "")
+            if "mechanism" in resolved:
+                from granchain.case import mechanism_case
 
-            self._case = case_from_resolved(json.loads(self.provenance["case_resolved_json"]), self.provenance.get("case_toml", ""))
+                self._case = mechanism_case(resolved, toml=toml)
+            else:
+                from granchain.case import case_from_resolved
+
+                self._case = case_from_resolved(resolved, toml)
         return self._case
 
     @cached_property

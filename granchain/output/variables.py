@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
@@ -72,6 +72,29 @@ TABLE: dict[str, Entry] = {
 }
 # The axis in CF conventions, 4: along time, and along the row.
 AXES = {"time": "T", "energy_time": "T", "snapshot_time": "T", "position": "X"}
+
+_TURN = ("time",)
+
+# The variables that the file of a mechanism has beside time and ledger, or has with other axes.
+MECHANISM: dict[str, Entry] = {
+    "crank_angle": Entry(_TURN, "rad", "angle by which the crank has turned since the start"),
+    "slider_position": Entry(_TURN, "m", "distance of the slider, or of the centre of its slot's arc, from the shaft, positive outward"),
+    "slider_velocity": Entry(_TURN, "m/s", "velocity of the slider"),
+    "slider_acceleration": Entry(_TURN, "m/s2", "acceleration of the slider"),
+    "ideal_acceleration": Entry(_TURN, "m/s2", "acceleration of the slider without play"),
+    "joint_x": Entry(_TURN, "m", "along the slider's line: the journal from the bearing's centre, or the pin from the slot's centre line"),
+    "joint_y": Entry(_TURN, "m", "across it"),
+    "penetration": Entry(_TURN, "m", "largest overlap of the joint's surfaces; 0 where they are apart"),
+    "contact_force": Entry(_TURN, "N", "normal force in the joint: the sum of the surfaces'"),
+    "energy_friction": Entry(_LEDGER, "J", "energy lost to friction"),
+}
+
+
+def table_of(names: Iterable[str]) -> dict[str, Entry]:
+    """The variables that a file may have that has these: a mechanism's has the angle of its crank."""
+    return TABLE | MECHANISM if "crank_angle" in names else TABLE
+
+
 LABELS = ("sensor_bead", "sensor_contact", "bead", "contact")
 # Of most samples, and of some pulses, there is no message.
 SPARSE = ("sensor_beside_force", "sensor_beside_time", "sensor_jump_force", "sensor_jump_time")
@@ -190,17 +213,18 @@ _RESERVED = frozenset(
 
 def entries_of(data: Mapping[str, Any], history: Sequence[Quantity]) -> dict[str, Entry]:
     """Axes and meaning of each variable of `data`, in the order in which they are shown."""
+    table = table_of(data)
     laws = {q.name: Entry(("contact",), q.unit or "1", q.meaning or q.name.replace("_", " ")) for q in history}
     for name in laws:
-        if not name.isidentifier() or name.startswith("_") or name in TABLE or name in _RESERVED:
+        if not name.isidentifier() or name.startswith("_") or name in table or name in _RESERVED:
             raise ValueError(f"history: {name!r} cannot be the name of a variable")
-    unknown = sorted(set(data) - set(TABLE) - set(laws))
+    unknown = sorted(set(data) - set(table) - set(laws))
     if unknown:
         raise ValueError(f"there is no variable {', '.join(map(repr, unknown))} in an output file")
     missing = sorted(set(laws) - set(data))
     if missing:
         raise ValueError(f"history: the values of {', '.join(missing)} are missing")
-    return {name: entry for name, entry in TABLE.items() if name in data} | {name: laws[name] for name in sorted(laws)}
+    return {name: entry for name, entry in table.items() if name in data} | {name: laws[name] for name in sorted(laws)}
 
 
 def check_axes(dims: Mapping[str, tuple[str, ...]], shapes: Mapping[str, tuple[int, ...]]) -> None:
@@ -252,5 +276,7 @@ def what_to_ask_for(name: str, variables: Mapping[str, Variable]) -> str:
             if axis in dims:
                 return f"this result has no {name}; to get it, {advice} in the case, and run it again"
         return f"this result has no {name}"
+    if name in MECHANISM:
+        return f"this result has no {name}: it is not that of a mechanism"
     near = nearest(name, [*variables, *TABLE, *_RESERVED])
     return f"a result has no {name}" + (f"; did you mean {near}?" if near else f"; this one has {', '.join(variables)}")

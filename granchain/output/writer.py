@@ -193,4 +193,6 @@ def root_attributes(result: Written) -> dict[str, Any]:
     if "sensor_force" in result.variables:
         # NeXus: what a viewer plots by itself.
         attributes |= {"NX_class": "NXdata", "signal": "sensor_force", "axes": ["time", "sensor_bead"]}
+    elif "slider_acceleration" in result.variables:
+        attributes |= {"NX_class": "NXdata", "signal": "slider_acceleration", "axes": ["time"]}
     return attributes

@@ -16,7 +16,6 @@ from granchain.analysis import (
     PULSE_BEGINS,
     PULSE_ENDS,
     Jumps,
-    impulse,
     parabola,
     peak,
     pulse_stop,
@@ -182,7 +181,7 @@ def wave_speeds(position: np.ndarray, pulses: Pulses) -> np.ndarray:
     return np.array([wave_speed(*one) for one in zip(position, arrival, strict=True)], dtype=float)
 
 
-def passed_on(time: np.ndarray, left: np.ndarray, net: np.ndarray) -> float:
+def passed_on(interval: float, left: np.ndarray, net: np.ndarray) -> float:
     """Momentum that a body at rest has when its first pulse has passed.
 
     It has passed where, after its peak, the force of the left contact above the static one is down to 1 % of the peak, or begins to rise
@@ -190,8 +189,8 @@ def passed_on(time: np.ndarray, left: np.ndarray, net: np.ndarray) -> float:
 
     Parameters
     ----------
-    time : array (sample,)
-        [s].
+    interval : float
+        Between two samples [s].
     left, net : array (sample,)
         Force of the left contact; of all that acts on the body, positive towards higher numbers, up to a constant [N].
 
@@ -200,7 +199,29 @@ def passed_on(time: np.ndarray, left: np.ndarray, net: np.ndarray) -> float:
     float
         [N s]; 0 where there is no pulse; nan where the trace ends before the pulse does.
     """
-    stop = pulse_stop(left, static(left))
+    stop = plain_stop(left) or pulse_stop(left, static(left))
     if stop is None:
         return math.nan
-    return impulse(time[:stop], net[:stop] - net[0]) if stop else 0.0
+    if not stop:
+        return 0.0
+    force = net[:stop] - net[0]
+    # the trapezoidal rule
+    return float(interval * (force.sum() - 0.5 * (force[0] + force[-1])))
+
+
+def plain_stop(force: np.ndarray) -> int:
+    """`granchain.analysis.pulse_stop` of a trace whose largest force is that of the first pulse, and which soon ends; 0 for any other."""
+    if not len(force):
+        return 0
+    above = force - force[0] if force[0] else force
+    top = int(np.argmax(above))
+    largest = above[top]
+    if not 0.0 < largest < math.inf:
+        return 0
+    rise = above[int(np.argmax(above[: top + 1] >= PULSE_BEGINS * largest)) : top + 1]
+    if (rise < PULSE_ENDS * np.maximum.accumulate(rise)).any():
+        return 0
+    after = above[top : top + RISE]
+    ended = (after[:-1] <= PULSE_BEGINS * largest) | (after[1:] > after[:-1])
+    first = int(np.argmax(ended)) if len(ended) else 0
+    return top + first + 1 if len(ended) and ended[first] else 0

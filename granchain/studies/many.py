@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
+import sys
 import threading
 import time
 import warnings
@@ -39,6 +41,8 @@ LOT_TO_FILE = 2**25
 CALL_SECONDS = 0.1
 # Body-steps of a task for a thread: .1 s at a nanosecond each; shorter tasks gain nothing from a second thread.
 PIECE = 1e8
+# Wall time of compiling [s] from which a person at a terminal is told what is waited for.
+COMPILING = 2.0
 
 
 def run_many(
@@ -308,7 +312,8 @@ class Piece:
     def march(self, stop: threading.Event) -> Piece:
         """Blocks of steps, as a single run takes them, until all members are done."""
         last, clock = self._first + len(self._ready), time.perf_counter()
-        block, members, each = max(1, FIRST_BLOCK // self._ready[0].chain.n_bodies), 1, 0.0
+        together, each = self._stack.together, 0.0
+        block, members = max(1, FIRST_BLOCK // self._ready[0].chain.n_bodies), together
         most = max(one.state.time_step.n_steps for one in self._ready)
         while (self._status == Status.RUNNING).any():
             at = self._first
@@ -319,9 +324,9 @@ class Piece:
                 before, end = time.perf_counter(), min(last, at + members)
                 self._stack.advance(at, end, block)
                 each = (time.perf_counter() - before) / (end - at)
-                at, members = end, max(1, int(CALL_SECONDS / max(each, 1e-9)))
+                at, members = end, in_whole(int(CALL_SECONDS / max(each, 1e-9)), together)
             grown = max(1, min(4 * block, int(block * BLOCK_SECONDS / max(each, 1e-9)), most))
-            block, members = grown, max(1, members * block // grown)
+            block, members = grown, in_whole(members * block // grown, together)
         self._wall_time = time.perf_counter() - clock
         return self
 
@@ -346,6 +351,11 @@ class Piece:
             yield place, Member(result.status, problem, result)
 
 
+def in_whole(members: int, together: int) -> int:
+    """A number of members in whole vectors, at least one of these."""
+    return max(together, members // together * together)
+
+
 def pieces_of(ready: Sequence[Ready], threads: int) -> list[Piece]:
     """Members, alike ones in a stack, cut into pieces of about the same work: some for each thread."""
     groups: dict[tuple, list[Ready]] = {}
@@ -355,13 +365,28 @@ def pieces_of(ready: Sequence[Ready], threads: int) -> list[Piece]:
         groups.setdefault((shape_of(one.state), longest.bit_length()), []).append(one)
     pieces = []
     for group in groups.values():
-        stack = Stack([one.state for one in group])
+        # those that march side by side end together
+        group.sort(key=lambda one: one.state.time_step.n_steps)
+        with told(COMPILING, f"compiling the loop of {group[0].case.contact.law} for many runs; it is kept for the next ones"):
+            stack = Stack([one.state for one in group])
         work = np.cumsum([float(one.chain.n_bodies * one.state.time_step.n_steps) for one in group])
         count = min(len(group), threads * max(1, math.ceil(work[-1] / (threads * PIECE))))
         ends = np.unique(np.append(np.searchsorted(work, work[-1] * np.arange(1, count) / count), len(group)))
         firsts = [0, *ends[:-1].tolist()]
         pieces += [Piece(stack, group[first:end], first) for first, end in zip(firsts, ends.tolist(), strict=True) if end > first]
     return pieces
+
+
+@contextlib.contextmanager
+def told(seconds: float, what: str) -> Iterator[None]:
+    """Say at a terminal what is done, where it takes longer than some seconds."""
+    timer = threading.Timer(seconds, lambda: sys.stderr.write(f"{what}\n") if sys.stderr.isatty() else None)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def unbegun(place: int) -> Member:

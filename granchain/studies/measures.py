@@ -253,10 +253,19 @@ class Gathering:
         self.stop = threading.Event()
         self._cases, self._found, self._traces, self._summary, self._record = cases, found, traces, summary, record
         self._started = datetime.now(UTC).isoformat(timespec="seconds")
+        self._recordings: dict[tuple, Recording] = {}
+
+    def _recording(self, case: Case) -> Recording:
+        """What is recorded of a case; cases that share their tables share it."""
+        striker, snapshots = case.striker is None, id(case.snapshots)
+        like = id(case.chain), id(case.sensors), id(case.ends), striker, snapshots, id(case.energy), id(case.time)
+        if like not in self._recordings:
+            self._recordings[like] = self._record(case)
+        return self._recordings[like]
 
     def pieces(self, places: range, threads: int) -> list[Piece]:
         """Members that are set up; of those that cannot be, the reason is told."""
-        ready, refused = set_up(self._cases, places, False, self._record)
+        ready, refused = set_up(self._cases, places, False, self._recording)
         for place, message in refused:
             self._found.status[place], self._found.message[place] = Status.NOT_SET_UP, message.removeprefix(f"member {place}: ")
         return pieces_of(ready, threads)
@@ -376,13 +385,13 @@ def transmitted(one: Ready) -> tuple[float, float]:
     if not can_transmit(case):
         return math.nan, math.nan
     count, records, recorded = int(state.clock.sample), state.records, state.recording
-    time = state.sample_step[:count] * state.time_step.value
+    interval = int(state.clock.stride) * state.time_step.value
     if case.ends.has_wall("right"):
         left, right = (records.contact_force[:count, recorded.sensor_contacts.index(label)] for label in (last - 1, last))
-        momentum = passed_on(time, left, left - right)
+        momentum = passed_on(interval, left, left - right)
     else:
         # the mean of its two contacts' forces, of which it has the left one alone
         left = 2.0 * records.sensor_force[:count, recorded.sensor_beads.index(last)]
-        momentum = passed_on(time, left, left)
+        momentum = passed_on(interval, left, left)
     mass, speed = one.chain.mass, float(one.chain.velocity[0])
     return momentum / (mass[0] * speed), momentum**2 / mass[-1] / (mass[0] * speed**2)

@@ -129,7 +129,11 @@ class Plan:
                 yield {key: at[key] if key in at else drawn[key] for key in self.vary if key not in self.disordered}, draw
 
     def cases(self) -> list[Case]:
-        """The case of each member.
+        """The case of each member; see `changed`."""
+        return [case for case, _ in self.changed()]
+
+    def changed(self) -> list[tuple[Case, dict[str, Any]]]:
+        """The case of each member, and what is changed in it.
 
         Raises
         ------
@@ -144,7 +148,8 @@ class Plan:
                 beads = self.case.beads
                 if self.disordered and counted:
                     beads = self.case.replace(**changes).beads
-                found.append(self.case.replace(**changes, **self._disorder(draw, beads)))
+                whole = changes | self._disorder(draw, beads)
+                found.append((self.case.replace(**whole), whole))
             except CaseError as error:
                 for sentence in error.problems:
                     # the same slip at another value is the same slip

@@ -10,7 +10,7 @@ import time
 import uuid
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,6 +26,7 @@ from granchain.output import claim
 from granchain.output.provenance import granchain_version, source_hash
 from granchain.output.study import StudyFile, StudyPart, open_study
 from granchain.output.whole import LARGEST_FILE
+from granchain.studies.elsewhere import Elsewhere
 from granchain.studies.many import LOT, checked
 from granchain.studies.measures import OF_MEMBER, OF_SENSOR, Measures, Summary, measure
 from granchain.studies.plan import OF_A_MEMBER, Plan, canonical, planned
@@ -93,13 +94,16 @@ def sweep(
     FileError
         Where `out` cannot be written.
     """
-    return swept(planned(case, vary, how, n, seed), Work(threads, traces, summary, progress, executor), out, resume, overwrite)
+    plan = planned(case, vary, how, n, seed)
+    return swept(plan, Work(plan.case, threads, traces, summary, progress, executor), out, resume, overwrite)
 
 
 def swept(plan: Plan, work: Work, out: str | os.PathLike[str] | None = None, resume: bool = False, overwrite: bool = False) -> Any:
     """The data set of a plan; see `sweep`."""
-    cases = plan.cases()
+    members = plan.changed()
+    cases = [case for case, _ in members]
     check_traces(cases, work.traces)
+    work.changes = {id(case): changes for case, changes in members}
     if out is None:
         if resume:
             raise CaseError("resume: got no file to go on with, allowed a study of out=; name its file")
@@ -113,15 +117,31 @@ class Work:
 
     Parameters
     ----------
+    base : Case
+        Of which the members are changes.
     threads, traces, summary, progress, executor
         As of `sweep`.
+    folder : path, optional
+        Where an executor's workers put what they have computed; they send it, unless given.
+    changes : mapping
+        What is changed in each member, by the identity of its case.
     """
 
+    base: Case
     threads: int | None
     traces: bool
     summary: Summary | None
     progress: Callable[[int, int], Any] | None
     executor: Any = None
+    folder: Path | None = None
+    changes: Mapping[int, dict[str, Any]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.executor is not None and self.summary is not None:
+            raise CaseError(
+                "summary: got a function beside an executor, allowed one of the two: members travel as data; leave out the executor, or "
+                "keep the traces and sum them up"
+            )
 
     def measured(self, cases: Sequence[Case], done: Callable[[Sequence[int], Measures], Any] | None = None, before: int = 0) -> Measures:
         """Measures of all members; a summary is tried on the first of them.
@@ -146,6 +166,9 @@ class Work:
             if self.progress is not None:
                 self.progress(count, before + len(cases))
 
+        if self.executor is not None:
+            changes = [self.changes[id(case)] for case in cases]
+            return Elsewhere(self.executor, self.base, changes, cases, self.traces, self.folder).measured(report)
         return measure(cases, self.threads, traces=self.traces, summary=self.summary, done=report)
 
 

@@ -6,6 +6,8 @@ import json
 from collections.abc import Mapping
 from typing import Any, Literal
 
+from granchain.case.tables import ToleranceTable
+from granchain.case.tolerances import Tolerance, tolerances_of
 from granchain.errors import TraceError
 from granchain.keys import Problems, Table, choice, key, number, read_table, text
 
@@ -60,6 +62,7 @@ class AboutTable(Table):
     licence: str = text("under what terms it may be passed on")
     origin: str = text("the file it was imported from, and its hash")
     uncertainty: UncertaintyTable = key("how sure it is", "a table [uncertainty]", UncertaintyTable())
+    tolerance: ToleranceTable | None = key("how sure the numbers of the chain are, keys of a case", "a table [tolerance]", None)
     sensor: SensorTable = key("the sensor bead and its instrument", "a table [sensor]", SensorTable())
     fact: list[FactTable] = key("what is known of the experiment", "tables [[fact]]", [])
     table: list[PrintedTable] = key("published tables", "tables [[table]]", [])
@@ -75,6 +78,9 @@ def about_of(document: Mapping[str, Any], where: str) -> AboutTable:
     """
     problems = Problems()
     about: AboutTable | None = read_table(AboutTable, "", document, problems)
+    if about is not None and about.tolerance is not None:
+        # the keys are those of a case, which is not known here
+        tolerances_of(about.tolerance, "tolerance", problems)
     if about is not None and about.kind == "digitised":
         for name, missing in (("figure", not about.figure), ("doi", not (about.doi or about.who)), ("digitised", not about.digitised)):
             if missing:
@@ -93,10 +99,17 @@ def written(about: AboutTable) -> str:
         table = getattr(about, name)
         values = table.model_dump(exclude_defaults=True)
         lines += ["", f"[{name}]", *(f"{key} = {_value(value)}" for key, value in values.items())] if values else []
+    if about.tolerance is not None:
+        known = tolerances_of(about.tolerance, "tolerance", Problems())
+        lines += ["", "[tolerance]", *(f"{_value(key)} = {_tolerance(value)}" for key, value in known.items())]
     for name in ("fact", "table"):
         for entry in getattr(about, name):
             lines += ["", f"[[{name}]]", *(f"{key} = {_value(value)}" for key, value in entry if value != "")]
     return "\n".join(lines) + "\n"
+
+
+def _tolerance(value: Tolerance) -> str:
+    return f"{{ uniform = {value['uniform']!r} }}" if isinstance(value, dict) else repr(value)
 
 
 def _value(value: Any) -> str:

@@ -1,0 +1,238 @@
+"""1,024 chains at once: eight side by side in a vector, one after the other in compiled code, and by hand in C across chains.
+
+Each chain has a speed and a time step of its own; the pulse runs through all of it. Per bead and step of the whole chain, in one process,
+in turn. All forms give the same bits, which is asserted first. Then two threads over one, next to a loop that only counts, in the same
+rounds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numba
+import numpy as np
+from kernels import DOUBLES, WIDTHS, compiled, compiler, version
+from racing import ROUNDS, SMALL_ROUNDS, Answer, Contender, assert_same, machine, measured, race, ratios, save, small, spread, taken_on
+from steel_chain import BARE, INPUTS, N_BODIES, SPEED, Run, run_of, steel_chain
+
+from granchain.contact import laws
+from granchain.engine import stack
+from granchain.engine.fields import LANES, aligned
+from granchain.engine.lanes import side_of
+from granchain.engine.stack import Stack
+from granchain.engine.state import State
+
+LAWS = ("hertz", "flores", "tsuji", "ma-liu")
+IN_C = {"hertz": "hertz_across", "ma-liu": "ma_liu_across"}
+MEMBERS, STEPS = 1024, 1041
+SMALL_MEMBERS, SMALL_STEPS = 16, 100
+# Steps of 0.4 us: in 1,041 of them the pulse comes to bead 63.
+STEP = 4e-7
+COLUMNS = ("u", "v", "row", "peak", "reach", "limit", "residual", "unloading", "start", "kicks", "stiffnesses", "dts")
+
+
+class Side(ctypes.Structure):
+    """`struct side` of kernels.c."""
+
+    _fields_ = [
+        *((name, ctypes.c_long) for name in ("groups", "columns", "n_steps", "front", "last_contact", "width")),
+        *((name, DOUBLES) for name in (*COLUMNS, "ma_liu")),
+    ]
+
+
+def states_of(run: Run, members: int) -> list[State]:
+    """A state for each chain, of a speed and a time step of its own."""
+    made = []
+    for part in np.linspace(0.5, 1.0, members):
+        velocity = run.chain.velocity.copy()
+        velocity[0] = part * SPEED
+        step = replace(run.step, value=run.step.value * (1.0 - 1e-3 * part))
+        made.append(State(run.contacts, replace(run.chain, velocity=velocity), step, BARE))
+    return made
+
+
+def inside(states: list[State]) -> Answer:
+    """Displacements and velocities of all bodies."""
+    n = states[0].chain.n_bodies
+    return np.array([state.bodies.u[1 : n + 1] for state in states]), np.array([state.bodies.v[1 : n + 1] for state in states])
+
+
+def granchain(run: Run, members: int, lanes: bool, all_beads: bool) -> Contender:
+    """The engine's stack, with or without lanes."""
+
+    def prepare() -> Callable[[], Answer]:
+        states = states_of(run, members)
+        found, stack.in_lanes = stack.in_lanes, lambda states: lanes
+        try:
+            together = Stack(states)
+        finally:
+            stack.in_lanes = found
+        if all_beads:
+            for state in states:
+                state.clock.front = run.chain.n_bodies
+
+        def timed() -> Answer:
+            together.advance(0, members, run.step.n_steps + 1)
+            return inside(states)
+
+        return timed
+
+    return Contender(prepare, turns=1, same=0.0)
+
+
+def across(library: ctypes.CDLL, run: Run, members: int, all_beads: bool) -> Contender:
+    """C across chains; memory as the engine lays it out."""
+    function = getattr(library, IN_C[run.law])
+
+    def prepare() -> Callable[[], Answer]:
+        states = states_of(run, members)
+        one, groups = states[0], members // LANES
+        columns, width = side_of(one.tables).force.size, one.contacts.force.size
+        rows = dict(zip(COLUMNS, aligned(((groups, columns),) * len(COLUMNS)), strict=True))
+        names = [quantity.name for quantity in run.contacts.model.coefficients]
+        stiffness = names.index("hertz_stiffness" if run.law == "ma-liu" else "stiffness")
+        rows["start"][:], rows["limit"][:] = -np.inf, np.inf
+        for m, state in enumerate(states):
+            group, lane = divmod(m, LANES)
+            taken = {
+                "u": state.bodies.u, "v": state.bodies.v, "kicks": state.bodies.dt_over_m, "start": state.contacts.start,
+                "reach": state.contacts.reach, "stiffnesses": state.c[stiffness], "dts": np.full(width, state.time_step.value),
+            }  # fmt: skip
+            if run.law == "ma-liu":
+                taken |= dict(zip(("limit", "residual", "unloading"), state.h, strict=False))
+            for name, values in taken.items():
+                rows[name][group].reshape(-1, LANES)[:width, lane] = values[:width]
+        ma_liu = np.ascontiguousarray(run.contacts.c[:, 1])
+        n = run.chain.n_bodies
+        arguments = Side(
+            groups, columns, run.step.n_steps, n if all_beads else int(one.clock.front), n, width,
+            *(rows[name].ctypes.data_as(DOUBLES) for name in COLUMNS), ma_liu.ctypes.data_as(DOUBLES),
+        )  # fmt: skip
+
+        def timed() -> Answer:
+            function(ctypes.byref(arguments))
+            u, v = (rows[name].reshape(groups, -1, LANES)[:, 1 : n + 1].transpose(0, 2, 1).reshape(members, n) for name in "uv")
+            return u, v
+
+        return timed
+
+    return Contender(prepare, turns=1, same=0.0)
+
+
+@numba.njit(nogil=True)
+def spin(times):  # type: ignore[no-untyped-def]
+    """Nothing but the processor."""
+    x = np.uint64(1)
+    for _ in range(times):
+        x = x * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
+    return x
+
+
+def wall(work: Callable[[int, int], Any], parts: int, threads: int) -> float:
+    """Wall time of some parts of work, shared out to threads."""
+    each = parts // threads
+    pool = [threading.Thread(target=work, args=(each * t, each * (t + 1))) for t in range(threads)]
+    begin = time.perf_counter()
+    for thread in pool:
+        thread.start()
+    for thread in pool:
+        thread.join()
+    return time.perf_counter() - begin
+
+
+def race_of_threads(run: Run, members: int, rounds: int) -> dict[str, Any]:
+    """Gain of a second thread: chains in lanes, and a loop that only counts, in the same rounds."""
+    found, stack.in_lanes = stack.in_lanes, lambda states: True
+    try:
+        together = Stack(states_of(run, members))
+    finally:
+        stack.in_lanes = found
+    tables = [table.copy() for table in (*together._tables, together._clocks, *together._records, together.status)]
+    live = (*together._tables, together._clocks, *together._records, together.status)
+    # .1 s and more a task: shorter ones gain nothing from a second thread
+    turns = 1 if small() else 4
+
+    def chains(first: int, last: int) -> None:
+        for _ in range(turns):
+            for table, start in zip(live, tables, strict=True):
+                table[first:last] = start[first:last]
+            together.advance(first, last, run.step.n_steps + 1)
+
+    def count(first: int, last: int) -> None:
+        spin((last - first) * (1000 if small() else 300_000))
+
+    count(0, 1)
+    gains: dict[str, list[float]] = {"chains": [], "spin": []}
+    for _ in range(rounds):
+        for name, work in (("chains", chains), ("spin", count)):
+            one = wall(work, members, 1)
+            gains[name].append(one / wall(work, members, 2))
+    share = ratios(gains["chains"], gains["spin"])
+    return {name: spread(values) for name, values in gains.items()} | {"chains over spin": spread(share)}
+
+
+def race_of_law(library: ctypes.CDLL | None, law: str, members: int, steps: int, all_beads: bool, rounds: int) -> dict[str, Any]:
+    """One law, behind the front or over all beads: lanes over stack, and over C."""
+    inputs = SimpleNamespace(**{q.name: INPUTS.get(q.name, q.default) for q in laws()[law].inputs})
+    run = run_of(law, steel_chain(), inputs, end=steps * STEP, step=STEP)
+    racing = {"stack": granchain(run, members, False, all_beads), "lanes": granchain(run, members, True, all_beads)}
+    if library is not None and law in IN_C and hasattr(library, IN_C[law]):
+        racing["C"] = across(library, run, members, all_beads)
+    assert_same(racing)
+    bases = tuple(name for name in racing if name != "lanes")
+    found = measured(race(racing, rounds), bases, members * run.bead_steps)
+    return {"times": found["times"], "ratios": {base: found["ratios"][base]["lanes"] for base in bases}}
+
+
+def spread_of(found: dict[str, float]) -> str:
+    """A median with its quartiles."""
+    return f"{found['median']:.3f} [{found['low']:.3f} {found['high']:.3f}]"
+
+
+def report(result: dict[str, Any]) -> None:
+    """The table for a terminal."""
+    print(f"{result['members']} chains of {N_BODIES} bodies, {result['steps']} steps; ns per bead and step; same bits in all")
+    for name, found in result["cases"].items():
+        times = ", ".join(f"{form} {ns['median']:.3f} (best {ns['best']:.3f})" for form, ns in found["times"].items())
+        over = ", ".join(f"lanes {spread_of(ratio)} x {base}" for base, ratio in found["ratios"].items())
+        print(f"  {name:26s} {times}; {over}")
+    print("\nsecond thread: " + ", ".join(f"{name} {spread_of(gain)}" for name, gain in result["threads"].items()))
+    print(f"\n{taken_on(result['machine'])}")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=SMALL_ROUNDS if small() else ROUNDS, help="rounds of each race, two or more")
+    parser.add_argument("--save", action="store_true", help="write results/many.json")
+    options = parser.parse_args()
+    members, steps = (SMALL_MEMBERS, SMALL_STEPS) if small() else (MEMBERS, STEPS)
+    library = None
+    if compiler() is None:
+        print("no C compiler here (gcc, or what $CC names): nothing is compared with C")
+    else:
+        with tempfile.TemporaryDirectory() as folder:
+            library = compiled(Path(folder), WIDTHS[-1:])[WIDTHS[-1]]
+    names = LAWS[:1] if small() else LAWS
+    rounds = options.rounds
+    hertz = run_of("hertz", steel_chain(), SimpleNamespace(stiffness=None), end=steps * STEP, step=STEP)
+    result = {
+        "machine": machine(gcc=version()) if library is not None else machine(), "bodies": N_BODIES, "members": members, "steps": steps,
+        "rounds": rounds,
+        "cases": {
+            f"{law}, {where}": race_of_law(library, law, members, steps, where == "all beads", rounds)
+            for law in names for where in ("behind the front", "all beads")
+        },
+        "threads": race_of_threads(hertz, members, rounds),
+    }  # fmt: skip
+    report(result)
+    if options.save:
+        save("many", result)

@@ -1,0 +1,408 @@
+"""The case of a mechanism: a crank that turns, what it drives, and the joint with play between them; read from TOML and checked as a
+chain's case is, with tables of its own beside [contact].
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Field, PrivateAttr
+
+from granchain.case.checks import MEMORY, law_table
+from granchain.case.document import CASES, change, digest, jsonable, noted, plain, read_document
+from granchain.case.tables import ContactTable, Heading, MaterialKey, material_of
+from granchain.case.title import title_of
+from granchain.errors import CaseError
+from granchain.keys import Problems, Table, add_missing, choice, key, number, read_table, shown, suggestion
+
+MECHANISMS = CASES / "mechanisms"
+# Numbers of a sample, and bytes that it takes.
+_SAMPLE = 8.0 * 9
+# Part of a radius below which a difference of radii is rounding, and no clearance.
+_ROUNDING = 1e-9
+
+
+class CrankTable(Table):
+    """The crank, which turns with a constant speed whatever it takes."""
+
+    length: float = number("m", "the distance from the shaft to the pin", above=0.0)
+    speed: float = number("rad/s", "the angular speed", low=0.0)
+    start: float = number("rad", "the angle at the start, 0 where the pin is farthest out", 0.0)
+
+
+class RodTable(Table):
+    """The connecting rod, from the crank pin to the joint with play."""
+
+    length: float = number("m", "the distance between its two joints", above=0.0)
+    mass: float = number("kg", "the mass", above=0.0)
+    inertia: float = number("kg*m^2", "the moment of inertia about its mass centre", above=0.0)
+    centre: float | None = number("m", "the distance of the mass centre from the crank pin; default half the length", None, low=0.0)
+
+
+class SliderTable(Table):
+    """What slides along a straight line."""
+
+    mass: float = number("kg", "the mass of all that moves with it", above=0.0)
+
+
+class BearingTable(Table):
+    """The revolute joint with play between rod and slider: a journal, which turns with the rod, in a bearing."""
+
+    bearing_radius: float = number("m", "the radius of the bearing", above=0.0)
+    journal_radius: float = number("m", "the radius of the journal", above=0.0)
+    bearing_material: MaterialKey = material_of("the bearing", ...)
+    journal_material: MaterialKey = material_of("the journal", ...)
+    length: float | None = number("m", "the length of the joint, which laws of cylinders read", None, above=0.0)
+
+
+class FrictionTable(Table):
+    """Coulomb's friction, but that it rises from nothing over a range of slip."""
+
+    coefficient: float = number("1", "the coefficient of friction", low=0.0)
+    slip_begin: float = number("m/s", "the slip up to which there is no friction", 0.0, low=0.0)
+    slip_full: float = number("m/s", "the slip from which the friction is whole", above=0.0)
+
+
+class SlotTable(Table):
+    """The slot of the slider: an arc whose centre is on the slider's line, with round ends."""
+
+    outer_radius: float = number("m", "the radius of the outer track", above=0.0)
+    inner_radius: float = number("m", "the radius of the inner track", above=0.0)
+    arc: float = number("rad", "the angle of the arc", above=0.0, high=math.pi)
+    material: MaterialKey = material_of("the slot", ...)
+    length: float | None = number("m", "the length of the contact, which laws of cylinders read", None, above=0.0)
+
+
+class PinTable(Table):
+    """The pin of the crank, which runs in the slot."""
+
+    radius: float = number("m", "the radius", above=0.0)
+    material: MaterialKey = material_of("the pin", ...)
+
+
+class ForceTable(Table):
+    """What stands for the contact law's own force."""
+
+    form: Literal["law", "fitted"] = choice("the law itself, or K d^n as fitted to it under [[fitted]]", ("law", "fitted"), "law")
+    alpha: float = number("s/m", "a factor (1 + 1.5 alpha rate) on the force of a law without damping, as Hunt and Crossley", 0.0, low=0.0)
+
+
+class PowerTable(Table):
+    """K d^n of one surface, in N and mm, as printed."""
+
+    stiffness: float = number("N/mm^n", "K", above=0.0)
+    exponent: float = number("1", "n", low=1.0)
+
+
+class FittedTable(Table):
+    """A fit K d^n to a contact law, for each surface of the slot."""
+
+    law: str = key("the contact law", 'a name that "granchain laws" lists')
+    outer: PowerTable = key("the pin on the outer track", "a table { stiffness, exponent }")
+    inner: PowerTable = key("the pin on the inner track", "a table { stiffness, exponent }")
+    end: PowerTable = key("the pin in an end of the slot", "a table { stiffness, exponent }")
+
+
+class StartTable(Table):
+    """How the start differs from the motion without play."""
+
+    slider_offset: float = number("m", "the slider's distance from its place without play", 0.0)
+    slider_velocity: float = number("m/s", "the slider's velocity above that without play", 0.0)
+
+
+class RecordTable(Table):
+    """What is recorded."""
+
+    interval: float = number("s", "the time between samples", above=0.0)
+
+
+class BalanceTable(Table):
+    """The energy ledger, which is always kept."""
+
+    interval: float | None = number("s", "the time between its entries; default a thousandth of the run", None, above=0.0)
+    bound: float = number("1", "the largest residual as a fraction of the energy put in", 1e-2, above=0.0)
+
+
+class TurnTable(Table):
+    """How long, and in which steps."""
+
+    revolutions: float | None = number("1", "the revolutions of the crank", None, above=0.0)
+    end: float | None = number("s", "the end of the run; given, it counts in place of revolutions", None, above=0.0)
+    step: Literal["auto", "fast"] | Annotated[float, Field(gt=0.0)] = key(
+        "the time step [s]", '"auto" or "fast" or a number above 0', "auto", ("auto", "fast"), unit="s"
+    )
+    force_step: bool = key("true to take a step above the stability limit all the same", "true or false", False)
+
+
+class MechanismCase(Heading):
+    """What is to be computed of a mechanism: frozen, complete, checked; made by `load_mechanism`.
+
+    The tables and keys of the case file are its attributes, as of a chain's case.
+    """
+
+    kind: ClassVar[str] = ""
+
+    mechanism: str = key("which mechanism it is", "the name of a mechanism")
+    crank: CrankTable = key("the crank", "a table [crank]")
+    slider: SliderTable = key("the slider", "a table [slider]")
+    contact: ContactTable = key("the contact law", "a table [contact]")
+    force: ForceTable = key("the form of the force", "a table [force]", ForceTable())
+    start: StartTable = key("the start", "a table [start]", StartTable())
+    record: RecordTable = key("what is recorded", "a table [record]")
+    energy: BalanceTable = key("the energy ledger", "a table [energy]", BalanceTable())
+    time: TurnTable = key("the end of the run", "a table [time]")
+
+    _document: dict[str, Any] = PrivateAttr(default_factory=dict)
+    _toml: str = PrivateAttr(default="")
+
+    @property
+    def toml(self) -> str:
+        """The text of the case file as given; changes made since are appended as comments."""
+        return self._toml
+
+    @property
+    def sha256(self) -> str:
+        """Digest of `resolved()`."""
+        return digest(self.resolved())
+
+    @property
+    def end(self) -> float:
+        """End of the run [s]."""
+        if self.time.end is not None:
+            return self.time.end
+        return (self.time.revolutions or 0.0) * 2.0 * math.pi / self.crank.speed
+
+    @property
+    def rod_length(self) -> float:
+        """Distance between the crank pin and what moves with the slider, without play [m]."""
+        raise NotImplementedError
+
+    @property
+    def clearance(self) -> float:
+        """How far the joint's two centres may be apart before they touch [m]."""
+        raise NotImplementedError
+
+    def law_inputs(self) -> SimpleNamespace:
+        """A value for every input of the law, in SI; a restitution that another law gives stays a table."""
+        return SimpleNamespace(**{name: copy.copy(value) for name, value in dict(self.contact).items() if name != "law"})
+
+    def resolved(self) -> dict[str, Any]:
+        """All tables as plain data: defaults filled, SI, materials expanded."""
+        document: dict[str, Any] = jsonable(self)
+        return document
+
+    def check(self, problems: Problems) -> None:
+        """Check what keys mean to each other."""
+
+
+class SliderCrankCase(MechanismCase):
+    """A slider-crank with play between rod and slider."""
+
+    kind: ClassVar[str] = "slider-crank"
+
+    rod: RodTable = key("the connecting rod", "a table [rod]")
+    joint: BearingTable = key("the joint with play", "a table [joint]")
+    friction: FrictionTable | None = key("the friction in the joint", "a table [friction]", None)
+
+    @property
+    def rod_length(self) -> float:
+        return self.rod.length
+
+    @property
+    def clearance(self) -> float:
+        return self.joint.bearing_radius - self.joint.journal_radius
+
+    def check(self, problems: Problems) -> None:
+        """The rod reaches around, the journal is smaller than the bearing, the friction rises."""
+        if self.rod.length <= self.crank.length:
+            problems.add(
+                "rod.length", f"{self.rod.length:g} m beside a crank of {self.crank.length:g} m", "above the crank's length",
+                "take a longer rod or a shorter crank: this one does not come round",
+            )  # fmt: skip
+        if self.clearance <= _ROUNDING * self.joint.bearing_radius:
+            problems.add(
+                "joint.journal_radius", f"{self.joint.journal_radius:g} m in a bearing of {self.joint.bearing_radius:g} m",
+                "below the bearing's radius", "give the joint a clearance above 0",
+            )  # fmt: skip
+        if self.rod.centre is not None and self.rod.centre > self.rod.length:
+            problems.add("rod.centre", f"{self.rod.centre:g} m", "at most rod.length", "give the distance from the crank pin")
+        if self.friction is not None and self.friction.slip_full <= self.friction.slip_begin:
+            advice = "let the friction rise over a range of slip"
+            problems.add("friction.slip_full", f"{self.friction.slip_full:g} m/s", "above friction.slip_begin", advice)
+        if self.force.form == "fitted":
+            problems.add("force.form", '"fitted"', '"law" for a slider-crank', "no fit is given for its joint")
+
+
+class ScotchYokeCase(MechanismCase):
+    """A scotch yoke whose slot is an arc, with play between pin and slot."""
+
+    kind: ClassVar[str] = "scotch-yoke"
+
+    slot: SlotTable = key("the slot", "a table [slot]")
+    pin: PinTable = key("the pin", "a table [pin]")
+    fitted: tuple[FittedTable, ...] = key("fits to contact laws", "tables [[fitted]]", (), strict=False)
+
+    @property
+    def rod_length(self) -> float:
+        """Radius of the slot's centre line [m]: the pin moves about the arc's centre as a rod of this length would."""
+        return 0.5 * (self.slot.outer_radius + self.slot.inner_radius)
+
+    @property
+    def clearance(self) -> float:
+        return 0.5 * (self.slot.outer_radius - self.slot.inner_radius) - self.pin.radius
+
+    def fit(self) -> FittedTable | None:
+        """The fit to the contact law."""
+        return next((fit for fit in self.fitted if fit.law == self.contact.law), None)
+
+    def check(self, problems: Problems) -> None:
+        """The slot is wider than the pin and longer than its way."""
+        if self.clearance <= _ROUNDING * self.pin.radius:
+            problems.add(
+                "pin.radius", f"{self.pin.radius:g} m in a slot {self.slot.outer_radius - self.slot.inner_radius:g} m wide",
+                "below half its width", "give the pin a play above 0",
+            )  # fmt: skip
+        else:
+            most = self.rod_length * math.sin(0.5 * self.slot.arc)
+            if self.crank.length >= most:
+                problems.add(
+                    "crank.length", f"{self.crank.length:g} m, which drives the pin into the slot's end",
+                    f"below {most:.6g} m, the centre line's radius times the sine of half the arc", "take a shorter crank or a longer slot",
+                )  # fmt: skip
+        if self.force.form == "fitted" and self.fit() is None:
+            known = ", ".join(f'"{fit.law}"' for fit in self.fitted) or "none"
+            problems.add(
+                "force.form", f'"fitted" without a fit to "{self.contact.law}"', f"a law with a table [[fitted]]: {known}",
+                'add one, or set force.form = "law"',
+            )  # fmt: skip
+
+
+KINDS: dict[str, type[MechanismCase]] = {case.kind: case for case in (SliderCrankCase, ScotchYokeCase)}
+
+
+def mechanism_names() -> list[str]:
+    """Names of the built-in mechanisms."""
+    return sorted(path.stem for path in MECHANISMS.glob("*.toml"))
+
+
+def load_mechanism(name: str | Path, set: Iterable[str] = ()) -> MechanismCase:
+    """Read the case of a mechanism.
+
+    Parameters
+    ----------
+    name : str or Path
+        A built-in mechanism (`mechanism_names()`), or the path of a TOML file.
+    set : iterable of str
+        Changes, each "KEY=VALUE" as on the command line, such as "contact.law=johnson".
+
+    Raises
+    ------
+    CaseError
+        With every mistake of the case.
+    FileError
+        For a file that cannot be read.
+    """
+    path = MECHANISMS / f"{name}.toml" if isinstance(name, str) and name in mechanism_names() else Path(name)
+    text, document, changes, problems = read_document(path, set, mechanism_names(), "contact.law=johnson")
+    before = plain(document, Problems())
+    change(document, changes, problems)
+    return mechanism_case(document, problems, noted(text, changes), before if changes and "title" not in changes else None)
+
+
+def mechanism_case(
+    document: Mapping[str, Any], problems: Problems | None = None, toml: str = "", titled: Mapping[str, Any] | None = None
+) -> MechanismCase:
+    """The case of a mechanism from its tables; `titled` are those that its title was written for.
+
+    Raises
+    ------
+    CaseError
+        With every mistake.
+    """
+    problems = problems or Problems()
+    read: dict[str, Any] = plain(dict(document), problems)
+    named = read.get("mechanism")
+    if named not in KINDS:
+        got = "nothing" if named is None else shown(named)
+        advice = "run a chain of beads with granchain run, or name the mechanism" if "chain" in read else "name one above the tables"
+        problems.add("mechanism", got, " or ".join(f'"{kind}"' for kind in KINDS), suggestion(named, KINDS, advice))
+        raise CaseError(problems.sentences)
+    kind = KINDS[named]
+    tables: dict[str, Any] = {"mechanism": named}
+    heading = read_table(Heading, "", {name: read[name] for name in Heading.model_fields if name in read}, problems)
+    tables |= {} if heading is None else dict(heading)
+    for name in read:
+        if name not in kind.model_fields:
+            problems.add_unknown(name, kind.model_fields, "take it out")
+    for name, field in kind.model_fields.items():
+        if name in tables:
+            continue
+        if name not in read:
+            if field.is_required():
+                add_missing(kind, name, name, problems)
+            else:
+                tables[name] = field.default
+            continue
+        table = _read(kind, name, read[name], problems)
+        if table is not None:
+            tables[name] = table
+    if "contact" in tables and problems.clear("contact.law"):
+        tables["contact"] = contact_table(read["contact"], problems)
+    if not problems.sentences:
+        case = kind.model_validate({**tables, "title": title_of(tables["title"], tables, titled or read, read)})
+        case._document, case._toml = read, toml
+        check_time(case, problems)
+        case.check(problems)
+    if problems.sentences:
+        raise CaseError(problems.sentences)
+    return case
+
+
+def _read(kind: type[MechanismCase], name: str, value: Any, problems: Problems) -> Any:
+    if name == "fitted":
+        if not isinstance(value, list):
+            return problems.add(name, shown(value), "tables [[fitted]]", "give each fit a table of its own")
+        read = [read_table(FittedTable, f"fitted.{i}", one, problems) for i, one in enumerate(value)]
+        return tuple(one for one in read if one is not None)
+    annotation: Any = kind.model_fields[name].annotation
+    return read_table(FrictionTable if name == "friction" else annotation, name, value, problems)
+
+
+def contact_table(given: Mapping[str, Any], problems: Problems) -> ContactTable:
+    """The law and its inputs; what follows from the joint's geometry is not asked for."""
+    for name, source in (("contact", "the surface that is touched"), ("clearance", "the radii of the joint")):
+        if name in given:
+            problems.add(f"contact.{name}", shown(given[name]), "nothing in a mechanism", f"take it out: it follows from {source}")
+    values = law_table("contact", given, problems)
+    for name in ("contact", "clearance"):
+        values.pop(name, None)
+    if values.get("impact_speed") == "striker":
+        advice = "give the speed of the impacts that the law is meant for [m/s]"
+        problems.add("contact.impact_speed", '"striker" in a mechanism, which has none', 'a number above 0, or "onset"', advice)
+    if "dents" in values and "dents" not in given:
+        # the spots of a journal and its bearing that have met do not meet again
+        values["dents"] = "forget"
+    return ContactTable(**values)
+
+
+def check_time(case: MechanismCase, problems: Problems) -> None:
+    """The run has one end, and its samples fit."""
+    time = case.time
+    if time.revolutions is None and time.end is None:
+        problems.add("time.revolutions", "nothing", "a number above 0, or an end", "give the revolutions of the crank")
+        return
+    if time.end is None and case.crank.speed == 0.0:
+        problems.add("time.revolutions", "revolutions of a crank at rest", "those of one that turns", "give time.end, or crank.speed")
+        return
+    if not 0.0 < case.end < math.inf:
+        problems.add("time", f"an end at {case.end:g} s", "a finite time above 0", "check crank.speed and time")
+        return
+    size = _SAMPLE * case.end / case.record.interval
+    if size > MEMORY:
+        got, allowed = f"{case.end / case.record.interval:.3g} samples ({size / 2**30:.3g} GiB)", f"{MEMORY // 2**30} GiB"
+        problems.add("record.interval", got, allowed, "take a longer interval, or fewer revolutions")

@@ -1,0 +1,103 @@
+"""`granchain mechanism`: a slider-crank or a scotch yoke from its case to its output file, and its table of checks."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from granchain.cli.options import JsonOption, LawModuleOption, SetOption, app, blamed, load_laws
+from granchain.cli.run import no_collection
+from granchain.cli.text import aligned, notify, number, print_json, print_text
+from granchain.errors import GranchainError, RunError
+
+if TYPE_CHECKING:
+    from granchain.mechanism.checks import Check
+    from granchain.output import Result
+
+
+@app.command()
+def mechanism(
+    case: Annotated[str, typer.Argument(metavar="NAME|CASE", help="Built-in mechanism, slider-crank or scotch-yoke, or path of a case.")],
+    changes: SetOption = None,
+    out: Annotated[str | None, typer.Option(metavar="FILE", help="Output file. Default: name of the case, here.")] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output file if it exists.")] = False,
+    law_module: LawModuleOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Run a mechanism with play in a joint: its output file, and its table of checks."""
+    target = Path(f"{Path(case).stem}.h5" if out is None else out)
+    with no_collection():
+        load_laws(law_module)
+        result = computed(case, changes or [], target, overwrite)
+    report(result, {"command": "mechanism", "file": str(target)}, as_json)
+    if not as_json:
+        print_text(f"{result.status.label}: {target}")
+
+
+def computed(name: str, changes: list[str], target: Path, overwrite: bool) -> Result:
+    """Run a mechanism and write its file; the right to write it is taken before anything is computed."""
+    from granchain.case import load_mechanism
+    from granchain.contact import law_named
+    from granchain.mechanism.runs import run_mechanism
+    from granchain.output import claim
+
+    case = load_mechanism(name, changes)
+    with claim(target, overwrite):
+        with blamed(law_named(case.contact.law)):
+            try:
+                result = run_mechanism(case)
+            except RunError as error:
+                raise RunError(f"{error}\nNothing was saved: {target} was not written.", error.result) from None
+        result.save(target, overwrite)
+    return result
+
+
+def report(result: Result, facts: dict[str, Any], as_json: bool) -> None:
+    """The table of checks of a mechanism, and its messages."""
+    for message in result.messages:
+        if message.startswith("warning:"):
+            notify(message)
+    if as_json:
+        print_json({**facts, **in_json(result)})
+        return
+    print_text(as_table(result))
+    print_text("\n".join(message for message in result.messages if not message.startswith("warning:")))
+
+
+def checked(result: Result) -> list[Check]:
+    """The checks of a mechanism's result; none, with a message, where its case cannot be read: its law is not installed, say."""
+    from granchain.mechanism.checks import checks_of
+
+    try:
+        return checks_of(result)
+    except GranchainError as error:
+        notify(f"no table of checks: {error}")
+        return []
+
+
+def in_json(result: Result) -> dict[str, Any]:
+    """Status and checks of a mechanism's result, ready for JSON; None for what is not there."""
+    rows = [check._asdict() for check in checked(result)]
+    for row in rows:
+        row["value"] = row["value"] if math.isfinite(row["value"]) else None
+    return {
+        "title": result.title,
+        "law": result.law,
+        "status": result.status.label,
+        "time_step": result.time_step,
+        "end": float(result.time[-1]) if result.time.size else None,
+        "checks": rows,
+        "messages": result.messages,
+    }
+
+
+def as_table(result: Result) -> str:
+    """The checks in columns."""
+    rows = [
+        (check.what, number(check.value), "" if check.unit == "1" else check.unit, "" if check.printed is None else f"{check.printed:.5g}")
+        for check in checked(result)
+    ]
+    return aligned([("check", "value", "", "printed"), *rows], "<><>") if rows else ""

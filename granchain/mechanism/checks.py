@@ -1,0 +1,208 @@
+"""Numbers of a mechanism's run, beside those that its source prints: a table of checks."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from granchain.analysis import energy_put_in, residual_share
+from granchain.case.mechanism import MechanismCase, SliderCrankCase, load_mechanism
+from granchain.contact.pair import linearised_plastic_stiffness, ma_liu_points
+from granchain.engine.restitution import restitution_at, source_of
+from granchain.engine.scans import coefficients, settled
+from granchain.errors import GranchainError
+from granchain.mechanism.linkages import Ideal, ideal
+from granchain.mechanism.setup import dimensions_of, pair_of, surfaces_of
+from granchain.output import Result
+
+# Wang, Liu & Liu 2022, sec. 5.1, doi:10.1016/j.ijmecsci.2022.107214: critical overlaps [m], K_p [N/m], restitution, the largest overlap [m]
+# at the speed [m/s] that they start from.
+PRINTED = {"d_y": 3.7576e-8, "d_p": 3.1751e-6, "K_p": 6.044e7, "restitution": 0.54, "d_max": 1.2923e-5, "speed": 0.5}
+
+# Crank angles [deg] between which the force in the slot is compared with the one without play, and between which the pin changes sides:
+# after its acceleration has changed sign, before the outer dead centre. Autiero et al. 2022, figures 11 and 14, show this part.
+STEADY, CHANGE = (30.0, 80.0), (60.0, 140.0)
+
+
+class Check(NamedTuple):
+    """A number of a run.
+
+    Parameters
+    ----------
+    what : str
+        In words.
+    value : float
+        nan where there is none.
+    unit : str
+    printed : float or None
+        What the source prints for it.
+    """
+
+    what: str
+    value: float
+    unit: str
+    printed: float | None = None
+
+
+# What the checks look into.
+NEEDED = (
+    *("time", "crank_angle", "slider_acceleration", "contact_force", "penetration", "energy_time"),
+    *(f"energy_{name}" for name in ("kinetic", "plastic", "viscous", "friction", "external", "residual")),
+)
+
+
+def checks_of(result: Result) -> list[Check]:
+    """The table of checks of a mechanism's result.
+
+    Raises
+    ------
+    CaseError
+        Where this version cannot read its case: a law that is not installed, say.
+    GranchainError
+        Where the result is not that of a whole run of a mechanism.
+    """
+    missing = [name for name in NEEDED if name not in result.variables or not result.variables[name].data.size]
+    case = result.case
+    if missing or not isinstance(case, MechanismCase):
+        got = f"nothing of {', '.join(missing)}" if missing else "the case of a chain"
+        raise GranchainError(f"checks: got {got}, allowed the result of a mechanism; run it anew")
+    found = [*(slider_crank(case, result) if isinstance(case, SliderCrankCase) else scotch_yoke(case, result))]
+    put_in = energy_put_in(result.energy_kinetic, result.energy_external)
+    residual = float(residual_share(result.energy_residual, put_in).max())
+    lost = {name: float(getattr(result, f"energy_{name}")[-1]) for name in ("viscous", "plastic", "friction", "external")}
+    found += [
+        Check("work of the crank", lost["external"], "J"),
+        Check("lost in the contact, damping and dents", lost["viscous"] + lost["plastic"], "J"),
+        Check("lost to friction", lost["friction"], "J"),
+        Check("largest residual of the ledger, of the energy put in", residual, "1"),
+    ]
+    return found
+
+
+def slider_crank(case: SliderCrankCase, result: Result) -> list[Check]:
+    """Statics of the joint, the motion without play, and how the joint was used."""
+    m = dimensions_of(case)
+    outer, inner = (float(ideal(angle, m).acceleration) for angle in (0.0, math.pi))
+    force = result.contact_force
+    return [
+        *statics(case),
+        Check("acceleration without play, crank at 0 deg", outer, "m/s2"),
+        Check("acceleration without play, crank at 180 deg", inner, "m/s2"),
+        Check("smallest slider acceleration", float(result.slider_acceleration.min()), "m/s2"),
+        Check("largest slider acceleration", float(result.slider_acceleration.max()), "m/s2"),
+        Check("largest contact force", float(force.max()), "N"),
+        Check("largest penetration", float(result.penetration.max()), "m"),
+        Check("part of the samples in contact", float((force > 0.0).mean()), "1"),
+        Check("times that the joint closed", float(len(closings(force))), "1"),
+    ]
+
+
+def statics(case: SliderCrankCase) -> list[Check]:
+    """What Ma-Liu says of the joint: for a law that takes its psi and xi from it."""
+    inputs = vars(case.law_inputs())
+    psi, xi = inputs.get("psi"), inputs.get("xi")
+    (surface,) = surfaces_of(case)
+    pair = surface.pair
+    if not (psi and xi and pair.has("yield_stress")):
+        return []
+    d_y, f_y, d_p, f_p = (float(value) for value in ma_liu_points(pair, psi, xi))
+    example = load_mechanism("slider-crank")
+    assert isinstance(example, SliderCrankCase)
+    same = case.joint == example.joint and (psi, xi) == (example.law_inputs().psi, example.law_inputs().xi)
+    printed = PRINTED if same else {}
+    found = [
+        Check("first yield, overlap d_y", d_y, "m", printed.get("d_y")),
+        Check("first yield, force F_y", f_y, "N"),
+        Check("full plasticity, overlap d_p", d_p, "m", printed.get("d_p")),
+        Check("full plasticity, force F_p", f_p, "N"),
+        Check("linear stiffness K_p", float(linearised_plastic_stiffness(pair, psi, xi)), "N/m", printed.get("K_p")),
+    ]
+    if same:
+        # the mass that comes to the printed overlap from the printed speed
+        mass = 2.0 * loading_work(case, PRINTED["d_max"]) / PRINTED["speed"] ** 2
+        found += [
+            Check("mass that the printed largest overlap needs at .5 m/s", mass, "kg"),
+            Check("Ma-Liu's restitution of that mass", restitution(case, mass), "1", PRINTED["restitution"]),
+            Check("Ma-Liu's restitution of the slider at .5 m/s", restitution(case, case.slider.mass), "1"),
+        ]
+    return found
+
+
+def _ma_liu(case: SliderCrankCase) -> tuple:
+    inputs = vars(case.law_inputs())
+    return source_of({"law": "ma-liu", "psi": inputs["psi"], "xi": inputs["xi"]})
+
+
+def loading_work(case: SliderCrankCase, overlap: float) -> float:
+    """Work [J] that loads the joint to an overlap [m] under Ma-Liu."""
+    law, inputs = _ma_liu(case)
+    (surface,) = surfaces_of(case)
+    model = law.model(inputs)
+    c = tuple(coefficients(model, surface.pair, inputs, np.full(1, case.joint.journal_radius))[:, 0].tolist())
+    h = settled(model)(overlap, c)
+    return float(model.functions.energy(overlap, c, h) + model.functions.plastic(c, h))
+
+
+def restitution(case: SliderCrankCase, mass: float) -> float:
+    """Restitution of a mass [kg] in the joint under Ma-Liu, at the printed speed."""
+    law, inputs = _ma_liu(case)
+    joint = case.joint
+    pair = pair_of(joint.bearing_radius, joint.journal_radius, True, (joint.bearing_material, joint.journal_material), mass, None)
+    found = restitution_at(law, inputs, pair, np.full(1, joint.journal_radius), np.full(1, PRINTED["speed"]))
+    return float(found[0, 0])
+
+
+def scotch_yoke(case: MechanismCase, result: Result) -> list[Check]:
+    """The last whole revolution: where contact is lost and found, and how large the force is."""
+    turned, force, depth = last_revolution(result)
+    if not turned.size:
+        return [Check("largest contact force", float(result.contact_force.max()), "N")]
+    lost, found = gap(turned, force)
+    after = force[(turned > found) & (turned < CHANGE[1])]
+    impact = after[: int(np.argmax(after == 0.0))] if (after == 0.0).any() else after
+    steady = (turned > STEADY[0]) & (turned < STEADY[1])
+    angle = np.radians(turned) + dimensions_of(case).start
+    share = force[steady] / carried(case, angle[steady])
+    return [
+        Check("contact lost at", lost, "deg"),
+        Check("contact found again at", found, "deg"),
+        Check("mean of force over that without play, 30 to 80 deg", float(share.mean()) if share.size else math.nan, "1"),
+        Check("largest force of the first impact", float(impact.max(initial=0.0)), "N"),
+        Check("largest force", float(force.max()), "N"),
+        Check("largest penetration", float(depth.max()), "m"),
+    ]
+
+
+def last_revolution(result: Result) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Crank angle from its start [deg], force [N] and penetration [m] over the last whole revolution; empty where there is none."""
+    turned = np.degrees(result.crank_angle)
+    whole = math.floor(turned[-1] / 360.0 + 1e-9)
+    chosen = (turned >= 360.0 * (whole - 1)) & (turned <= 360.0 * whole) if whole else np.zeros(turned.size, dtype=bool)
+    return turned[chosen] - 360.0 * (whole - 1), result.contact_force[chosen], result.penetration[chosen]
+
+
+def carried(case: MechanismCase, angle: np.ndarray) -> np.ndarray:
+    """Force between pin and slot without play [N]: along the line to the arc's centre, whose component moves the slider."""
+    m = dimensions_of(case)
+    motion: Ideal = ideal(angle, m)
+    force: np.ndarray = m.slider_mass * np.abs(motion.acceleration) / np.cos(motion.rod_angle)
+    return force
+
+
+def gap(turned: np.ndarray, force: np.ndarray) -> tuple[float, float]:
+    """Crank angles [deg] between which the pin changes sides: of the longest time without force within `CHANGE`, else nan."""
+    inside = np.flatnonzero((turned > CHANGE[0]) & (turned < CHANGE[1]))
+    open_ = np.concatenate([[False], force[inside] == 0.0, [False]])
+    edges = np.flatnonzero(open_[1:] != open_[:-1]).reshape(-1, 2)
+    if not len(edges):
+        return math.nan, math.nan
+    first, last = edges[np.argmax(edges[:, 1] - edges[:, 0])]
+    return float(turned[inside[first]]), float(turned[inside[last - 1]])
+
+
+def closings(force: np.ndarray) -> np.ndarray:
+    """Samples at which a contact has closed since the one before."""
+    found: np.ndarray = np.flatnonzero((force[1:] > 0.0) & (force[:-1] == 0.0)) + 1
+    return found

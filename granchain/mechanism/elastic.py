@@ -1,0 +1,94 @@
+"""Forms of a force that stand beside the laws of `granchain.contact`: a power of the overlap, and a law with Hunt and Crossley's factor."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from granchain.contact import elementary
+from granchain.contact.law import LOWEST_FORCE, OPEN, ContactLaw, Quantity
+from granchain.contact.model import Model
+
+
+class PowerLaw(ContactLaw):
+    """F = K d^n, fitted to another law; Autiero et al. 2022, sec. 4, doi:10.3390/machines10110966."""
+
+    coefficients = (Quantity("stiffness", "N/m^n", "K"), Quantity("exponent", "1", "n"))
+
+    @staticmethod
+    def coefficients_of(pair: Any, inputs: SimpleNamespace) -> tuple[Any, ...]:
+        # K is in N/mm^n
+        return inputs.stiffness * 1000.0**inputs.exponent, inputs.exponent
+
+    @staticmethod
+    def force(overlap: float, rate: float, c: tuple, h: tuple) -> float:
+        stiffness, exponent = c
+        d = overlap if overlap > OPEN else OPEN
+        return stiffness * elementary.power(d, exponent) if overlap > OPEN else 0.0
+
+    @staticmethod
+    def energy(overlap: float, c: tuple, h: tuple) -> float:
+        stiffness, exponent = c
+        d = overlap if overlap > OPEN else OPEN
+        return stiffness * d * elementary.power(d, exponent) / (exponent + 1.0) if overlap > OPEN else 0.0
+
+
+ALPHA = Quantity("alpha", "s/m", "of the factor 1 + 1.5 alpha rate")
+
+
+def damped(model: Model, c: np.ndarray, alpha: float) -> tuple[Model, np.ndarray]:
+    """A law with the factor 1 + 1.5 alpha rate on its force, clamped at zero, and its coefficients with the two that it takes.
+
+    Hunt & Crossley 1975, doi:10.1115/1.3423596; Autiero et al. 2022, eq. (153), doi:10.3390/machines10110966.
+
+    Parameters
+    ----------
+    model : Model
+        A law without damping.
+    c : (n_coefficients, n_contacts) array
+    alpha : float
+        [s/m].
+    """
+    old = model.functions
+    law_force, law_energy, law_needs_update, law_update = old.force, old.energy, old.needs_update, old.update
+    law_history_of, law_plastic, law_largest, law_jumps, law_jump = (
+        old.history_of, old.plastic, old.largest_overlap, old.jumps, old.jump,
+    )  # fmt: skip
+
+    def force(overlap, rate, c, h):  # type: ignore[no-untyped-def]
+        f = law_force(overlap, 0.0, c[:-2], h) * (1.0 + 1.5 * c[-2] * rate)
+        return f if f > c[-1] else c[-1]
+
+    def energy(overlap, c, h):  # type: ignore[no-untyped-def]
+        return law_energy(overlap, c[:-2], h)
+
+    def needs_update(overlap, rate, c, h):  # type: ignore[no-untyped-def]
+        return law_needs_update(overlap, 0.0, c[:-2], h)
+
+    def update(event, c, h):  # type: ignore[no-untyped-def]
+        return law_update(event, c[:-2], h)
+
+    def history_of(c):  # type: ignore[no-untyped-def]
+        return law_history_of(c[:-2])
+
+    def plastic(c, h):  # type: ignore[no-untyped-def]
+        return law_plastic(c[:-2], h)
+
+    def largest_overlap(c):  # type: ignore[no-untyped-def]
+        return law_largest(c[:-2])
+
+    def jumps(c):  # type: ignore[no-untyped-def]
+        return law_jumps(c[:-2])
+
+    def jump(overlap, rate, c, h):  # type: ignore[no-untyped-def]
+        return law_jump(overlap, 0.0, c[:-2], h) * (1.0 + 1.5 * c[-2] * rate)
+
+    functions = type(old)(history_of, force, needs_update, update, energy, plastic, largest_overlap, jumps, jump)
+    new = replace(
+        model, functions=functions, coefficients=(*model.coefficients, ALPHA, LOWEST_FORCE), uses_rate=True, windows=0, guarded=None
+    )
+    more = np.array([[alpha], [0.0]]) * np.ones(c.shape[1])
+    return new, np.vstack([c, more])

@@ -1,0 +1,248 @@
+"""The time loop of a mechanism: kick-drift-kick on its free coordinates, compiled for one contact law.
+
+The physics of a contact is the engine's (granchain.engine.contact_step), as for a row of beads: here a contact's overlap is a function of
+the coordinates and of the crank pin's place, and its force works on them by the derivatives of that overlap. The half-step rate of a
+contact is the change of its overlap over the step; the rate at the step follows from the velocities predicted to it. Friction acts with the
+force that kicks, so that what the engine does to keep the order holds for it too.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import cache
+
+from granchain.contact.law import OPEN
+from granchain.contact.model import Functions
+from granchain.engine.contact_step import Features, contact_step, dissipated, moved
+from granchain.engine.specialise import compiled, gatherer, jitable, scatterer
+from granchain.mechanism.linkages import Linkage, pin_at, rubbing
+from granchain.status import Status
+
+RUNNING, COMPLETE = int(Status.RUNNING), int(Status.COMPLETE)
+NOT_FINITE, UNSTABLE = int(Status.NOT_FINITE), int(Status.UNSTABLE)
+BEYOND_RADIUS, OUTSIDE_LAW = int(Status.BEYOND_RADIUS), int(Status.OUTSIDE_LAW)
+
+
+@cache
+def loop_of(law: Functions, features: Features, linkage: Linkage) -> Callable:
+    """The compiled time loop for the functions of a law, which are `frozen`, and a mechanism."""
+    return compiled(_make(law, features, linkage))
+
+
+def _make(law: Functions, features: Features, linkage: Linkage) -> Callable:
+    RATE, HISTORY, LEDGER, JUMPS = features.rate, features.history, features.ledger, features.jumps
+    FORGETS, ONSET = features.forgets, features.weight
+    N = linkage.n_surfaces
+    step_of_contact = contact_step(law, features)
+    happened, event, parts, inside, read_as, slopes = (
+        step_of_contact.happened, step_of_contact.event, step_of_contact.parts,
+        step_of_contact.inside, step_of_contact.read_as, step_of_contact.slopes,
+    )  # fmt: skip
+    energy, plastic, largest_overlap, jumps = law.energy, law.plastic, law.largest_overlap, law.jumps
+    surfaces, applied, kinetic, power, joint = linkage.surfaces, linkage.applied, linkage.energy, linkage.power, linkage.joint
+    coefficients_at, history_at = gatherer(features.n_coefficients), gatherer(features.n_history)
+    store_history = scatterer(features.n_history)
+
+    def rate_of(surface, v0, v1):  # type: ignore[no-untyped-def]
+        return surface[1] * v0 + surface[2] * v1 + surface[3]
+
+    def slip_of(surface, v0, v1):  # type: ignore[no-untyped-def]
+        return surface[4] * v0 + surface[5] * v1 + surface[6]
+
+    def push_of(surface, friction, inverse_mass):  # type: ignore[no-untyped-def]
+        """By how much a force of 1 N lowers the acceleration of the overlap [1/kg]."""
+        first = surface[1] * (surface[1] + friction * surface[4]) * inverse_mass[0]
+        return first + surface[2] * (surface[2] + friction * surface[5]) * inverse_mass[1]
+
+    def move(surface, jump, friction, slip, coordinates, clock):  # type: ignore[no-untyped-def]
+        """Move the coordinates to where a jump of the force inside a contact has put them; whether there was one."""
+        found, behind, before, after, moves, growth = jump
+        if not found or moves == 0.0:
+            return False
+        force = after - before
+        shift, kick = moved(behind, clock.dt, force, growth)
+        for i in range(2):
+            along = (surface[1 + i] + friction * surface[4 + i]) * coordinates.inverse_mass[i]
+            coordinates.q[i] -= along * shift
+            coordinates.v[i] -= along * kick
+            coordinates.a[i] -= along * force
+        clock.friction += kick * friction * slip
+        clock.external += kick * (surface[3] + friction * surface[6])
+        return True
+
+    def renew(k, surface, v0, v1, coordinates, contacts, c, h, clock, m):  # type: ignore[no-untyped-def]
+        """Update the history of a contact with an event; whether the coordinates have been moved."""
+        d, dt, started = surface[0], clock.dt, clock.step > 0
+        r = rate_of(surface, v0, v1)
+        before = contacts.overlap[k] if started else d
+        half = (d - before) / dt if started else r
+        ck, hk = coefficients_at(c, k), history_at(h, k)
+        contacts.pending[k] = 0.0
+        if not happened(d, before, r if RATE else 0.0, ck, hk):
+            return False
+        last, known, viscous = contacts.force[k], contacts.recorded[k], 0.0
+        if LEDGER:
+            viscous = last - contacts.elastic[k] - contacts.clamp[k]
+        renewed, kick, record, lost, work = event(d, half, r if RATE else half, contacts.rate[k], dt, last, viscous, ck, hk)
+        store_history(h, k, renewed)
+        if FORGETS:
+            contacts.lost[k] += lost
+        clock.viscous += work
+        clock.clamping -= work
+        if ONSET >= 0 and kick != record:
+            contacts.pending[k], contacts.force[k], contacts.recorded[k] = 1.0, kick, record
+        relocated = False
+        if JUMPS:
+            slip = slip_of(surface, v0, v1)
+            friction = rubbing(slip, m)
+            push, hx = push_of(surface, friction, coordinates.inverse_mass), read_as(hk, renewed)
+            bend = (r - half) / (0.5 * dt) if RATE and started else 0.0
+            for place in jumps(ck):
+                there, again, damped, clamped = inside(place, d, before, r if RATE else half, bend, dt, known, push, ck, hx)
+                relocated |= move(surface, there, friction, slip, coordinates, clock)
+                relocated |= move(surface, again, friction, slip, coordinates, clock)
+                clock.viscous += damped
+                clock.clamping += clamped
+        return relocated
+
+    def act(k, surface, v0, v1, contacts, c, h, clock, m):  # type: ignore[no-untyped-def]
+        """Force and friction of a contact."""
+        d, rate = surface[0], rate_of(surface, v0, v1)
+        f, still, lifted = parts(d, rate if RATE else 0.0, coefficients_at(c, k), history_at(h, k))
+        if contacts.pending[k] == 0.0:
+            contacts.force[k] = contacts.recorded[k] = f
+        contacts.elastic[k], contacts.clamp[k] = still, lifted
+        clock.clamped += lifted > 0.0
+        contacts.friction[k] = rubbing(slip_of(surface, v0, v1), m)
+        contacts.overlap[k] = d
+        recorded = contacts.recorded[k]
+        contacts.peak[k] = recorded if recorded > contacts.peak[k] else contacts.peak[k]
+        contacts.reach[k] = d if d > contacts.reach[k] else contacts.reach[k]
+
+    def add_work(surfaces_now, w0, w1, coordinates, pin, time, contacts, clock, m):  # type: ignore[no-untyped-def]
+        """Work over a time of what acts now."""
+        q, a = coordinates.q, coordinates.a
+        clock.external += time * power(q[0], q[1], w0, w1, a[0], a[1], pin, m)
+        for k in range(N):
+            surface, force, friction = surfaces_now[k], contacts.force[k], contacts.friction[k]
+            rate = rate_of(surface, w0, w1)
+            clock.external += time * force * (surface[3] + friction * surface[6])
+            clock.friction += time * force * friction * slip_of(surface, w0, w1)
+            if LEDGER:
+                clock.viscous += dissipated(time, rate, force, contacts.elastic[k], contacts.clamp[k])
+                clock.clamping += time * rate * contacts.clamp[k]
+
+    def account(w0, w1, coordinates, pin, contacts, c, h, clock, entries, m):  # type: ignore[no-untyped-def]
+        q, slot = coordinates.q, clock.entry
+        recoverable = lost = 0.0
+        for k in range(N):
+            ck, hk = coefficients_at(c, k), history_at(h, k)
+            recoverable += energy(contacts.overlap[k], ck, hk)
+            lost += plastic(ck, hk) + contacts.lost[k]
+        entries.step[slot] = clock.step
+        entries.kinetic[slot] = kinetic(q[0], q[1], w0, w1, pin, m)
+        entries.recoverable[slot], entries.plastic[slot] = recoverable, lost
+        entries.viscous[slot], entries.clamp[slot] = clock.viscous, clock.clamping
+        entries.friction[slot], entries.external[slot] = clock.friction, clock.external
+        clock.entry = slot + 1
+
+    def sample(surfaces_now, w, coordinates, pin, contacts, c, h, clock, samples, m):  # type: ignore[no-untyped-def]
+        """Record the state, and the step that it allows."""
+        q, slot = coordinates.q, clock.sample
+        deepest = total = 0.0
+        # the acceleration by the forces that are recorded
+        acceleration = coordinates.a[0]
+        for k in range(N):
+            surface, d = surfaces_now[k], contacts.overlap[k]
+            deepest = d if d > deepest else deepest
+            total += contacts.recorded[k]
+            excess = contacts.force[k] - contacts.recorded[k]
+            acceleration += coordinates.inverse_mass[0] * (surface[1] + contacts.friction[k] * surface[4]) * excess
+            if d > OPEN:
+                stiffness, damping = slopes(d, rate_of(surface, w[0], w[1]), coefficients_at(c, k), history_at(h, k))
+                push = push_of(surface, 0.0, coordinates.inverse_mass)
+                omega2, gamma = push * stiffness, push * damping
+                if omega2 > 0.0:
+                    allowed = 2.0 / (gamma + math.sqrt(gamma * gamma + omega2))
+                    if allowed < clock.allowed_step:
+                        clock.allowed_step, clock.where = allowed, k
+        samples.step[slot] = clock.step
+        samples.slider_position[slot], samples.slider_velocity[slot], samples.slider_acceleration[slot] = q[0], w[0], acceleration
+        samples.joint_x[slot], samples.joint_y[slot] = joint(q[0], q[1], pin, m)
+        samples.penetration[slot], samples.contact_force[slot] = deepest, total
+        clock.sample = slot + 1
+
+    def inspect(coordinates, contacts, c, h, clock):  # type: ignore[no-untyped-def]
+        for i in range(2):
+            if not math.isfinite(coordinates.q[i] + coordinates.v[i] + coordinates.a[i]):
+                return NOT_FINITE
+        for k in range(N):
+            if not contacts.reach[k] <= largest_overlap(coefficients_at(c, k)):
+                clock.where = k
+                return OUTSIDE_LAW
+            if not contacts.reach[k] <= contacts.limit[k]:
+                clock.where = k
+                return BEYOND_RADIUS
+            for quantity in range(h.shape[0]):
+                if math.isnan(h[quantity, k]):
+                    clock.where = k
+                    return NOT_FINITE
+        if not math.isfinite(clock.viscous + clock.clamping + clock.friction + clock.external):
+            return NOT_FINITE
+        return UNSTABLE if clock.allowed_step < clock.dt else RUNNING
+
+    def loop(stop, m, coordinates, contacts, c, h, clock, samples, entries):  # type: ignore[no-untyped-def]
+        """Advance to step `stop` and look at the state; the status."""
+        q, v, a, inverse_mass = coordinates.q, coordinates.v, coordinates.a, coordinates.inverse_mass
+        dt, n_steps = clock.dt, clock.n_steps
+        while clock.step < stop:
+            step = clock.step
+            pin = pin_at(step * dt, m)
+            half_dt = 0.5 * dt if step > 0 else 0.0
+            now = surfaces(q[0], q[1], pin, m)
+            v0, v1 = v[0] + half_dt * a[0], v[1] + half_dt * a[1]
+            if HISTORY or JUMPS:
+                relocated = False
+                for k in range(N):
+                    relocated |= renew(k, now[k], v0, v1, coordinates, contacts, c, h, clock, m)
+                if relocated:
+                    now = surfaces(q[0], q[1], pin, m)
+                    v0, v1 = v[0] + half_dt * a[0], v[1] + half_dt * a[1]
+            f0, f1 = applied(q[0], q[1], pin, m)
+            for k in range(N):
+                act(k, now[k], v0, v1, contacts, c, h, clock, m)
+                surface, force, friction = now[k], contacts.force[k], contacts.friction[k]
+                f0 -= force * (surface[1] + friction * surface[4])
+                f1 -= force * (surface[2] + friction * surface[5])
+            scale = 0.5 if step == 0 or step == n_steps else 1.0
+            back = 0.5 * dt if step < n_steps else 0.0
+            a[0], a[1] = inverse_mass[0] * f0, inverse_mass[1] * f1
+            v[0] += scale * dt * a[0]
+            v[1] += scale * dt * a[1]
+            # the velocities at the step
+            w0, w1 = v[0] - back * a[0], v[1] - back * a[1]
+            for k in range(N):
+                contacts.rate[k] = rate_of(now[k], w0, w1)
+            if step > 0:
+                add_work(now, w0, w1, coordinates, pin, 0.5 * dt, contacts, clock, m)
+            if step % clock.energy_stride == 0 or step == n_steps:
+                account(w0, w1, coordinates, pin, contacts, c, h, clock, entries, m)
+            if step % clock.stride == 0 or step == n_steps:
+                sample(now, (w0, w1), coordinates, pin, contacts, c, h, clock, samples, m)
+            if step < n_steps:
+                add_work(now, w0, w1, coordinates, pin, 0.5 * dt, contacts, clock, m)
+                q[0] += dt * v[0]
+                q[1] += dt * v[1]
+            clock.step = step + 1
+        status = inspect(coordinates, contacts, c, h, clock)
+        return COMPLETE if status == RUNNING and clock.step > n_steps else status
+
+    for function in (rate_of, slip_of, push_of, coefficients_at, history_at, happened, parts, act, add_work, rubbing, pin_at):
+        jitable(function, hot=True)
+    for called in (
+        event, inside, read_as, slopes, energy, plastic, largest_overlap, jumps, store_history, dissipated, moved, surfaces, applied,
+        kinetic, power, joint, move, renew, account, sample, inspect,
+    ):  # fmt: skip
+        jitable(called)
+    return loop

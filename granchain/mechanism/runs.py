@@ -1,0 +1,217 @@
+"""Run a mechanism: case, dimensions, contacts, time step, loop, result."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+
+from granchain.analysis import energy_put_in, residual_share
+from granchain.case.mechanism import MechanismCase
+from granchain.contact import law_named
+from granchain.contact.certified import about_certificate
+from granchain.contact.model import Functions
+from granchain.engine.contact_step import features_of
+from granchain.engine.setup import Contacts
+from granchain.engine.specialise import frozen
+from granchain.engine.timestep import TimeStep
+from granchain.errors import RunError
+from granchain.mechanism.linkages import Dimensions, Linkage, ideal
+from granchain.mechanism.loop import loop_of
+from granchain.mechanism.setup import contacts_of, dimensions_of, linkage_of, step_of
+from granchain.mechanism.state import (
+    COORDINATE,
+    ENTRY,
+    SAMPLE,
+    SURFACE,
+    Coordinates,
+    Entries,
+    Samples,
+    Surfaces,
+    clock_of,
+    count_of,
+    rows,
+)
+from granchain.output import Result
+from granchain.status import Status
+
+# Steps between two looks at a signal: some hundredth of a second.
+BLOCK = 2**16
+# Entries of the energy ledger, unless the case says otherwise.
+ENTRIES = 1000
+# Part of the ledger's bound above which a run warns.
+WARNED = 0.1
+
+
+class Machine:
+    """Everything that changes during a mechanism's run, and the call that advances it.
+
+    Parameters
+    ----------
+    case : MechanismCase
+    contacts : Contacts
+        Of the joint.
+    step : TimeStep
+
+    Attributes
+    ----------
+    coordinates, surfaces, samples, entries : named tuple of arrays
+        See granchain.mechanism.state.
+    clock : record
+        The scalars of the run.
+    """
+
+    def __init__(self, case: MechanismCase, contacts: Contacts, step: TimeStep):
+        self.model, self.time_step = contacts.model, step
+        self.dimensions: Dimensions = dimensions_of(case)
+        self.linkage: Linkage = linkage_of(case)
+        stride = step.stride(case.record.interval)
+        energy_stride = step.stride(case.energy.interval or case.end / ENTRIES)
+        self._clock = clock_of(step.value, step.n_steps, stride, energy_stride)
+        self.clock, self._steps = self._clock[0], self._clock["step"]
+        self.coordinates = rows(Coordinates, COORDINATE, 2)
+        self.surfaces = rows(Surfaces, SURFACE, contacts.c.shape[1])
+        self.samples = rows(Samples, SAMPLE, count_of(step.n_steps, stride))
+        self.entries = rows(Entries, ENTRY, count_of(step.n_steps, energy_stride))
+        self.c, self.h = np.ascontiguousarray(contacts.c), np.ascontiguousarray(contacts.history)
+        self.surfaces.limit[:] = contacts.limits
+        self._start(case)
+        functions = Functions(*frozen(*self.model.functions))
+        self._loop = loop_of(functions, features_of(self.model, True, False, False), self.linkage)
+
+    def _start(self, case: MechanismCase) -> None:
+        """As without play, with what the case sets on top of that."""
+        m, coordinates = self.dimensions, self.coordinates
+        begun = ideal(m.start, m)
+        coordinates.q[0] = begun.position + case.start.slider_offset
+        coordinates.v[0] = begun.velocity + case.start.slider_velocity
+        coordinates.inverse_mass[0] = 1.0 / m.slider_mass
+        if m.rod_inertia:
+            coordinates.q[1], coordinates.v[1] = begun.rod_angle, begun.rod_speed
+            coordinates.inverse_mass[1] = 1.0 / m.rod_inertia
+
+    @property
+    def step(self) -> int:
+        """Steps done."""
+        return int(self._steps[0])
+
+    @property
+    def time(self) -> float:
+        """Time of the state [s]."""
+        return min(self.step, self.time_step.n_steps) * self.time_step.value
+
+    def advance(self, count: int) -> Status:
+        """Do some more steps."""
+        stop = min(self.step + count, self.time_step.n_steps + 1)
+        return Status(
+            self._loop(
+                stop, self.dimensions, self.coordinates, self.surfaces, self.c, self.h, self.clock, self.samples, self.entries
+            )
+        )  # fmt: skip
+
+
+def run_mechanism(case: MechanismCase) -> Result:
+    """Advance a mechanism to its end time.
+
+    Parameters
+    ----------
+    case : MechanismCase
+        What to run (granchain.case.load_mechanism).
+
+    Returns
+    -------
+    Result
+        In memory; nothing is written.
+
+    Raises
+    ------
+    CaseError, LawError
+        Where the case cannot be run: see the message.
+    RunError
+        Where the run failed: unstable, not finite, outside the law, energy not closed; `.result` holds what was computed.
+    """
+    started, clock = datetime.now(UTC), time.perf_counter()
+    # overflow is reported later as a non-finite result
+    with np.errstate(all="ignore"):
+        contacts = contacts_of(case)
+        step = step_of(case, contacts)
+        machine = Machine(case, contacts, step)
+        status = Status.RUNNING
+        while status is Status.RUNNING:
+            status = machine.advance(BLOCK)
+    wall_time = time.perf_counter() - clock
+    provenance = {"started": started.isoformat(timespec="seconds"), "wall_time": wall_time}
+    data, messages = variables_of(machine), messages_of(machine, case)
+    residual = residual_of(data)
+    failed_ledger = status is Status.COMPLETE and not residual <= case.energy.bound
+    if failed_ledger:  # NaN too
+        status = Status.LEDGER_OPEN
+    elif not status.failed and residual > WARNED * case.energy.bound:
+        messages.append(f"warning: the energy ledger is open by {residual:.3g} of the energy put in; take a smaller step")
+    result = Result(
+        data, case=case, law=case.contact.law, status=status, time_step=step.value, messages=messages, provenance=provenance,
+    )  # fmt: skip
+    if failed_ledger:
+        raise RunError(ledger_failure(residual, case), result)
+    if status.failed:
+        raise RunError("\n".join([failure(machine, status), *messages]), result)
+    return result
+
+
+def variables_of(machine: Machine) -> dict[str, Any]:
+    """The variables of the output file, by name."""
+    m, dt = machine.dimensions, machine.time_step.value
+    samples, entries = int(machine.clock.sample), int(machine.clock.entry)
+    recorded = {name: values[:samples].copy() for name, values in machine.samples._asdict().items()}
+    time = recorded.pop("step") * dt
+    data = {"time": time, "crank_angle": m.speed * time, **recorded}
+    data["ideal_acceleration"] = ideal(m.start + m.speed * time, m).acceleration
+    ledger = {name: values[:entries].copy() for name, values in machine.entries._asdict().items()}
+    data["energy_time"] = ledger.pop("step") * dt
+    data |= {f"energy_{name}": values for name, values in ledger.items()}
+    with np.errstate(invalid="ignore"):  # of a run that failed
+        held = np.column_stack([values for name, values in ledger.items() if name != "external"]).sum(axis=1)
+        data["energy_residual"] = held - ledger["external"] - (held[0] - ledger["external"][0] if entries else 0.0)
+    return data
+
+
+def residual_of(data: dict[str, Any]) -> float:
+    """Largest residual of the ledger, relative to the energy put in; 0 where nothing moves."""
+    if not data["energy_time"].size:
+        return 0.0
+    return float(residual_share(data["energy_residual"], energy_put_in(data["energy_kinetic"], data["energy_external"])).max())
+
+
+def messages_of(machine: Machine, case: MechanismCase) -> list[str]:
+    """What the user should know of the run."""
+    messages = [f"time step {machine.time_step.value:.6g} s ({machine.time_step.reason})"]
+    certificate = about_certificate(law_named(case.contact.law), bool(vars(case.law_inputs()).get("as_printed", False)))
+    if certificate is not None:
+        messages.append(certificate)
+    if machine.clock.clamped:
+        messages.append(f"the clamp at zero force acted in {int(machine.clock.clamped)} contact-steps")
+    allowed = machine.clock.allowed_step
+    if allowed < 2.0 * machine.time_step.value:
+        messages.append(
+            f"warning: the state of the joint allows a step of {allowed:.4g} s at most, less than twice the one taken; take a smaller step"
+        )
+    return messages
+
+
+def ledger_failure(residual: float, case: MechanismCase) -> str:
+    """The sentence of a run whose ledger does not close."""
+    return (
+        f"the energy ledger is open by {residual:.3g} of the energy put in, allowed: {case.energy.bound:.3g} ([energy] bound). "
+        f"{Status.LEDGER_OPEN.sentence}"
+    )
+
+
+def failure(machine: Machine, status: Status) -> str:
+    """The sentence of a failed run: what, where, when, what to do."""
+    return (
+        f"the run stopped at t = {machine.time:.6g} s (step {min(machine.step, machine.time_step.n_steps)} of "
+        f"{machine.time_step.n_steps}) at surface {int(machine.clock.where)} of the joint: {status.sentence} The step was "
+        f"{machine.time_step.value:.4g} s, the stability limit {machine.time_step.limit:.4g} s before the run."
+    )

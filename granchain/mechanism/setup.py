@@ -1,0 +1,187 @@
+"""What a mechanism's run is set up from: dimensions, the contacts of its joint, and the time step."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import NamedTuple
+
+import numpy as np
+
+from granchain.case.mechanism import MechanismCase, ScotchYokeCase, SliderCrankCase
+from granchain.chain import Chain, Masses
+from granchain.contact import law_named
+from granchain.contact.pair import Pair
+from granchain.engine.restitution import with_restitution
+from granchain.engine.scans import own_coefficients, start_histories, with_copies, with_windows
+from granchain.engine.setup import Contacts, time_step_of
+from granchain.engine.timestep import TimeStep
+from granchain.errors import CaseError, LawError
+from granchain.material import Material
+from granchain.mechanism.elastic import PowerLaw, damped
+from granchain.mechanism.linkages import SCOTCH_YOKE, SLIDER_CRANK, Dimensions, Linkage
+
+# Part of the crank length at which the pin, pressed into the inner track, leaves the arc, above which the ends count.
+NEAR = 0.99
+
+
+class Surface(NamedTuple):
+    """One surface of a joint.
+
+    Parameters
+    ----------
+    pair : Pair
+        The two bodies that touch there.
+    contact : str
+        "internal" where the second body lies in the first one, else "external".
+    stiffness, exponent : float
+        Of a fit K d^n [N/mm^n], [1]; 0 where there is none.
+    """
+
+    pair: Pair
+    contact: str
+    stiffness: float = 0.0
+    exponent: float = 0.0
+
+
+def linkage_of(case: MechanismCase) -> Linkage:
+    """The geometry of a mechanism."""
+    return SLIDER_CRANK if isinstance(case, SliderCrankCase) else SCOTCH_YOKE
+
+
+def dimensions_of(case: MechanismCase) -> Dimensions:
+    """The numbers of a mechanism."""
+    crank = {"crank": case.crank.length, "speed": case.crank.speed, "start": case.crank.start}
+    if isinstance(case, SliderCrankCase):
+        rod, friction = case.rod, case.friction
+        centre = 0.5 * rod.length if rod.centre is None else rod.centre
+        rubs = {} if friction is None else {
+            "friction": friction.coefficient, "slip_begin": friction.slip_begin, "slip_full": friction.slip_full,
+        }  # fmt: skip
+        return Dimensions(
+            **crank, slider_mass=case.slider.mass, rod=rod.length, centre=centre, rod_mass=rod.mass,
+            rod_inertia=rod.inertia + rod.mass * centre * centre, clearance=case.clearance, journal=case.joint.journal_radius, **rubs,
+        )  # fmt: skip
+    assert isinstance(case, ScotchYokeCase)
+    slot = case.slot
+    return Dimensions(
+        **crank, slider_mass=case.slider.mass, rod=case.rod_length, clearance=case.clearance,
+        outer=slot.outer_radius, inner=slot.inner_radius, end=0.5 * (slot.outer_radius - slot.inner_radius), pin=case.pin.radius,
+        arc_cos=math.cos(0.5 * slot.arc), arc_sin=math.sin(0.5 * slot.arc),
+    )  # fmt: skip
+
+
+def pair_of(
+    radius_1: float, radius_2: float, internal: bool, materials: tuple[Material, Material], mass: float, length: float | None
+) -> Pair:
+    """Two bodies of a joint, body 2 inside body 1 where the contact is internal; `mass` is the effective one [kg]."""
+    # what unlike materials have in common is said in one place, for a row of two beads
+    row = Chain(
+        radius=np.array([radius_1, radius_2]), mass=np.full(2, 2.0 * mass), velocity=np.zeros(2), gap=np.zeros(1), material=materials,
+        material_index=np.array([0, 1]),
+    )  # fmt: skip
+    quantities = {name: float(values[1]) for name, values in row.pair().items().items()}
+    difference = radius_1 - radius_2 if internal else radius_1 + radius_2
+    quantities |= {"effective_radius": radius_1 * radius_2 / difference, "radius_1": radius_1, "radius_2": radius_2}
+    return Pair(**quantities, length=length)
+
+
+def surfaces_of(case: MechanismCase) -> tuple[Surface, ...]:
+    """The surfaces of a mechanism's joint, in the order of its geometry."""
+    mass = case.slider.mass
+    if isinstance(case, SliderCrankCase):
+        joint = case.joint
+        materials = (joint.bearing_material, joint.journal_material)
+        return (Surface(pair_of(joint.bearing_radius, joint.journal_radius, True, materials, mass, joint.length), "internal"),)
+    assert isinstance(case, ScotchYokeCase)
+    slot, pin, fit = case.slot, case.pin, case.fit()
+    end = 0.5 * (slot.outer_radius - slot.inner_radius)
+    found = []
+    for radius, internal, power in (
+        (slot.outer_radius, True, fit and fit.outer),
+        (slot.inner_radius, False, fit and fit.inner),
+        (end, True, fit and fit.end),
+    ):
+        pair = pair_of(radius, pin.radius, internal, (slot.material, pin.material), mass, slot.length)
+        numbers = (power.stiffness, power.exponent) if power else ()
+        found.append(Surface(pair, "internal" if internal else "external", *numbers))
+    return tuple(found)
+
+
+def contacts_of(case: MechanismCase) -> Contacts:
+    """The contacts of a mechanism's joint: the law, as it runs, and a column of coefficients for each surface.
+
+    Raises
+    ------
+    CaseError
+        Where the law does not fit the joint.
+    """
+    surfaces, dimensions = surfaces_of(case), dimensions_of(case)
+    # no law means anything beyond the smaller body's radius
+    limit = dimensions.journal or dimensions.pin
+    limits = np.full(1, limit)
+    try:
+        made = [_contact(case, surface, limits) for surface in surfaces]
+    except LawError as error:
+        raise CaseError(str(error)) from None
+    model = made[0][0]
+    c = np.hstack([column for _, column in made])
+    if case.force.alpha > 0.0:
+        if model.uses_rate:
+            raise CaseError(
+                f'force.alpha: got {case.force.alpha:g} s/m beside "{model.name}", allowed 0 with a law that has damping of its own; take '
+                "it out, or take a law without damping"
+            )
+        model, c = damped(model, c, case.force.alpha)
+        model = with_copies(model)
+    history = start_histories(model, c, np.zeros(c.shape[1]))
+    return Contacts(model, c, np.zeros(c.shape[1]), np.full(c.shape[1], limit), history)
+
+
+def _contact(case: MechanismCase, surface: Surface, limits: np.ndarray) -> tuple:
+    """Model and coefficients of one surface."""
+    law, inputs = law_named(case.contact.law), case.law_inputs()
+    if case.force.form == "fitted":
+        law, inputs = PowerLaw, SimpleNamespace(stiffness=surface.stiffness, exponent=surface.exponent)
+    if any(quantity.name == "contact" for quantity in law.inputs):
+        inputs.contact = surface.contact
+    if any(quantity.name == "clearance" for quantity in law.inputs):
+        inputs.clearance = None
+    # impacts are as fast as the pin
+    fastest = np.array([case.crank.length * case.crank.speed or abs(case.start.slider_velocity)])
+    inputs = with_restitution(inputs, surface.pair, limits, fastest)
+    model = with_copies(law.model(inputs))
+    return model, with_windows(model, own_coefficients(model, surface.pair, inputs, 1), limits)
+
+
+def reachable(case: MechanismCase) -> list[int]:
+    """The surfaces that may be met: a slot's ends only where the crank brings the pin near them."""
+    if isinstance(case, SliderCrankCase):
+        return [0]
+    assert isinstance(case, ScotchYokeCase)
+    nearest = (case.slot.inner_radius + case.pin.radius) * math.sin(0.5 * case.slot.arc)
+    return [0, 1, 2] if case.crank.length > NEAR * nearest else [0, 1]
+
+
+def step_of(case: MechanismCase, contacts: Contacts) -> TimeStep:
+    """The time step: the smallest that a surface asks for, of the lightest body that it can push, at the speed of the pin.
+
+    Raises
+    ------
+    CaseError
+        Where it is above the stability limit.
+    """
+    m = dimensions_of(case)
+    inverse = 1.0 / m.slider_mass + (m.rod * m.rod / m.rod_inertia if m.rod_inertia else 0.0)
+    # with all the energy of the slider
+    speed = (m.crank * m.speed + abs(case.start.slider_velocity)) * math.sqrt(m.slider_mass * inverse)
+    # two equal bodies, each of twice the effective mass; between them one surface after the other
+    bodies = Masses(mass=np.full(2, 2.0 / inverse), velocity=np.array([0.5 * speed, -0.5 * speed]), gap=np.zeros(1))
+    steps = []
+    for k in reachable(case):
+        column = np.repeat(contacts.c[:, k : k + 1], 3, axis=1)
+        alone = replace(contacts, c=column, overlaps=np.zeros(3), limits=np.full(3, contacts.limits[k]))
+        steps.append(time_step_of(alone, bodies, case.time.step, case.end, case.time.force_step))
+    chosen = min(steps, key=lambda step: step.value)
+    return replace(chosen, limit=min(step.limit for step in steps))

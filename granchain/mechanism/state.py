@@ -1,0 +1,97 @@
+"""The state of a mechanism's run, declared as that of a chain's is (granchain.engine.fields)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from granchain.engine.fields import Field, fill, named
+
+COORDINATE = (
+    Field("q", "coordinate", "coordinate [m] or [rad]"),
+    Field("v", "coordinate", "velocity at the half step"),
+    Field("a", "coordinate", "acceleration of the step before"),
+    Field("inverse_mass", "coordinate", "[1/kg] or [1/(kg m2)]; 0 where there is no such coordinate", changes=False),
+)
+
+SURFACE = (
+    Field("overlap", "surface", "of the last step [m]"),
+    Field("rate", "surface", "of the last step [m/s]"),
+    Field("force", "surface", "that has kicked at the last step [N]"),
+    Field("recorded", "surface", "force of the last step, as recorded [N]"),
+    Field("pending", "surface", "1 where an event has set the force of this step", 0.0),
+    Field("friction", "surface", "of the last step, as a part of the force, with the sign of the slip"),
+    Field("elastic", "surface", "elastic part of the force [N]"),
+    Field("clamp", "surface", "what the clamp at zero adds to it [N]"),
+    Field("peak", "surface", "largest force [N]"),
+    Field("reach", "surface", "largest overlap [m]", -np.inf),
+    Field("lost", "surface", "loss of dents that the contact has forgotten [J]"),
+    Field("limit", "surface", "overlap at which the run stops [m]", np.inf, changes=False),
+)
+
+RUN = (
+    Field("dt", "run", "time step [s]", changes=False),
+    Field("allowed_step", "run", "step that the states of the samples allow [s]", np.inf),
+    Field("viscous", "run", "work of the viscous parts of the forces [J]"),
+    Field("clamping", "run", "work of the clamps [J]"),
+    Field("friction", "run", "work lost to friction [J]"),
+    Field("external", "run", "work of the crank [J]"),
+    Field("n_steps", "run", "steps to the end", kind=int, changes=False),
+    Field("stride", "run", "steps from sample to sample", kind=int, changes=False),
+    Field("energy_stride", "run", "steps from entry to entry of the ledger", kind=int, changes=False),
+    Field("step", "run", "steps done", kind=int),
+    Field("sample", "run", "samples taken", kind=int),
+    Field("entry", "run", "entries of the ledger", kind=int),
+    Field("clamped", "run", "contact-steps in which a clamp acted", kind=int),
+    Field("where", "run", "surface of a failure", kind=int),
+)
+
+SAMPLE = (
+    Field("step", "sample", "steps done"),
+    Field("slider_position", "sample", "[m]"),
+    Field("slider_velocity", "sample", "[m/s]"),
+    Field("slider_acceleration", "sample", "[m/s2]"),
+    Field("joint_x", "sample", "one centre of the joint, seen from the other [m]"),
+    Field("joint_y", "sample", "[m]"),
+    Field("penetration", "sample", "largest overlap of the surfaces, 0 where all are open [m]"),
+    Field("contact_force", "sample", "sum of the surfaces' forces [N]"),
+)
+ENTRY = (
+    Field("step", "entry", "steps done"),
+    Field("kinetic", "entry", "[J]"),
+    Field("recoverable", "entry", "of the contacts [J]"),
+    Field("plastic", "entry", "lost in dents [J]"),
+    Field("viscous", "entry", "taken by damping [J]"),
+    Field("clamp", "entry", "taken by the clamp at zero force [J]"),
+    Field("friction", "entry", "taken by friction [J]"),
+    Field("external", "entry", "work of the crank [J]"),
+)
+
+Coordinates = named("Coordinates", COORDINATE, __name__)
+Surfaces = named("Surfaces", SURFACE, __name__)
+Samples = named("Samples", SAMPLE, __name__)
+Entries = named("Entries", ENTRY, __name__)
+
+CLOCK = np.dtype((np.record, [(field.name, "f8" if field.kind is float else "i8") for field in RUN]))
+
+
+def rows(kind: Any, fields: tuple[Field, ...], count: int) -> Any:
+    """A named tuple of arrays, each with its start value."""
+    table = np.empty((len(fields), count))
+    fill(table, fields)
+    return kind(*table)
+
+
+def clock_of(dt: float, n_steps: int, stride: int, energy_stride: int) -> np.ndarray:
+    """(1,) The scalars of a run, by name; `clock[0]` is the record that the loop reads and writes."""
+    clock = np.zeros(1, CLOCK)
+    clock["dt"], clock["n_steps"], clock["stride"], clock["energy_stride"] = dt, n_steps, stride, energy_stride
+    clock["allowed_step"] = math.inf
+    return clock
+
+
+def count_of(n_steps: int, stride: int) -> int:
+    """Samples at every stride-th step, and at the last one."""
+    return n_steps // stride + 1 + (1 if n_steps % stride else 0)

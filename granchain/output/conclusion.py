@@ -1,0 +1,94 @@
+"""A JSON file of what was concluded: its kind, the case, versions, and the numbers; written whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from granchain.case import Case
+from granchain.errors import FileError
+from granchain.output.provenance import granchain_version, source_hash, versions
+from granchain.output.variables import FORMAT
+from granchain.output.whole import OUTPUT_MARK, StoredFile, claim, read_whole, write_whole
+
+# Bytes of such a file, ours: the equivalence of six laws over eight sensors has 1e5.
+LARGEST_CONCLUSION = 2**26
+
+
+@contextlib.contextmanager
+def claim_conclusion(path: str | os.PathLike[str] | None, overwrite: bool = False) -> Iterator[None]:
+    """Hold the right to write such a file, so that an obstacle shows before anything is computed; nothing where there is none.
+
+    Raises
+    ------
+    FileError
+        Where its name does not end in .json, or it cannot be written.
+    """
+    if path is None:
+        yield
+        return
+    if Path(path).suffix.lower() != ".json":
+        raise FileError(f"{os.fspath(path)}: got the ending {Path(path).suffix!r}, allowed .json; name the file accordingly")
+    with claim(path, overwrite):
+        yield
+
+
+def save_conclusion(path: str | os.PathLike[str], kind: str, case: Case | None, facts: Mapping[str, Any], overwrite: bool = False) -> None:
+    """Write the file.
+
+    Parameters
+    ----------
+    path : str or path
+    kind : str
+        "comparison", "equivalence", "fit".
+    case : Case or None
+        What the conclusion is about; None where it is about several, which `facts` names.
+    facts : mapping
+        Plain numbers, words, lists and dicts, without numbers that are not finite.
+    overwrite : bool
+        Replace a file of that name that granchain wrote.
+
+    Raises
+    ------
+    FileError
+    """
+    document = {
+        # its first bytes say whose file it is: see `whole.OUTPUT_MARK`
+        OUTPUT_MARK.decode(): FORMAT,
+        "kind": kind,
+        "granchain_version": granchain_version(),
+        "versions": json.loads(versions()),
+        "source_hash": source_hash(),
+        "written": datetime.now(UTC).isoformat(timespec="seconds"),
+        **({} if case is None else {"case": case.resolved(), "case_toml": case.toml, "case_sha256": case.sha256}),
+        **facts,
+    }
+    text = json.dumps(document, allow_nan=False, indent=1)
+    write_whole(path, text.encode() + b"\n", overwrite, marks=(OUTPUT_MARK,))
+
+
+def read_conclusion(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """What such a file holds.
+
+    Raises
+    ------
+    FileError
+        Where it is missing, too large or of another kind.
+    """
+    if len(StoredFile(path, "a file of numbers")) > LARGEST_CONCLUSION:
+        raise FileError(f"{os.fspath(path)}: got more than {LARGEST_CONCLUSION} bytes, allowed a file of numbers; name another")
+    try:
+        document = json.loads(read_whole(path, "a file of numbers"))
+    except (ValueError, RecursionError):
+        document = None
+    if not isinstance(document, dict) or OUTPUT_MARK.decode() not in document or not isinstance(document.get("kind"), str):
+        raise FileError(
+            f"{os.fspath(path)}: got a file that granchain did not write, allowed one that --out FILE.json of compare, "
+            "equivalent or fit wrote"
+        )
+    return document

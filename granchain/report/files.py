@@ -1,0 +1,80 @@
+"""From files to a page: what kind each is, in the order in which they were named."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from granchain.analysis import SUMMARISED
+from granchain.errors import CaseError, FileError, GranchainError
+from granchain.figures import drawn
+from granchain.mechanism.checks import Check, checks_of
+from granchain.output import open_result
+from granchain.output.conclusion import read_conclusion
+from granchain.output.study import is_study, open_study
+from granchain.output.variables import Unread
+from granchain.report.conclusions import conclusion_blocks
+from granchain.report.page import Block, document
+from granchain.report.run import run_blocks
+from granchain.report.study import study_blocks
+
+# Bytes that a figure draws of one axis of time.
+LARGEST_PICTURE = 4e6
+
+
+def report(files: Sequence[str | os.PathLike[str]]) -> bytes:
+    """One page of HTML about output files: it needs no network and no script to be read.
+
+    Parameters
+    ----------
+    files : sequence of str or path
+        Results of runs, studies, and what `--out FILE.json` of a command wrote.
+
+    Returns
+    -------
+    bytes
+        The page.
+
+    Raises
+    ------
+    FileError
+        With every file that cannot be read.
+    """
+    if not files:
+        raise FileError("report: got no file, allowed one or more; name output files of granchain")
+    parts: list[list[Block]] = []
+    problems: list[str] = []
+    for file in files:
+        try:
+            parts.append(blocks_of(file))
+        except GranchainError as error:
+            problems.append(str(error))
+    if problems:
+        raise FileError("\n".join(problems))
+    title = Path(files[0]).name if len(files) == 1 else f"{Path(files[0]).name} and {len(files) - 1} more"
+    return document(f"granchain report: {title}", [block for part in parts for block in part])
+
+
+def blocks_of(path: str | os.PathLike[str]) -> list[Block]:
+    """What a report says of one file."""
+    name = Path(path).name
+    if Path(path).suffix.lower() == ".json":
+        return conclusion_blocks(read_conclusion(path), name)
+    if is_study(path):
+        return study_blocks(open_study(path).to_xarray(), name)
+    result = open_result(path, variables=needed, most=LARGEST_PICTURE)
+    return run_blocks(result, name, checks_of_file(path) if "crank_angle" in result.variables else None)
+
+
+def checks_of_file(path: str | os.PathLike[str]) -> list[Check]:
+    """The checks of a mechanism's file, from all of its samples; none where its case cannot be read."""
+    try:
+        return checks_of(open_result(path))
+    except CaseError:
+        return []
+
+
+def needed(headers: Mapping[str, Unread]) -> set[str]:
+    """The variables that figures and numbers are made of."""
+    return {*drawn(headers), *(name for name in SUMMARISED if name in headers)}

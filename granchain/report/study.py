@@ -1,0 +1,78 @@
+"""What a report says of a study: what was varied, how the members ended, what was measured of them, and the figures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from granchain.certificates.page import Grid, Heading, Paragraph
+from granchain.errors import GranchainError
+from granchain.figures import study_figures
+from granchain.report.page import Block, Picture
+from granchain.report.run import case_blocks, citation, law_blocks, short
+
+# Values of a key that a page lists.
+MOST = 12
+
+
+def study_blocks(study: Any, name: str) -> list[Block]:
+    """All that a report says of a study.
+
+    Parameters
+    ----------
+    study : xarray.Dataset
+        As `granchain.sweep` gives it.
+    name : str
+        Of its file.
+    """
+    blocks: list[Block] = [Heading(str(study.attrs.get("title") or name), 1)]
+    statuses, counts = np.unique(np.asarray(study["status"].values, dtype=str), return_counts=True)
+    ended = ", ".join(f"{count} {status}" for status, count in zip(statuses.tolist(), counts.tolist(), strict=True))
+    blocks.append(Paragraph(f"A study of {study['status'].size} members: {ended}."))
+    keys = [(key, str(study[key].size), values_of(study[key]), str(study[key].attrs.get("units", "-"))) for key in study.coords]
+    blocks += [Heading("What was varied, and where it was measured", 2), Grid(("key", "values", "", "unit"), tuple(keys))]
+    measured = [name for name in study.data_vars if study[name].dtype.kind == "f" and study[name].size]
+    rows = tuple((name, *spread(study[name].values), str(study[name].attrs.get("units", "-"))) for name in measured)
+    blocks += [Heading("What was measured", 2), Grid(("", "mean", "standard deviation", "least", "largest", "unit"), rows)]
+    blocks.append(Heading("Figures", 2))
+    for what, draw in study_figures(study).items():
+        try:
+            figure, _ = draw()
+        except GranchainError as error:
+            blocks.append(Paragraph(f"No {what}: {error}."))
+            continue
+        blocks.append(Picture(figure, what.replace("-", " ").replace("_", " ")))
+    laws = laws_of(study)
+    blocks += [block for law in laws for block in law_blocks(law, {})]
+    blocks += case_blocks({"case_resolved_json": study.attrs.get("case_resolved_json")})
+    told = {
+        key: value
+        for key, value in study.attrs.items()
+        if key not in ("title", "case_resolved_json", "coordinates") and np.ndim(value) == 0
+    }
+    facts = (("file", name), *((key, short(value)) for key, value in told.items()))
+    return [*blocks, Heading("Where it comes from", 2), Grid(("", ""), facts), *citation(laws)]
+
+
+def values_of(axis: Any) -> str:
+    """The values of an axis, or the ends of many."""
+    values = np.asarray(axis.values).reshape(-1).tolist()
+    if len(values) <= MOST:
+        return ", ".join(short(value, 4) for value in values)
+    return f"{short(values[0], 4)} ... {short(values[-1], 4)}"
+
+
+def spread(values: np.ndarray) -> tuple[str, str, str, str]:
+    """Mean, standard deviation and ends of the numbers that are there."""
+    there = values[np.isfinite(values)]
+    if not there.size:
+        return "-", "-", "-", "-"
+    return short(float(there.mean())), short(float(there.std()), 3), short(float(there.min())), short(float(there.max()))
+
+
+def laws_of(study: Any) -> list[str]:
+    """The contact laws of the members."""
+    if "contact.law" in study.coords:
+        return [str(law) for law in np.unique(study["contact.law"].values)]
+    return str(study.attrs["law"]).split(", ") if "law" in study.attrs else []

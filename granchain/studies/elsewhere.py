@@ -1,0 +1,270 @@
+"""Members computed by an executor: processes here, or workers on other machines.
+
+A member travels as JSON: the resolved case once for all, and what each member changes. A law of the user's travels as the path of its file
+and the hash of what is in it; a worker with another file, or another granchain, refuses. A task is of some hundred members, so that what it
+takes to send it is small beside what it computes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import json
+import math
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
+from pathlib import Path
+from typing import Any
+
+from granchain.case import Case
+from granchain.contact import laws
+from granchain.contact.user import file_of, load_law_module
+from granchain.errors import CaseError, GranchainError, LawError, RunError, text_of
+from granchain.keys import shown
+from granchain.output.provenance import granchain_version, source_hash
+from granchain.status import Status
+from granchain.studies.measures import Measures, measure
+from granchain.studies.plan import canonical
+
+# What a task takes at least [s]: sending it takes some milliseconds.
+TASK_SECONDS = 0.3
+# Wall time in which a scheduler answers [s].
+ANSWER_SECONDS = 10.0
+# Workers that a task may take with it before it is cut in halves.
+LOST = 2
+
+Places = tuple[int, ...]
+
+
+def law_files(cases: Iterable[Case]) -> list[dict[str, str]]:
+    """Path and hash of the file of each user's law that some cases name.
+
+    Raises
+    ------
+    LawError
+        For a law that was made without a file.
+    """
+    names: dict[str, None] = {}
+    for case in cases:
+        names[case.contact.law] = None
+        inner = getattr(case.contact, "restitution", None)
+        if isinstance(inner, Mapping):
+            names[inner["law"]] = None
+    found = []
+    for name in names:
+        law = laws()[name]
+        file = file_of(law)
+        if file is not None:
+            found.append({"path": os.path.abspath(file), "sha256": content_hash(file)})
+        elif not law.__module__.startswith("granchain."):
+            raise LawError(
+                f'executor: got the law "{name}", which no file holds, allowed one of granchain, or of a file that a worker can load; save '
+                "it as a Python file and load that with granchain.contact.user.load_law_module, or --law-module"
+            )
+    return found
+
+
+def content_hash(path: str | os.PathLike[str]) -> str:
+    """Hash of a file's bytes."""
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+
+
+def compute(text: str) -> str:
+    """What a worker does: the members of a task, from JSON to JSON, or to a file whose name it gives.
+
+    Raises
+    ------
+    GranchainError
+        Where the worker has another granchain, or another law file, than the one that asks.
+    """
+    task = json.loads(text)
+    for name, here in (("version", granchain_version()), ("source", source_hash())):
+        if task[name] != here:
+            raise GranchainError(
+                f"worker: got granchain {granchain_version()} (source {source_hash()[:12]}), allowed {task['version']} (source "
+                f"{task['source'][:12]}), which the study was begun with; install the same on every worker, and start it anew"
+            )
+    for law in task["laws"]:
+        load_same(law["path"], law["sha256"])
+    base = Case(**task["case"])
+    cases = [base.replace(**changes) for changes in task["changes"]]
+    found = measure(cases, task["threads"], traces=task["traces"])
+    lines = "\n".join(json.dumps(found.record(place, task["traces"])) for place in range(len(cases)))
+    if task["folder"] is None:
+        return lines
+    path = Path(task["folder"]) / task["name"]
+    path.write_text(lines)
+    return os.fspath(path)
+
+
+_LOADED: dict[str, str] = {}
+
+
+def load_same(path: str, sha256: str) -> None:
+    """Load a law file at a worker, once, if it is the one that was asked for."""
+    try:
+        here = content_hash(path)
+    except OSError as error:
+        raise GranchainError(f"worker: got no law file {path} ({error.strerror}), allowed the one of the study; put it there") from None
+    if here != sha256:
+        raise GranchainError(
+            f"worker: got a law file {path} with other content than that of the study, allowed the same; copy it there, and start it anew"
+        )
+    if _LOADED.get(path) != sha256:
+        load_law_module(path)
+        _LOADED[path] = sha256
+
+
+class Elsewhere:
+    """Sends members to an executor, and takes what comes back.
+
+    Parameters
+    ----------
+    executor : concurrent.futures.Executor
+    base : Case
+        Of which each member is a change.
+    changes : sequence of dict
+        Of each member.
+    cases : sequence of Case
+        The members.
+    traces : bool
+    folder : path, optional
+        Where workers put what they have computed; they send it, unless given.
+    """
+
+    def __init__(
+        self, executor: Any, base: Case, changes: Sequence[Mapping[str, Any]], cases: Sequence[Case], traces: bool, folder: Path | None
+    ):
+        self._executor, self._base, self._changes, self._cases, self._traces = executor, base, changes, cases, traces
+        self._folder = folder
+        self._about = {
+            "version": granchain_version(), "source": source_hash(), "laws": law_files(cases), "case": base.resolved(), "threads": 1,
+            "traces": traces, "folder": None if folder is None else os.fspath(folder.absolute()),
+        }  # fmt: skip
+
+    def measured(self, done: Callable[[Sequence[int], Measures], Any]) -> Measures:
+        """Measures of all members; `done` is called as for `measure`."""
+        found = Measures.empty(self._cases)
+        first = self._first(found)
+        done([0], found)
+        waiting = {self._sent(places): places for places in self._tasks(first, len(self._cases))}
+        try:
+            while waiting:
+                ended, _ = wait(waiting, return_when=FIRST_COMPLETED)
+                for future in ended:
+                    again = self._taken(future, waiting.pop(future), found, done)
+                    waiting |= {self._sent(places): places for places in again}
+        except BaseException:
+            for future in waiting:
+                future.cancel()
+            raise
+        return found
+
+    def _first(self, found: Measures) -> float:
+        """Compute the first member here; what one takes [s]."""
+        measure(self._cases[:1], 1)
+        clock = time.perf_counter()
+        own = measure(self._cases[:1], 1, traces=self._traces)
+        spent = time.perf_counter() - clock
+        found.take(0, own.record(0, self._traces))
+        return spent
+
+    def _tasks(self, each: float, count: int) -> list[Places]:
+        size = max(1, math.ceil(TASK_SECONDS / max(each, 1e-6)))
+        return [tuple(range(at, min(at + size, count))) for at in range(1, count, size)]
+
+    def _sent(self, places: Places) -> Future[str]:
+        changes = [self._changes[place] for place in places]
+        name = f"{places[0]}-{len(places)}.json"
+        return self._executor.submit(compute, canonical(self._about | {"changes": changes, "name": name}))
+
+    def _taken(self, future: Future[str], places: Places, found: Measures, done: Callable[[Sequence[int], Measures], Any]) -> list[Places]:
+        """Take what a task has given; its halves, to send again, where it has taken its workers with it."""
+        error = future.exception()
+        if error is None:
+            for place, record in zip(places, self._records(future.result()), strict=True):
+                found.take(place, record)
+            done(places, found)
+            return []
+        if isinstance(error, BrokenExecutor):
+            raise RunError(
+                f"executor: got a process that ended while it computed ({text_of(error)}), allowed processes that live; call again with "
+                "another executor, and resume=True where a file holds what is done"
+            ) from error
+        if not is_lost(error):
+            raise error
+        half = len(places) // 2
+        if half:
+            return [places[:half], places[half:]]
+        found.status[places[0]] = Status.LOST
+        found.message[places[0]] = f"{Status.LOST.sentence} {text_of(error)}"
+        done(places, found)
+        return []
+
+    def _records(self, text: str) -> list[dict[str, Any]]:
+        if self._folder is not None:
+            path = Path(text)
+            try:
+                text = path.read_text()
+            except OSError as error:
+                raise CaseError(
+                    f"executor: got no file {path.name} in the folder of the study ({error.strerror}), allowed workers that share it; name "
+                    "a file in a folder that they see"
+                ) from error
+            with contextlib.suppress(OSError):
+                path.unlink()
+        return [json.loads(line) for line in text.split("\n")]
+
+
+def is_lost(error: BaseException) -> bool:
+    """Whether a task has not failed, but its workers have ended, as dask says it."""
+    return type(error).__name__ == "KilledWorker"
+
+
+@contextlib.contextmanager
+def dask_at(address: str) -> Iterator[Any]:
+    """An executor of the workers of a dask scheduler.
+
+    Parameters
+    ----------
+    address : str
+        "tcp://host:8786".
+
+    Raises
+    ------
+    GranchainError
+        Where distributed is not installed, or nothing answers.
+    """
+    try:
+        from distributed import Client
+    except ImportError:
+        raise GranchainError(
+            "--dask: got no package distributed, allowed one that is installed; install it: pip install 'granchain[cluster]'"
+        ) from None
+    try:
+        # a client that has found nobody does not end, or with a traceback: somebody is there, or none is made
+        asyncio.run(_greet(address))
+        client = Client(address, timeout=ANSWER_SECONDS, set_as_default=False)
+    except (OSError, ValueError, TimeoutError) as error:
+        raise GranchainError(
+            f"--dask: got no answer from {shown(address)} within {ANSWER_SECONDS:g} s ({type(error).__name__}), allowed the address of a "
+            "scheduler that runs; start one with dask scheduler, and give what it prints, tcp://HOST:8786"
+        ) from None
+    with client:
+        client.run_on_scheduler(_give_up_after, LOST - 1)
+        yield client.get_executor(pure=False)
+
+
+async def _greet(address: str) -> None:
+    """Shake hands with a scheduler."""
+    from distributed.comm.core import connect
+
+    (await asyncio.wait_for(connect(address, timeout=ANSWER_SECONDS), ANSWER_SECONDS)).abort()
+
+
+def _give_up_after(failures: int, dask_scheduler: Any = None) -> None:
+    """After how many lost workers a scheduler gives a task back."""
+    dask_scheduler.allowed_failures = failures

@@ -1,0 +1,626 @@
+"""Fit: which numbers of a case make it give what was measured, how sure they are, and which of them the measurement tells apart.
+
+Weighted least squares (`scipy.optimize.least_squares`) on the numbers that `granchain.comparison` reads from the trace: each sensor's own
+uncertainty, from its noise, sampling, baseline and shape, is its weight. Two numbers of the measurement are found with the rest: the time
+between the clocks of the trace and of the run, and by how much the calibration, the same for all sensors, is off, which about.toml's
+uncertainty of it holds near none.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from granchain.analysis import PULSE_BEGINS
+from granchain.case import Case
+from granchain.case.quantities import quantity_of, value_at
+from granchain.comparison.agreement import Agreement
+from granchain.comparison.sides import Computed, Measured, stated_sensor
+from granchain.errors import CaseError, GranchainError, RunError, TraceError
+from granchain.keys import Problems, shown, suggestion
+from granchain.sensor import Sensor
+from granchain.status import Status
+from granchain.studies.many import checked, run_many
+from granchain.studies.search import Lowest, descend, not_told_apart
+from granchain.traces import Trace, read_trace
+
+MEASURES = ("peaks", "arrivals", "features", "traces")
+# The difference of the clocks, which is found beside the free keys where times are compared.
+CLOCK, CALIBRATION = "the clock of the trace", "the calibration of the trace"
+# Two keys of such a correlation have errors that are three times those that each would have if the other were known: 1/sqrt(1 - r^2).
+CLOSE = 0.95
+# A part of a key's value: closer to a limit is at it.
+AT_LIMIT = 1e-3
+# More scatter than that, in parts of the uncertainties, is said: of 6 degrees of freedom, 1 in 200 fits has it by chance (chi2 = 18.5).
+MUCH_SCATTER = 1.75
+
+
+class SensorFit(NamedTuple):
+    """One sensor: what was measured, with its uncertainty, and what the fitted case gives.
+
+    Attributes
+    ----------
+    bead : int
+    peak, arrival : Agreement
+        [N], with the calibration of the trace; [s], on its clock. Computed ones are read from samples as the measured ones are.
+    residual : float
+        Computed minus measured in standard deviations of the measurement; root mean square of the peak's and the arrival's, or of all
+        samples, where those are fitted; nan where the sensor has nothing to compare.
+    """
+
+    bead: int
+    peak: Agreement
+    arrival: Agreement
+    residual: float
+
+
+class Part(NamedTuple):
+    """What one kind of measured numbers adds to the variances of the keys, by the degrees of freedom that its size is known with."""
+
+    variance: np.ndarray
+    degrees_of_freedom: float
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """The numbers of a case that fit a measurement best.
+
+    Attributes
+    ----------
+    values, errors : dict of str to float
+        By key, in SI; an error is one standard deviation, infinite where the measurement does not tell the key.
+    covariance, correlation : array (n_free, n_free)
+        In the order of the keys; infinite and nan where a key is not told.
+    residuals : array (n_sensors,)
+        Computed minus measured, in standard deviations of the measurement.
+    sensors : tuple of SensorFit
+    scatter : float
+        Root mean square of the residuals, over the degrees of freedom: about 1 where the case describes the measurement.
+    degrees_of_freedom : float
+        Numbers measured less numbers found; a calibration that is known beforehand is found in part.
+    not_told_apart : tuple of tuple of str
+        Groups of keys of which the measurement knows one combination alone; a key by itself has no effect on it.
+    time_shift : float
+        To be added to the computed time [s]; nan where no times are compared.
+    gain : float
+        The measured forces over the true ones, as far as the fit finds them off [1]; 1 where the trace states no uncertainty of it.
+    case : Case
+        With the values found.
+    start : dict of str to float
+    measure : str
+    trace : Trace
+    parts : tuple of Part
+        Of the variances.
+    messages : tuple of str
+        What the reader should know.
+    """
+
+    values: dict[str, float]
+    errors: dict[str, float]
+    covariance: np.ndarray = field(repr=False)
+    correlation: np.ndarray = field(repr=False)
+    residuals: np.ndarray = field(repr=False)
+    sensors: tuple[SensorFit, ...] = field(repr=False)
+    scatter: float
+    degrees_of_freedom: float
+    not_told_apart: tuple[tuple[str, ...], ...]
+    time_shift: float
+    gain: float
+    case: Case = field(repr=False)
+    start: dict[str, float] = field(repr=False)
+    measure: str
+    trace: Trace = field(repr=False)
+    parts: tuple[Part, ...] = field(repr=False)
+    messages: tuple[str, ...] = ()
+
+    def interval(self, level: float = 0.9) -> dict[str, tuple[float, float]]:
+        """Where the true values lie with this probability, by key.
+
+        Quantiles of Student's distribution: the size of the scatter, of peaks and of arrivals, is estimated from the residuals. What the
+        calibration adds is normal. The degrees of freedom of the sum are those of Welch and Satterthwaite (JCGM 100:2008, G.4.1,
+        doi:10.59161/JCGM100-2008E).
+
+        Parameters
+        ----------
+        level : float
+            Above 0 and below 1.
+
+        Raises
+        ------
+        CaseError
+            For another level.
+        """
+        from scipy.stats import t
+
+        if isinstance(level, bool) or not isinstance(level, (int, float)) or not 0.0 < level < 1.0:
+            raise CaseError(f"level: got {shown(level)}, allowed a number above 0 and below 1; give 0.9 for 90 %")
+        found = {}
+        for i, (key, value) in enumerate(self.values.items()):
+            error = self.errors[key]
+            inverse = sum(one.variance[i] ** 2 / one.degrees_of_freedom for one in self.parts)
+            degrees = error**4 / inverse if inverse > 0.0 else math.inf
+            half = float(t.ppf(0.5 + 0.5 * level, degrees)) * error if math.isfinite(error) else math.inf
+            found[key] = (value - half, value + half)
+        return found
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain numbers, words, lists and dicts; a number that is not finite is None."""
+        about = self.trace.about
+        return {
+            "trace": {"title": about.title, "kind": about.kind, "doi": about.doi},
+            "measure": self.measure,
+            "keys": list(self.values),
+            "values": self.values,
+            "start": self.start,
+            "errors": {key: _plain(error) for key, error in self.errors.items()},
+            "intervals": {
+                f"{level:g}": {key: [_plain(end) for end in ends] for key, ends in self.interval(level).items()} for level in (0.9, 0.95)
+            },
+            "covariance": [[_plain(one) for one in row] for row in self.covariance],
+            "correlation": [[_plain(one) for one in row] for row in self.correlation],
+            "not_told_apart": [list(group) for group in self.not_told_apart],
+            "scatter": _plain(self.scatter),
+            "degrees_of_freedom": self.degrees_of_freedom,
+            "time_shift": _plain(self.time_shift),
+            "gain": self.gain,
+            "sensors": [
+                {
+                    "bead": one.bead,
+                    "residual": _plain(one.residual),
+                    **{name: {part: _plain(x) for part, x in getattr(one, name)._asdict().items()} for name in ("peak", "arrival")},
+                }
+                for one in self.sensors
+            ],
+            "messages": list(self.messages),
+        }
+
+
+def fit(
+    case: Case,
+    trace: Trace | str | os.PathLike[str],
+    free: Sequence[str],
+    measure: str = "peaks",
+    *,
+    cutoff: float | None = None,
+    threads: int | None = None,
+) -> Fit:
+    """Find the numbers of a case with which it gives what was measured.
+
+    Parameters
+    ----------
+    case : Case
+        The search begins at its values and stays within the limits of the keys. Its sensors are those of the trace.
+    trace : Trace, str or path
+        A measured trace, or its folder.
+    free : sequence of str
+        Keys of the case to be found, such as "contact.psi", "striker.speed".
+    measure : {"peaks", "arrivals", "features", "traces"}
+        Fitted to peaks of the first pulse, to their times, to both, or to all samples of the first pulses.
+    cutoff : float, optional
+        Of the zero-phase filter that both sides go through [Hz]; 0: none. Default: that of about.toml, if it gives one.
+    threads : int, optional
+        As many as there are processors for this process, unless given.
+
+    Returns
+    -------
+    Fit
+
+    Raises
+    ------
+    CaseError, TraceError
+        With what is wrong with what is asked for, before anything is computed.
+    RunError
+        Where the case gives no pulses to begin with.
+    """
+    threads = checked([case], threads)
+    quantities = _asked(case, free, measure)
+    if not isinstance(trace, Trace):
+        trace = read_trace(trace)
+    against = Against(case, trace, measure, cutoff, tuple(quantities), threads)
+    against.check()
+    start = np.array([value_at(case, key) for key in free])
+    low, high = (
+        np.array([next((x for x in ends if x is not None), default) for ends in limits])
+        for default, limits in (
+            (-math.inf, [(one.low, one.above) for one in quantities.values()]),
+            (math.inf, [(one.high, one.below) for one in quantities.values()]),
+        )
+    )
+    begin, low, high, size = against.with_nuisances(start, low, high, np.abs(start))
+    found = descend(against.residuals, begin, low, high, size)
+    if found is not None and measure != "traces":
+        # what reading samples does to a peak is nearly the same wherever it is found: once is enough
+        against.read_as_measured(found.point)
+        found = descend(against.residuals, found.point, low, high, size)
+    if found is None:
+        raise RunError(against.why_not(begin))
+    return _concluded(against, found, dict(zip(free, start.tolist(), strict=True)), low, high, size)
+
+
+def _asked(case: Case, free: Any, measure: Any) -> dict[str, Any]:
+    """The quantities that are free, or every mistake in what is asked for."""
+    problems = Problems()
+    if measure not in MEASURES:
+        problems.add("measure", shown(measure), ", ".join(MEASURES), suggestion(measure, MEASURES, "name one of these"))
+    keys = list(free) if isinstance(free, (list, tuple)) else []
+    if not keys:
+        problems.add("free", shown(free) if free else "none", "one key or more", 'write for example ["contact.psi"]')
+    found = {}
+    for key in keys:
+        if key in found:
+            problems.add(f"free.{key}", "the key twice", "each once", "take one out")
+            continue
+        try:
+            found[key] = quantity_of(case, key)
+            if value_at(case, key) == 0.0:
+                problems.add(key, "0", "another value to begin with", "give the case one that is of the right size")
+        except CaseError as error:
+            problems.repeat(error.problems)
+    if problems.sentences:
+        raise CaseError(problems.sentences)
+    return found
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Computed against measured
+
+
+class Against:
+    """What was measured, and how far from it a case is.
+
+    Parameters
+    ----------
+    case : Case
+    trace : Trace
+    measure : str
+    cutoff : float, optional
+    keys : tuple of str
+        The free ones.
+    threads : int
+    """
+
+    def __init__(self, case: Case, trace: Trace, measure: str, cutoff: float | None, keys: tuple[str, ...], threads: int):
+        if cutoff is not None and not (isinstance(cutoff, (int, float)) and 0.0 <= cutoff < math.inf):
+            raise TraceError(f"cutoff: got {shown(cutoff)}, allowed a finite number from 0 [Hz]; give 0 for no filter")
+        beads = trace.sensor_bead.tolist()
+        outside = [bead for bead in beads if bead > case.beads]
+        if outside:
+            raise CaseError(
+                f"chain.beads: got {case.beads}, with sensors of the trace in beads {', '.join(map(str, outside))}, allowed a chain that "
+                "holds them; give the chain that was measured"
+            )
+        self.sensor: Sensor = stated_sensor(trace, cutoff)
+        changes: dict[str, Any] = {"sensors.beads": beads, "sensors.contacts": [], "snapshots": None, "energy.ledger": False}
+        if self.sensor.front_mass is not None:
+            contacts = sorted({contact for bead in beads for contact in (bead - 1, bead)})
+            first, last = (0 if case.striker is not None else 1), case.beads - 1
+            changes["sensors.contacts"] = [contact for contact in contacts if first <= contact <= last]
+        self.given, self.case, self.trace, self.measure = case, case.replace(**changes), trace, measure
+        self.keys, self.threads, self.beads = keys, threads, beads
+        self.measured = Measured(trace, beads, self.sensor)
+        self.messages = [*trace.notes, *self.measured.messages()]
+        stated, readings = trace.about.uncertainty, self.measured.readings
+        self.peak = np.array([one.peak.value for one in readings])
+        self.arrival = np.array([one.arrival.value for one in readings])
+        self.peak_error = np.array([one.peak.uncertainty for one in readings])
+        self.arrival_error = np.array([math.hypot(one.arrival.uncertainty, stated.time) for one in readings])
+        self.times = measure != "peaks"
+        # what reading a pulse from the trace's samples adds to its peak and to its time
+        self.peak_read, self.arrival_read = np.zeros(len(beads)), np.zeros(len(beads))
+        # of times, none
+        self.gain_error = stated.gain if measure != "arrivals" else 0.0
+        self.sound = [k for k, one in enumerate(readings) if one.sound and math.isfinite(one.width.value)]
+        self._windows = {k: self._window(k) for k in self.sound} if measure == "traces" else {}
+
+    def _window(self, k: int) -> slice:
+        one = self.measured.readings[k]
+        ends = [one.arrival.value - one.before, one.arrival.value + one.after]
+        return slice(*np.searchsorted(self.trace.time, ends).tolist())
+
+    @property
+    def count(self) -> int:
+        """Numbers that are compared."""
+        if self.measure == "traces":
+            return sum(window.stop - window.start for window in self._windows.values())
+        used = {"peaks": [self.peak], "arrivals": [self.arrival], "features": [self.peak, self.arrival]}[self.measure]
+        return sum(int(np.isfinite(values).sum()) for values in used)
+
+    @property
+    def kinds(self) -> np.ndarray:
+        """(number,) What is compared: 0 peak, 1 arrival, 0 sample."""
+        if self.measure == "traces":
+            return np.zeros(self.count, dtype=int)
+        return np.repeat([0, 1], [int(np.isfinite(self.peak).sum()) * (self.measure != "arrivals"), int(np.isfinite(self.arrival).sum())])[
+            : self.count
+        ]
+
+    def check(self) -> None:
+        """Refuse a measurement that does not determine as many numbers as are asked for."""
+        asked = len(self.keys) + self.times
+        if self.count < asked:
+            clock = " and the time between the clocks" if self.times else ""
+            why = f" ({'; '.join(self.messages)})" if self.messages else ""
+            raise TraceError(
+                f"free: got {len(self.keys)} keys{clock} for {self.count} measured numbers, allowed as many numbers at least; free fewer "
+                f'keys, or take measure = "features" or "traces"{why}'
+            )
+
+    @property
+    def nuisances(self) -> list[str]:
+        """What is found beside the keys, in the order of a point."""
+        return [CLOCK] * self.times + [CALIBRATION] * (self.gain_error > 0.0)
+
+    def with_nuisances(self, start: np.ndarray, low: np.ndarray, high: np.ndarray, size: np.ndarray) -> tuple[np.ndarray, ...]:
+        """The search's start, box and sizes, with the difference of the clocks where times are compared, and the calibration's error."""
+        box = start, low, high, size
+        for name in self.nuisances:
+            more = self._clock(start) if name == CLOCK else (0.0, -1.0, math.inf, self.gain_error)
+            box = tuple(np.append(own, one) for own, one in zip(box, more, strict=True))  # type: ignore[assignment]
+        return box
+
+    def _clock(self, start: np.ndarray) -> tuple[float, float, float, float]:
+        """The difference of the clocks to begin with, its limits, and its size."""
+        model = self._computed([start])[0]
+        pulses = [math.nan] * len(self.beads) if model is None else [pulse.arrival for pulse in model.pulses]
+        apart = self.arrival - np.array(pulses)
+        if not np.isfinite(apart).any():
+            raise RunError(self.why_not(start))
+        widths = [one.width.value for one in self.measured.readings if math.isfinite(one.width.value)]
+        width = float(np.median(widths)) if widths else self.trace.interval
+        return float(np.nanmedian(apart)), -math.inf, math.inf, width
+
+    def why_not(self, point: np.ndarray) -> str:
+        """Why a point has nothing to compare."""
+        case = self._case(point)
+        if isinstance(case, str):
+            return case
+        ensemble = run_many([case], threads=1)
+        if ensemble.status[0].failed:
+            return ensemble.messages[0].removeprefix("member 0: ")
+        return (
+            f"time.end: got {self.case.time.end:g} s, in which the computed pulse does not pass all the sensors at which one was measured, "
+            "or little beside it, allowed a longer run; raise time.end"
+        )
+
+    def read_as_measured(self, point: np.ndarray) -> None:
+        """Read the computed pulses at a point from the samples of the trace, as the measured ones were, for the same noise.
+
+        The fewer the samples and the stronger the noise, the longer the stretch of a pulse that its peak is read from, and the more of it a
+        curve cuts off; that is the same on both sides then.
+        """
+        model = self._computed([point])[0]
+        if model is None:
+            return
+        shift, gain = self.of_measurement(point)
+        if not self.times:
+            shift = self.mean_shift(model)
+        peaks, arrivals = (np.array([getattr(pulse, name) for pulse in model.pulses]) for name in ("peak", "arrival"))
+        force = np.nan_to_num(gain * model.at(self.trace.time - shift))
+        readings = self.measured.read(force)
+        self.peak_read = np.nan_to_num(np.array([one.peak.value for one in readings]) - gain * peaks)
+        self.arrival_read = np.nan_to_num(np.array([one.arrival.value for one in readings]) - arrivals - shift)
+
+    def mean_shift(self, model: Computed) -> float:
+        """The mean time from computed to measured arrivals [s]; 0 where there are none."""
+        apart = self.arrival - np.array([pulse.arrival for pulse in model.pulses])
+        return float(np.nanmean(apart)) if np.isfinite(apart).any() else 0.0
+
+    def _case(self, point: np.ndarray) -> Case | str:
+        """The case at a point; why there is none."""
+        try:
+            return self.case.replace(**dict(zip(self.keys, map(float, point), strict=False)))
+        except CaseError as error:
+            return str(error)
+
+    def _computed(self, points: Sequence[np.ndarray], messages: list[str] | None = None) -> list[Computed | None]:
+        """The computed side at each point; None where there is none."""
+        cases = [self._case(point) for point in points]
+        there = [case for case in cases if isinstance(case, Case)]
+        if not there:
+            return [None] * len(points)
+        ensemble = run_many(there, threads=self.threads)
+        if Status.INTERRUPTED in ensemble.status:
+            raise KeyboardInterrupt
+        ran = iter(zip(ensemble.status, range(len(there)), strict=True))
+        found: list[Computed | None] = []
+        for case in cases:
+            status, place = next(ran) if isinstance(case, Case) else (Status.NOT_SET_UP, 0)
+            good = not status.failed
+            found.append(
+                Computed(ensemble[place], self.beads, self.sensor, self.sensor, [] if messages is None else messages) if good else None
+            )
+        return found
+
+    def residuals(self, points: np.ndarray) -> np.ndarray:
+        """As `search.descend` takes them: computed minus measured, in standard deviations; points of the same keys' values share a run."""
+        keys = [point[: len(self.keys)].tobytes() for point in points]
+        known = dict.fromkeys(keys)
+        distinct = [np.frombuffer(key) for key in known]
+        models = dict(zip(known, self._computed(distinct), strict=True))
+        rows = []
+        for key, point in zip(keys, points, strict=True):
+            shift, gain = self.of_measurement(point)
+            # what is known of the calibration beforehand is one more number
+            more = [(gain - 1.0) / self.gain_error] if self.gain_error > 0.0 else []
+            rows.append(np.append(self.off(models[key], shift, gain), more))
+        return np.array(rows)
+
+    def of_measurement(self, point: np.ndarray) -> tuple[float, float]:
+        """The time between the clocks, and the measured forces over the true ones, at a point."""
+        more = dict(zip(self.nuisances, point[len(self.keys) :].tolist(), strict=True))
+        return more.get(CLOCK, 0.0), 1.0 + more.get(CALIBRATION, 0.0)
+
+    def off(self, model: Computed | None, shift: float, gain: float) -> np.ndarray:
+        """How far a computed side is from the measured one, in standard deviations; nan where it has no pulse that was measured."""
+        if model is None:
+            return np.full(self.count, math.nan)
+        parts = []
+        if self.measure in ("peaks", "features"):
+            peaks = gain * np.array([pulse.peak for pulse in model.pulses]) + self.peak_read
+            parts.append((peaks - self.peak) / self.peak_error)
+        if self.measure in ("arrivals", "features"):
+            arrivals = np.array([pulse.arrival for pulse in model.pulses]) + shift + self.arrival_read
+            parts.append((arrivals - self.arrival) / self.arrival_error)
+        if self.measure != "traces":
+            there = [self.peak] * (self.measure != "arrivals") + [self.arrival] * (self.measure != "peaks")
+            return np.concatenate([part[np.isfinite(own)] for part, own in zip(parts, there, strict=True)])
+        for k, window in self._windows.items():
+            force = gain * model.at(self.trace.time[window] - shift)[:, k]
+            parts.append(self._whitened(force - self.measured.force[window, k], k, window))
+        return np.concatenate(parts)
+
+    def _whitened(self, difference: np.ndarray, k: int, window: slice) -> np.ndarray:
+        """Samples in standard deviations: each has noise of its own, and all of a sensor the error b of its baseline.
+
+        Noise of size s and the common error have the covariance s^2 (1 + a u u^T), a = b^2/s^2 and u of ones; its root's inverse takes
+        a part of the mean off. A filter leaves the noise of what is slow as it was: the noise is that before it.
+        """
+        noise = max(self.measured.raw_noise[k], PULSE_BEGINS**3 * float(np.abs(self.measured.force[window, k]).max()))
+        middle = 0.5 * (window.start + window.stop)
+        common = (self.measured.readings[k].baseline.uncertainty(middle) / noise) ** 2
+        part = 1.0 - 1.0 / math.sqrt(1.0 + common * len(difference))
+        return np.asarray((difference - part * difference.mean()) / noise)
+
+    def of_sensors(self, residual: np.ndarray) -> np.ndarray:
+        """(sensor,) Root mean square of the residuals of each sensor, with their sign where there is one."""
+        if self.measure == "traces":
+            lengths = [window.stop - window.start for window in self._windows.values()]
+            labels = np.repeat(np.array(list(self._windows), dtype=int), lengths)
+        else:
+            there = [self.peak] * (self.measure != "arrivals") + [self.arrival] * (self.measure != "peaks")
+            labels = np.concatenate([np.flatnonzero(np.isfinite(own)) for own in there])
+        found = np.full(len(self.beads), math.nan)
+        for k in np.unique(labels):
+            own = residual[labels == k]
+            found[k] = own[0] if len(own) == 1 else math.sqrt(np.mean(own**2))
+        return found
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What is concluded
+
+
+def _concluded(against: Against, found: Lowest, start: dict[str, float], low: np.ndarray, high: np.ndarray, size: np.ndarray) -> Fit:
+    """Values, errors and what is to be said about them."""
+    keys, count = list(against.keys), len(against.keys)
+    values = dict(zip(keys, map(float, found.point), strict=False))
+    residual = found.residual[: against.count]
+    inverse = np.linalg.pinv(found.slope * size)
+    # what is left over of each measured number, beside its leverage
+    free = 1.0 - np.einsum("ij,ji->i", found.slope * size, inverse)[: len(residual)]
+    degrees = enough(float(free.sum()))
+    scatter = math.sqrt(float(residual @ residual) / degrees) if degrees else math.nan
+    groups = not_told_apart(found.slope, [*keys, *against.nuisances], size)
+    messages = [*against.messages]
+    # the answer is a linear map of the measured numbers, and of what is known of the calibration, whose deviation is 1
+    linear = (inverse * size[:, None])[:count]
+    prior = linear[:, len(residual) :]
+    parts, covariance = [Part(np.sum(prior**2, axis=1), math.inf)], prior @ prior.T
+    for kind in np.unique(against.kinds):
+        own = against.kinds == kind
+        scale, known = _scale(residual[own], enough(float(free[own].sum())), against.measure)
+        rows = scale * linear[:, : len(residual)][:, own]
+        parts.append(Part(np.sum(rows**2, axis=1), known))
+        covariance = covariance + rows @ rows.T
+    untold = [i for i, key in enumerate(keys) if any(key in group for group in groups)]
+    for i in untold:
+        covariance[i, :] = covariance[:, i] = math.nan
+        covariance[i, i] = math.inf
+    errors = np.sqrt(np.diag(covariance))
+    with np.errstate(invalid="ignore"):
+        correlation = covariance / np.outer(errors, errors)
+    correlation[np.diag_indices(count)] = 1.0
+    messages += [sentence_of(group) for group in groups]
+    messages += [
+        f"{keys[i]} and {keys[j]} are hard to tell apart: their correlation is {correlation[i, j]:.4f}, and each error "
+        f"{1.0 / math.sqrt(max(1.0 - correlation[i, j] ** 2, 1e-12)):.2g} times what it would be if the other were known"
+        for i in range(count)
+        for j in range(i)
+        if abs(correlation[i, j]) > CLOSE
+    ]
+    for i, key in enumerate(keys):
+        if min(values[key] - low[i], high[i] - values[key]) < AT_LIMIT * size[i]:
+            messages.append(f"{key}: {values[key]:.6g} is at the limit of what is allowed: its error means nothing")
+    if not found.settled:
+        messages.append("the search had not come to an end: the values are the best that it met")
+    if degrees and scatter > MUCH_SCATTER:
+        messages.append(
+            f"what is left is {scatter:.2g} times what the uncertainties of the trace explain: the case lacks something, which the errors "
+            "take for noise"
+        )
+    if not degrees:
+        messages.append("as many numbers were measured as are found: nothing is left over that shows whether the case describes them")
+    shift, gain = against.of_measurement(found.point)
+    final = against._computed([found.point[:count]], messages)[0]
+    return Fit(
+        values=values,
+        errors=dict(zip(keys, errors.tolist(), strict=True)),
+        covariance=covariance,
+        correlation=correlation,
+        residuals=against.of_sensors(residual),
+        sensors=_sensors(against, final, residual, shift, gain),
+        scatter=scatter,
+        degrees_of_freedom=degrees,
+        not_told_apart=tuple(groups),
+        time_shift=shift if against.times else math.nan,
+        gain=gain,
+        case=against.given.replace(**values),
+        start=start,
+        measure=against.measure,
+        trace=against.trace,
+        parts=tuple(parts),
+        messages=tuple(dict.fromkeys(messages)),
+    )
+
+
+def enough(degrees: float) -> float:
+    """Degrees of freedom; ours: less than half a one is none."""
+    return degrees if degrees > 0.5 else 0.0
+
+
+def _scale(residual: np.ndarray, degrees: float, measure: str) -> tuple[float, float]:
+    """By what the stated uncertainties are multiplied, and the degrees of freedom with which that is known.
+
+    The noise of whole traces is known from many samples, and more scatter than that is the case's. The uncertainties of a few peaks or
+    arrivals are not known so well, those of the shape of a pulse being bounds: the scatter says how large they are.
+    """
+    if not degrees:
+        return 1.0, math.inf
+    scatter = math.sqrt(float(residual @ residual) / degrees)
+    return (max(scatter, 1.0), degrees) if measure == "traces" else (scatter, degrees)
+
+
+def sentence_of(group: Sequence[str]) -> str:
+    """What is to be said of keys that are not told apart."""
+    if len(group) == 1:
+        return f"{group[0]} has no effect on what was measured: its value is the one that it began with"
+    return (
+        f"{', '.join(group[:-1])} and {group[-1]} are not told apart: the measurement knows one combination of them, and these values are "
+        "one of many; give the case a value of one of them, or measure what tells them apart"
+    )
+
+
+def _sensors(against: Against, model: Computed | None, residual: np.ndarray, shift: float, scale: float) -> tuple[SensorFit, ...]:
+    """Each sensor, measured and computed; computed forces as the calibration of the trace reads them."""
+    if model is None:
+        raise GranchainError("the case at the values found gives no pulses; try others to begin with")
+    if not against.times:
+        shift = against.mean_shift(model)
+    return tuple(
+        SensorFit(
+            bead,
+            Agreement(float(against.peak[k]), float(against.peak_error[k]), scale * pulse.peak + against.peak_read[k]),
+            Agreement(float(against.arrival[k]), float(against.arrival_error[k]), pulse.arrival + shift + against.arrival_read[k]),
+            float(off),
+        )
+        for k, (bead, pulse, off) in enumerate(zip(against.beads, model.pulses, against.of_sensors(residual), strict=True))
+    )
+
+
+def _plain(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None

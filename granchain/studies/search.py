@@ -1,0 +1,145 @@
+"""Least squares over cases: what is left of a comparison at many points at once, and the way down from one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+# Half the distance of a central difference, as a part of a parameter's size: runs have an error of some 1e-6 (samples, number of steps),
+# and the cube of the size stands against the square of this.
+APART = 1e-3
+# A way down has ended where the sum of squares, or the point, changes by less than these parts, if not told otherwise.
+FLAT, CLOSE = 1e-7, 1e-6
+# Points that a way down looks at, each with the central differences about it.
+MOST_STEPS = 40
+# Two parameters act alike where the derivatives by them, each of norm 1, leave less than this part across: a central difference is off by
+# 1e-6/APART of its size. A parameter acts where it does by more than this part of the one that acts most, and in a combination by a share.
+ONE_DIRECTION, NO_EFFECT, SHARE = 3e-3, 1e-6, 0.1
+
+# (n, parameters) points to (n, residuals), nan where a case fails.
+Residuals = Callable[[np.ndarray], np.ndarray]
+
+
+class Lowest(NamedTuple):
+    """Where a way down has ended: the point, what is left there, its derivatives (residual, parameter), what was left at the start, and
+    whether it came to an end."""
+
+    point: np.ndarray
+    residual: np.ndarray
+    slope: np.ndarray
+    first: np.ndarray
+    settled: bool
+
+
+def descend(
+    residuals: Residuals,
+    start: np.ndarray,
+    low: np.ndarray,
+    high: np.ndarray,
+    size: np.ndarray,
+    method: Literal["trf", "dogbox"] = "trf",
+    flat: float = FLAT,
+) -> Lowest | None:
+    """The lowest sum of squares that the way down from a point leads to.
+
+    Parameters
+    ----------
+    residuals : function
+        Is given a point with all those that its derivatives need at once.
+    start, low, high : array (parameter,)
+        The point and the box around it.
+    size : array (parameter,)
+        What counts as a step of 1 of each parameter.
+    method : {"trf", "dogbox"}
+        Of `scipy.optimize.least_squares`.
+    flat : float
+        It has ended where the sum of squares changes by less than this part of it.
+
+    Returns
+    -------
+    Lowest, or None where the start, or all around it, fails.
+    """
+    from scipy.optimize import least_squares
+
+    known: dict[bytes, tuple[np.ndarray, np.ndarray]] = {}
+
+    def at(point: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        key = point.tobytes()
+        if key not in known:
+            known[key] = _with_slopes(residuals, point, low, high, size)
+        return known[key]
+
+    first, slope = at(start)
+    if not (np.isfinite(first).all() and np.isfinite(slope).all()):
+        return None
+
+    def left(point: np.ndarray) -> np.ndarray:
+        return at(point)[0]
+
+    def slopes(point: np.ndarray) -> np.ndarray:
+        return at(point)[1]
+
+    try:
+        found = least_squares(
+            left,
+            start,
+            jac=slopes,
+            bounds=(low, high),
+            method=method,
+            x_scale=size,
+            ftol=flat,
+            xtol=CLOSE,
+            gtol=None,
+            max_nfev=MOST_STEPS,
+        )
+    except (ValueError, np.linalg.LinAlgError):
+        # all about a point on the way fails: its derivatives are no numbers
+        good = [(x, r, s) for x, (r, s) in known.items() if np.isfinite(r).all() and np.isfinite(s).all()]
+        key, residual, slope = min(good, key=lambda entry: float(entry[1] @ entry[1]))
+        return Lowest(np.frombuffer(key), residual, slope, first, False)
+    return Lowest(found.x, *at(found.x), first=first, settled=found.status > 0)
+
+
+def _with_slopes(
+    residuals: Residuals, point: np.ndarray, low: np.ndarray, high: np.ndarray, size: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Residuals at a point, and their derivatives by central differences, one-sided where one of the two fails."""
+    apart = np.diag(APART * size)
+    above, below = np.minimum(point + apart, high), np.maximum(point - apart, low)
+    rows = residuals(np.vstack([point, above, below]))
+    here, up, down = rows[0], rows[1 : 1 + len(point)], rows[1 + len(point) :]
+    slope = np.empty((len(here), len(point)))
+    for i in range(len(point)):
+        right, left = np.isfinite(up[i]).all(), np.isfinite(down[i]).all()
+        end, begin = (above[i, i] if right else point[i]), (below[i, i] if left else point[i])
+        with np.errstate(all="ignore"):
+            slope[:, i] = ((up[i] if right else here) - (down[i] if left else here)) / (end - begin)
+    return here, slope
+
+
+def not_told_apart(slope: np.ndarray, names: Sequence[str], size: np.ndarray) -> list[tuple[str, ...]]:
+    """Groups of parameters of which only a combination acts on what is compared; one that does not act is alone.
+
+    Parameters
+    ----------
+    slope : array (residual, parameter)
+    names : sequence of str
+        Of the parameters.
+    size : array (parameter,)
+        What counts as a step of 1 of each parameter.
+    """
+    columns = slope * size
+    norms = np.linalg.norm(columns, axis=0)
+    acting = norms > NO_EFFECT * norms.max(initial=0.0)
+    found: list[tuple[str, ...]] = [(name,) for name, acts in zip(names, acting, strict=True) if not acts]
+    if acting.sum() < 2:
+        return found
+    there = [name for name, acts in zip(names, acting, strict=True) if acts]
+    unit = columns[:, acting] / norms[acting]
+    values, directions = np.linalg.eigh(unit.T @ unit)
+    for value, direction in zip(values, directions.T, strict=True):
+        if value < ONE_DIRECTION**2:
+            found.append(tuple(name for name, part in zip(there, direction, strict=True) if abs(part) > SHARE))
+    return found

@@ -1,0 +1,189 @@
+"""Is a measurement within the band that tolerances make around what is computed?"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from granchain.case.tolerances import Tolerance, tolerances_of
+from granchain.comparison.agreement import BAND, Agreement, Band, Comparison, ForceBand, ResultAgreement
+from granchain.errors import CaseError
+from granchain.keys import Problems
+from granchain.studies.bands import AT_ONCE, MEMBERS, Uncertain, common_times, members, on_grid, uncertain, whole
+
+if TYPE_CHECKING:
+    from granchain.output import Result
+    from granchain.sensor import Sensor
+    from granchain.studies.measures import Measures
+
+# The ends of a band, and its middle.
+PARTS = (0.5 - 0.5 * BAND, 0.5, 0.5 + 0.5 * BAND)
+# Standard deviations between the middle of a normal distribution and the ends of its middle 95 %: its quantile at 0.975.
+DEVIATIONS = 1.959964
+
+
+def with_bands(
+    found: Comparison,
+    results: Sequence[Result],
+    tolerance: Mapping[str, Any] | None = None,
+    n: int = MEMBERS,
+    seed: int = 0,
+    threads: int | None = None,
+) -> Comparison:
+    """A comparison with bands around what is computed: of peaks, arrivals and forces, and whether the measured ones lie in them.
+
+    The clocks of computer and instrument know nothing of each other, so each member has a shift of its own, which lays its arrivals over
+    the nominal ones on average: only what tolerances do to one arrival beside another is left. Forces and arrivals of the members differ
+    from those of the case by what the filter, where there is one, lets through; their peaks by the factor that they have without it.
+
+    Parameters
+    ----------
+    found : Comparison
+    results : sequence of Result
+        What it was made of, in order.
+    tolerance : mapping, optional
+        As of `bands`; default: what the results' cases and the trace's about.toml state, the trace's where both do.
+    n, seed, threads
+        As of `bands`.
+
+    Returns
+    -------
+    Comparison
+        The same one where no tolerance is stated.
+
+    Raises
+    ------
+    CaseError
+        With every mistake in tolerances, of all results, before anything runs.
+    """
+    asked = planned(found, results, tolerance, n, seed)
+    if not any(asked):
+        return found
+    messages = list(found.messages)
+    if found.sensor.front_mass is not None:
+        messages.append("the halves of the sensors are unequal: bands are of the mean of a bead's two contact forces")
+    banded = tuple(
+        one if plan is None else around(found, one, plan, members(plan, plan.cases(), threads))
+        for one, plan in zip(found.results, asked, strict=True)
+    )
+    return replace(found, results=banded, messages=tuple(dict.fromkeys(messages)))
+
+
+def stated(found: Comparison, case: Any) -> dict[str, Tolerance]:
+    """The tolerances that a case and the trace state."""
+    problems = Problems()
+    both: dict[str, Tolerance] = {}
+    for table in (case.tolerance, found.trace.about.tolerance):
+        if table is not None:
+            both |= tolerances_of(table, "tolerance", problems)
+    return both
+
+
+def case_of(result: Result) -> Any:
+    """The case of a result; None where there is none that can be run again."""
+    try:
+        return result.case
+    except CaseError:
+        return None
+
+
+def planned(found: Comparison, results: Sequence[Result], tolerance: Mapping[str, Any] | None, n: int, seed: int) -> list[Uncertain | None]:
+    """What is drawn for each result; None where nothing is stated."""
+    plans: list[Uncertain | None] = []
+    problems: list[str] = []
+    for one, result in zip(found.results, results, strict=True):
+        plans.append(None)
+        try:
+            case = case_of(result)
+            if case is None:
+                if tolerance or found.trace.about.tolerance is not None:
+                    got = "a result whose case is not there, or of a law that is not installed"
+                    problems.append(f"{one.label}: got {got}, allowed one that can be run again; leave out bands with --members 0")
+                continue
+            wanted = tolerance or stated(found, case)
+            if wanted:
+                beads = [sensor.bead for sensor in one.sensors]
+                plans[-1] = uncertain(case.replace(**{"sensors.beads": beads}), wanted, n, seed)
+        except CaseError as error:
+            problems += [f"{one.label}: {sentence}" if len(results) > 1 else sentence for sentence in error.problems]
+    if problems:
+        raise CaseError(problems)
+    return plans
+
+
+def around(found: Comparison, one: ResultAgreement, plan: Uncertain, measured: Measures) -> ResultAgreement:
+    """One result with its bands."""
+    there = whole(measured)[1:]
+    late = measured.arrival[there] - measured.arrival[0]
+    clean = np.isfinite(late).all(axis=0) & np.array([not sensor.merged for sensor in one.sensors])
+    own = late[:, clean].mean(axis=1) if clean.any() else np.zeros(len(there))
+    forces = force_bands(found.sensor, one, measured, there, own, found.trace.about.uncertainty.gain)
+    sensors = tuple(
+        replace(
+            sensor,
+            peak_band=band_of(sensor.peak.computed * measured.peak[there, k] / measured.peak[0, k], sensor.peak),
+            arrival_band=band_of(sensor.arrival.computed + late[:, k] - own, sensor.arrival),
+            force_band=forces[k],
+        )
+        for k, sensor in enumerate(one.sensors)
+    )
+    return replace(one, sensors=sensors, tolerance=dict(plan.tolerance), members=len(there))
+
+
+def band_of(values: np.ndarray, number: Agreement) -> Band:
+    """The interval of a number's members, and that of measurements of them."""
+    good = values[np.isfinite(values)]
+    low, middle, high = np.quantile(good, PARTS).tolist() if len(good) else [math.nan] * 3
+    return Band(low, high, *(float(end) for end in widened(low, middle, high, number.uncertainty)))
+
+
+def widened(low: Any, middle: Any, high: Any, uncertainty: Any) -> tuple[Any, Any]:
+    """The ends of a band with an uncertainty beside it: distances from the middle add up by their squares, as of independent deviations."""
+    wide = DEVIATIONS * np.asarray(uncertainty)
+    return middle - np.hypot(middle - low, wide), middle + np.hypot(high - middle, wide)
+
+
+def force_bands(
+    sensor: Sensor, one: ResultAgreement, measured: Measures, there: Sequence[int], own: np.ndarray, gain: float
+) -> list[ForceBand]:
+    """Bands of the forces at each sensor, over the pulse.
+
+    Parameters
+    ----------
+    sensor : Sensor
+        What both sides went through.
+    one : ResultAgreement
+    measured : Measures
+    there : sequence of int
+        Places of the members.
+    own : array (member,)
+        How much later each is than the case as it stands, on average [s].
+    gain : float
+        Uncertainty of the calibration [1].
+    """
+    times = common_times(measured)
+    interval = float(times[-1] - times[0]) / (len(times) - 1)
+    instants = [part.time - one.shift for part in one.sensors]
+    changed = [np.empty((len(at), len(there))) for at in instants]
+    nominal = measured.force[0][: len(times)] - measured.force[0][0]
+    for first in range(0, len(there), AT_ONCE):
+        lot = range(first, min(first + AT_ONCE, len(there)))
+        # forces above the static one, as a piezo has them; where a member ends before the shifted times its last force
+        side = []
+        for i in lot:
+            time, force = measured.time[there[i]], measured.force[there[i]]
+            side.append(on_grid(time, force, np.minimum(times + own[i], time[-1])) - force[0])
+        off = sensor.smooth(interval, np.stack(side, axis=-1) - nominal[:, :, None])
+        for k, at in enumerate(instants):
+            changed[k][:, lot.start : lot.stop] = on_grid(times, off[:, k], np.minimum(at, times[-1]))
+    bands = []
+    for part, force in zip(one.sensors, changed, strict=True):
+        low, middle, high = np.quantile(force, PARTS, axis=1) + part.computed if force.size else np.zeros((3, 0))
+        least, most = widened(low, middle, high, np.hypot(part.noise, gain * part.computed))
+        inside = (least <= part.measured) & (part.measured <= most)
+        bands.append(ForceBand(low, high, float(inside.mean()) if inside.size else math.nan))
+    return bands

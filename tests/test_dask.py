@@ -1,0 +1,107 @@
+"""Studies computed by a dask scheduler with two worker processes, one of which is killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import time
+from pathlib import Path
+
+import pytest
+
+import granchain as gc
+from granchain.cli import obey
+from granchain.studies import elsewhere
+
+distributed = pytest.importorskip("distributed")
+pytestmark = pytest.mark.long
+
+# A law that ends the worker that sets it up at one restitution.
+KILLER = """
+import os
+
+from granchain.contact.hertz import Hertz
+from granchain import Quantity
+
+
+class Killer(Hertz):
+    \"\"\"Hertz, which ends a worker at a restitution of a half.\"\"\"
+
+    name = "killer"
+    inputs = (Quantity("restitution", "1", "asked", above=0.0, high=1.0),)
+
+    @staticmethod
+    def coefficients_of(pair, inputs):
+        if inputs.restitution == 0.5 and "GRANCHAIN_KILLED" in os.environ:
+            os._exit(1)
+        return (pair.hertz_stiffness,)
+"""
+
+
+@pytest.fixture
+def cluster(monkeypatch):
+    monkeypatch.setenv("GRANCHAIN_KILLED", "1")
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as made:
+        # tasks of some members each
+        monkeypatch.setattr(elsewhere, "TASK_SECONDS", 0.01)
+        yield made
+
+
+def short(**changes):
+    quick = {"chain.beads": 20, "sensors.beads": [5, 15], "sensors.contacts": [], "snapshots": None, "time.step": "fast"}
+    return gc.load_case("steel-chain-hertz").replace(**quick | changes)
+
+
+def test_a_killed_worker_costs_nothing(cluster, tmp_path):
+    case, vary = short(), {"striker.speed": {"linear": [0.5, 2.0, 200]}}
+    workers = [worker.pid for worker in cluster.workers.values()]
+    killed = []
+
+    def kill(done, count):
+        if not killed and done > count // 4:
+            os.kill(workers[0], signal.SIGKILL)
+            killed.append(done)
+
+    with elsewhere.dask_at(cluster.scheduler_address) as executor:
+        study = gc.sweep(case, vary, executor=executor, out=tmp_path / "study.h5", progress=kill)
+    assert killed and study.drop_vars("point").identical(gc.sweep(case, vary))
+    assert [path.name for path in tmp_path.iterdir()] == ["study.h5"]
+
+
+def test_a_point_that_kills_its_workers_is_set_aside_and_named(cluster, tmp_path):
+    from granchain.contact.user import load_law_module
+
+    file = tmp_path / "killer.py"
+    file.write_text(KILLER)
+    load_law_module(file)
+    case = short(**{"contact.law": "killer", "contact.restitution": 0.9})
+    vary = {"contact.restitution": [0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2]}
+    with elsewhere.dask_at(cluster.scheduler_address) as executor:
+        study = gc.sweep(case, vary, executor=executor)
+    ends = dict(zip(study["contact.restitution"].values.tolist(), study.status.values.tolist(), strict=True))
+    assert ends.pop(0.5) == "lost with its worker" and set(ends.values()) == {"complete"}
+    assert "The workers that computed it have ended" in str(study.message.sel({"contact.restitution": 0.5}).values)
+
+
+def test_the_command_takes_the_address_of_a_scheduler(cluster, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("speeds.toml").write_text('case = "steel-chain-hertz"\ntraces = true\n[vary]\nstriker.speed = [0.5, 1.0, 2.0]\n')
+    assert obey(["sweep", "speeds.toml", "--dask", cluster.scheduler_address, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["status"] == {"complete": 3}
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["speeds.h5", "speeds.toml"]
+
+
+def test_a_scheduler_that_does_not_answer_is_said_within_ten_seconds(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("speeds.toml").write_text('case = "steel-chain-hertz"\n[vary]\nstriker.speed = [0.5]\n')
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        for address in ("tcp://127.0.0.1:1", "nonsense", f"tcp://127.0.0.1:{silent.getsockname()[1]}"):
+            clock = time.monotonic()
+            assert obey(["sweep", "speeds.toml", "--dask", address]) == 2
+            # ten seconds for the answer, and some to load dask and to let go
+            assert time.monotonic() - clock < 20.0
+            assert "--dask: got no answer from" in capsys.readouterr().err

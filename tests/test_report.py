@@ -1,0 +1,184 @@
+"""The report: one page that holds all it needs, whatever stands in its files; read in a browser in the long run."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import granchain as gc
+from granchain import errors
+from granchain.cli import obey
+from granchain.output import Result, open_result
+from granchain.output.conclusion import read_conclusion, save_conclusion
+from granchain.report import report
+from granchain.status import Status
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+
+
+@pytest.fixture(scope="module")
+def computed(tmp_path_factory):
+    """Files of a run and of its comparison with a trace."""
+    folder = tmp_path_factory.mktemp("report")
+    changes = [
+        "chain.beads=12",
+        "sensors.beads=[3, 6, 9]",
+        "sensors.contacts=[0, 4]",
+        "time.end=6e-5",
+        'title="Beads <b>struck</b> & heard"',
+    ]
+    arguments = [part for change in changes for part in ("--set", change)]
+    assert obey(["run", "steel-chain-hertz", *arguments, "--out", str(folder / "run.h5"), "--quiet"]) == 0
+    facts = {
+        "files": ["run.h5"], "trace": {"title": "A trace", "kind": "measured", "doi": "10.1234/made-up"},
+        "results": [
+            {"label": "hertz", "law": "hertz", "missed": ["hertz: peak off by 9 %"], "sensors": [
+                {"bead": bead, "peak": {"measured": 9.0, "uncertainty": 0.5, "computed": 10.0, "relative": 0.111},
+                 "arrival": {"measured": 1e-5, "uncertainty": 1e-7, "computed": 1.1e-5, "difference": 1e-6}} for bead in (3, 6)]},
+        ],
+        "nearest": [], "messages": ["bead 9 is clipped"],
+    }  # fmt: skip
+    save_conclusion(folder / "compared.json", "comparison", None, facts)
+    return folder
+
+
+def test_a_page_holds_all_it_needs(computed):
+    page = report([computed / "run.h5", computed / "compared.json"]).decode()
+    assert "<script" not in page and "<link" not in page and "@import" not in page
+    # nothing is fetched: what is not in the page are links that a reader may follow
+    assert set(re.findall(r'(?:src|href)="([^"]{1,40})', page.replace("https://doi.org/", "DOI "))) <= {
+        *re.findall(r'(?:src|href)="(data:image/svg\+xml;base64,[^"]{1,14})', page),
+        *re.findall(r'href="(DOI [^"]{1,36})', page.replace("https://doi.org/", "DOI ")),
+        "#part-0", "#part-1",
+    }  # fmt: skip
+    for words in (
+        "Energy ledger", "Contact law hertz", "How to cite", "case_sha256", "Case as run", "bead 9 is clipped", "hertz: peak off by 9 %",
+        'href="https://doi.org/10.1234/made-up"',
+    ):  # fmt: skip
+        assert words in page, words
+    assert "&lt;b&gt;struck&lt;/b&gt; &amp; heard" in page and "<b>struck" not in page
+    # peaks of the run itself
+    assert page.count("<img ") >= 4
+    # the comparison's, in its own unit and share
+    assert "11.1" in page and ">1<" in page
+
+
+def test_equal_files_give_equal_pages(computed):
+    assert report([computed / "run.h5"]) == report([computed / "run.h5"])
+
+
+def test_mistakes_come_together_and_nothing_is_replaced_that_is_no_report(computed, tmp_path, capsys):
+    (tmp_path / "notes.html").write_text("<html>mine</html>")
+    (tmp_path / "list.json").write_text("[1, 2]")
+    (tmp_path / "deep.json").write_text("[" * 100_000)
+    with pytest.raises(errors.FileError) as refused:
+        report([tmp_path / "none.h5", tmp_path / "list.json", tmp_path / "deep.json", tmp_path / "notes.html"])
+    for name in ("none.h5", "list.json", "deep.json", "notes.html"):
+        assert name in str(refused.value)
+    run = str(computed / "run.h5")
+    assert obey(["report", run, "--out", str(tmp_path / "notes.html")]) == 4
+    assert obey(["report", run, "--out", str(tmp_path / "notes.html"), "--overwrite"]) == 4
+    assert (tmp_path / "notes.html").read_text() == "<html>mine</html>"
+    assert obey(["report", run, "--out", str(tmp_path / "page.pdf")]) == 4
+    assert obey(["report", run, "--out", str(tmp_path / "page.html")]) == 0
+    assert obey(["report", run, "--out", str(tmp_path / "page.html")]) == 4
+    assert obey(["report", run, "--out", str(tmp_path / "page.html"), "--overwrite"]) == 0
+    capsys.readouterr()
+
+
+def test_a_failed_run_and_a_law_that_is_not_here_have_their_page(computed, tmp_path):
+    run = open_result(computed / "run.h5")
+    data = {name: variable.data for name, variable in run.variables.items()}
+    Result(data, case=run.case, law="of-my-own", status=Status.UNSTABLE, time_step=run.time_step).save(tmp_path / "a.h5")
+    page = report([tmp_path / "a.h5"]).decode()
+    assert "of-my-own" in page and "It is not installed here" in page and f": {Status.UNSTABLE.label}." in page
+
+
+def test_conclusions_are_shown_with_what_they_were_made_from(tmp_path):
+    case = gc.load_case("steel-chain-hertz").replace(
+        **{"chain.beads": 12, "sensors.beads": [3, 6], "sensors.contacts": [], "time.end": 6e-5}
+    )
+    law = {
+        "law": "flores", "rank": 1, "inputs": {"restitution": 0.7}, "residual": 0.0557, "per_bead": [0.01, None],
+        "at_bound": ["restitution"],
+        "minima": [], "moves": [], "grid": [[0.5], [0.7]], "grid_residual": [0.1, 0.0557], "messages": ["an answer at a bound"],
+    }  # fmt: skip
+    equivalence = {"to": "ma-liu", "measure": "peaks", "free": {"restitution": [0.05, 0.99]}, "sensor_bead": [3, 6], "laws": [law]}
+    save_conclusion(tmp_path / "e.json", "equivalence", case, equivalence)
+    side = {"measured": 9.0, "uncertainty": 0.5, "computed": 10.0, "difference": 1.0, "relative": 0.1}
+    fit = {
+        "trace": {"title": "A trace", "kind": "synthetic", "doi": ""}, "measure": "peaks",
+        "values": {"contact.psi": 2.8, "striker.speed": 1.7}, "errors": {"contact.psi": 0.02, "striker.speed": None},
+        "intervals": {"0.9": {"contact.psi": [2.7, 2.9], "striker.speed": [None, None]}},
+        "correlation": [[1.0, 0.9], [0.9, 1.0]], "not_told_apart": [["contact.psi", "striker.speed"]], "messages": [],
+        "sensors": [{"bead": bead, "residual": 0.3, "peak": side, "arrival": side} for bead in (3, 6)],
+    }  # fmt: skip
+    save_conclusion(tmp_path / "f.json", "fit", case, fit)
+    save_conclusion(
+        tmp_path / "other.json", "of another granchain", case, {"found": [{"law": "flores", "per_bead": [{"bead": 9, "off": 0.1}]}]}
+    )
+    page = report([tmp_path / "e.json", tmp_path / "f.json", tmp_path / "other.json"]).decode()
+    for words in (
+        "What stands in for ma-liu",
+        "5.57",
+        "an answer at a bound",
+        "Fit to A trace",
+        "Not told apart: contact.psi, striker.speed",
+        "per bead",
+    ):
+        assert words in page, words
+    assert page.count("<img ") == 2 and "No figure" not in page
+    # a stranger's file of the same kind has no figure, and no traceback
+    save_conclusion(tmp_path / "s.json", "equivalence", case, {"to": "ma-liu", "laws": [{"law": "flores", "inputs": 3}, 5], "free": []})
+    save_conclusion(tmp_path / "g.json", "fit", case, {"values": [], "sensors": [1, {"bead": None, "peak": 3}], "trace": 4})
+    assert report([tmp_path / "s.json", tmp_path / "g.json"]).count(b"No figure") == 2
+
+
+def test_a_conclusion_is_read_as_it_was_written_and_replaces_nothing_else(tmp_path):
+    save_conclusion(tmp_path / "e.json", "comparison", None, {"results": []})
+    assert read_conclusion(tmp_path / "e.json")["results"] == []
+    (tmp_path / "mine.json").write_text(json.dumps({"mine": 1}))
+    with pytest.raises(errors.FileError):
+        save_conclusion(tmp_path / "mine.json", "comparison", None, {}, overwrite=True)
+    with pytest.raises(errors.FileError, match="that granchain did not write"):
+        read_conclusion(tmp_path / "mine.json")
+
+
+def test_a_study_has_its_page(tmp_path):
+    changes = {"chain.beads": 12, "sensors.beads": [3, 6], "sensors.contacts": [], "time.end": 6e-5, "time.step": "fast"}
+    case = gc.load_case("steel-chain-hertz").replace(**changes)
+    gc.sweep(case, {"striker.speed": [0.5, 1.0, 2.0]}, out=tmp_path / "study.h5")
+    page = report([tmp_path / "study.h5"]).decode()
+    assert "A study of 3 members: 3 complete." in page and "striker.speed" in page and "0.5, 1, 2" in page and page.count("<img ") >= 1
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("width", [1280, 390], ids=["wide", "narrow"])
+def test_a_browser_shows_the_page_without_scrolling_sideways(computed, tmp_path, width):
+    browser = next((path for name in BROWSERS if (path := shutil.which(name))), None)
+    if browser is None:
+        pytest.skip("no browser that runs without a screen is installed (Debian: chromium)")
+    page = tmp_path / "page.html"
+    # a frame as wide as the screen, and a script of the test's own that says how wide the page in it is
+    page.write_bytes(report([computed / "run.h5", computed / "compared.json"]))
+    probe = tmp_path / "probe.html"
+    probe.write_text(
+        f'<body style="margin:0"><iframe src="page.html" style="width:{width}px;height:2000px;border:0" onload="'
+        "let d=this.contentDocument;let broken=[...d.images].filter(i=>!i.naturalWidth).length;"
+        "document.body.dataset.found=d.documentElement.scrollWidth+' '+broken+' '+d.images.length\"></iframe>"
+    )
+    options = ["--headless", "--no-sandbox", "--disable-gpu", "--allow-file-access-from-files", "--virtual-time-budget=5000", "--dump-dom"]
+    done = subprocess.run([browser, *options, probe.as_uri()], capture_output=True, text=True, timeout=120)
+    found = re.search(r'data-found="(\d+) (\d+) (\d+)"', done.stdout)
+    assert found, done.stderr[-500:]
+    wide, broken, pictures = map(int, found.groups())
+    assert wide <= width and broken == 0 and pictures >= 5
+
+
+def test_the_page_of_the_commands_names_it():
+    assert "granchain report" in (Path(__file__).parents[1] / "README.md").read_text()
