@@ -65,7 +65,7 @@ KEY_COLUMNS = ("key", "meaning", "allowed", "default")
 INNER: tuple[tuple[str, type[Table]], ...] = (
     ("`[[chain.segment]]`", tables.SegmentTable),
     ("A material: `{ youngs_modulus = ..., ... }`", tables.MaterialTable),
-    ("A driven end: `{ drive = ..., ... }`", tables.DriveTable),
+    ("A driven end: `{ drive = ..., ... }`", tables.DRIVE_TABLE),
 )
 
 
@@ -249,8 +249,8 @@ def python_names() -> str:
     return "\n\n".join(blocks) + "\n"
 
 
-# Modules of functions that a script may call: numbers of traces, closed forms, figures.
-MODULES = ("analysis", "theory", "figures", "material")
+# Modules of functions that a script may call: numbers of traces, figures.
+MODULES = ("analysis", "figures", "material")
 
 PAGES: dict[str, Callable[[], str]] = {
     "case-file": case_file,

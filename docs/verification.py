@@ -255,7 +255,7 @@ def precompressed() -> Section:
     speed = float((beads[-1] - beads[0]) / (centre[-1] - centre[0]))
     checks.append(Check("speed of a pulse 64 beads long", speed, slow, 1e-3, "beads/s"))
     for q in (0.5, 1.0, 2.0, 2.8):
-        frequency = float(theory.dispersion(q, STIFFNESS, MASS, force))
+        frequency = float(theory.small_wave_frequency(q, STIFFNESS, MASS, force))
         group = slow * math.cos(0.5 * q)
         # s; the begun wave has passed the far bead for good, and what the far end sends back has not come to it
         end = 50.0 * 2.0 * math.pi / frequency + 2.0 * far / group
@@ -265,7 +265,7 @@ def precompressed() -> Section:
         checks.append(
             Check(f"wave number at the frequency of {q} rad/bead", (phase + 2.0 * math.pi * turns) / (far - near), q, 2e-4, "rad/bead")
         )
-    highest = float(theory.dispersion(math.pi, STIFFNESS, MASS, force))
+    highest = float(theory.small_wave_frequency(math.pi, STIFFNESS, MASS, force))
     one, other = oscillation(1.2 * highest, 500, (1, 5), 100.0 * 2.0 * math.pi / highest)
     decay = theory.evanescent_decay(1.2 * highest, STIFFNESS, MASS, force)
     checks.append(Check("decay at 1.2 times the highest frequency", math.log(abs(one) / abs(other)) / 4.0, decay, 2e-4, "1/bead"))

@@ -7,7 +7,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from granchain import errors
+    from granchain import errors, theory
     from granchain.case import Case, MechanismCase, load_case, load_mechanism
     from granchain.certificates import Certificate, certificate
     from granchain.comparison import Comparison, compare
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from granchain.contact.law import ContactLaw, Quantity, Source
     from granchain.contact.pair import Pair
     from granchain.impacts import ImpactResult, impact
+    from granchain.lattice import dispersion
     from granchain.material import Material
     from granchain.mechanism.runs import run_mechanism
     from granchain.output import Result, open_result
@@ -60,6 +61,7 @@ __all__ = [
     "compare",
     "compare_impacts",
     "disorder",
+    "dispersion",
     "distribution",
     "equivalent",
     "errors",
@@ -77,6 +79,7 @@ __all__ = [
     "run_many",
     "run_mechanism",
     "sweep",
+    "theory",
     "uniform",
     "verify",
 ]
@@ -92,6 +95,7 @@ _HOMES = {
     "granchain.contact.law": ("ContactLaw", "Quantity", "Source"),
     "granchain.contact.pair": ("Pair",),
     "granchain.impacts": ("ImpactResult", "impact"),
+    "granchain.lattice": ("dispersion",),
     "granchain.material": ("Material",),
     "granchain.mechanism.runs": ("run_mechanism",),
     "granchain.output": ("Result", "open_result"),
@@ -110,8 +114,8 @@ _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
 
 def __getattr__(name: str) -> "Any":
-    if name == "errors":
-        return import_module("granchain.errors")
+    if name in ("errors", "theory"):
+        return import_module(f"granchain.{name}")
     if name not in _HOME:
         raise AttributeError(f"module 'granchain' has no attribute {name!r}")
     value = globals()[name] = getattr(import_module(_HOME[name]), name)

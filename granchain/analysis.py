@@ -651,7 +651,12 @@ def _plain(value: Any) -> Any:
 
 
 def body_positions(result: Result) -> np.ndarray:
-    """Centres of a result's bodies, the first at 0 [m], in the order of `result.bead`; nan where this version cannot read its case."""
+    """Centres of a result's bodies, the first at 0 [m], in the order of `result.bead`; nan where nothing states them.
+
+    A file of a version before 0.2.0 has them through its case alone.
+    """
+    if "position" in result.variables:
+        return np.asarray(result.position)
     try:
         return positions(result.radius, result.case.bodies()["gap"])
     except CaseError:
@@ -787,7 +792,7 @@ def energy_balance(result: Result) -> EnergyBalance | None:
 
 # The variables that `summary` looks into.
 SUMMARISED = (
-    *("time", "sensor_bead", "sensor_force", "bead", "radius", "snapshot_time", "energy_time"),
+    *("time", "sensor_bead", "sensor_force", "bead", "radius", "position", "snapshot_time", "energy_time"),
     *(f"energy_{name}" for name in LEDGER),
 )
 

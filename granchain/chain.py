@@ -37,12 +37,16 @@ class End:
         Of the wall; the last body's where none is given.
     time, value : (n,) array, optional
         Table of a drive [s], [m] or [N]; positive is into the chain.
+    slope : (n,) array, optional
+        Of the values [m/s] or [N/s]: cubics through values and slopes are followed then. Without, a displacement is a shape-preserving
+        cubic, a force straight lines.
     """
 
     kind: str = FREE
     material: Material | None = None
     time: np.ndarray | None = None
     value: np.ndarray | None = None
+    slope: np.ndarray | None = None
 
     @property
     def has_wall(self) -> bool:

@@ -299,8 +299,7 @@ def end_of(case: Case, side: str) -> End:
         return End(FREE)
     if kind in ("wall", "rigid"):
         return End(WALL, RIGID if kind == "rigid" else material)
-    moment, value = case.drive_table(side)
-    return End(kind.drive, material, moment, value)
+    return End(kind.drive, material, *case.drive(side))
 
 
 def recording_of(case: Case) -> Recording:
@@ -345,6 +344,7 @@ def result_of(run: Ended, outcome: dict[str, np.ndarray], messages: list[str], s
         "bead": chain.body_labels,
         "radius": chain.radius,
         "mass": chain.mass,
+        "position": chain.positions(),
         "final_displacement": state.bodies.u[1 : n + 1].copy(),
         "final_velocity": state.bodies.v[1 : n + 1].copy(),
         "contact": chain.contact_labels[exists],
@@ -417,7 +417,11 @@ def relative_residual(data: dict[str, np.ndarray]) -> float:
 
 def messages_of(state: State, case: Case, certificates: Certificates) -> list[str]:
     """What the user should know of the run."""
-    messages = [f"time step {state.time_step.value:.6g} s ({state.time_step.reason})", *certificates.about(case)]
+    messages = [
+        f"time step {state.time_step.value:.6g} s ({state.time_step.reason})",
+        *certificates.about(case),
+        *ended_drives(state, case),
+    ]
     allowed = state.clock.allowed_step
     if allowed < 2.0 * state.time_step.value and state.step:
         messages.append(
@@ -436,6 +440,16 @@ def messages_of(state: State, case: Case, certificates: Certificates) -> list[st
         created = float(-np.minimum(state.energies.plastic[: int(state.clock.entry)], 0.0).min())
         messages.append(f"as printed, without the energy guard: the contacts had created up to {max(created, 0.0):.4g} J at an instant")
     return messages
+
+
+def ended_drives(state: State, case: Case) -> list[str]:
+    """Messages about drives that have ended before the run."""
+    said = []
+    for side, end in (("left", state.chain.left), ("right", state.chain.right)):
+        if end.time is not None and end.value is not None and end.time[-1] < case.time.end:
+            unit = "m" if end.has_wall else "N"
+            said.append(f"the drive of the {side} end ends at {end.time[-1]:.6g} s, and holds its last value, {end.value[-1]:.6g} {unit}")
+    return said
 
 
 class Certificates:

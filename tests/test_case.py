@@ -63,7 +63,8 @@ def problems(changes: dict[str, Any]) -> list[str]:
 # Every sentence
 
 MATERIAL = ", ".join(f'"{name}"' for name in MATERIALS) + " or a table { youngs_modulus = ..., poissons_ratio = ..., ... }"
-ENDS = '"free", "wall", "rigid" or a table { drive = "displacement" or "force", file = "table.csv" }'
+ENDS = '"free", "wall", "rigid" or a table { drive = "displacement" or "force", file = "table.csv" or signal = ... }'
+LABELS = 'allowed a list of bead numbers, "all", or ranges such as "1-70:5"'
 TOP = "title, chain, striker, ends, contact, sensors, snapshots, energy, time, tolerance"
 CHAIN = (
     "beads, radius, mass, material, gap, precompression, gravity, segment, radius_factor, mass_factor, modulus_factor, gap_added, "
@@ -197,11 +198,12 @@ SENTENCES: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {"ends.left": {"drive": "force", "time": [0, 1]}},
-        "ends.left: got neither file, nor both time and value, allowed either file, or both time and value; give one table",
+        "ends.left: got neither file, nor both time and value, nor signal, allowed a file, or both time and value, or a signal; "
+        "give one table or signal",
     ),
     (
         {"ends.left": {"drive": "force", "file": "a.csv", "time": [0, 1]}},
-        "ends.left: got file beside time or value, allowed either file, or both time and value; give one table",
+        "ends.left: got file beside time or value, allowed a file, or both time and value, or a signal; give one table or signal",
     ),
     (
         {"ends.left": {"drive": "force", "time": [0, 1], "value": [0]}},
@@ -221,7 +223,9 @@ SENTENCES: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {"ends.left": {"drive": "force", "time": [0, 1e-5], "value": [0, 1]}},
-        "ends.left: got times from 0 to 1e-05 s, allowed a table from 0 to the end of the run at 0.0001 s; "
+        "ends.left: got times from 0 to 1e-05 s, still changing at the last, allowed a table from 0 to the end of the "
+        "run at 0.0001 s, or to "
+        "rest: two equal values at its end; "
         "lengthen the table, or shorten the run",
     ),
     (
@@ -268,8 +272,13 @@ SENTENCES: list[tuple[dict[str, Any], str]] = [
     # what is recorded
     ({"sensors.beads": [0, 3, 6]}, "sensors.beads: got 0, 6, allowed beads 1 to 5; take out what is not in the chain"),
     ({"sensors.beads": [3, 3]}, "sensors.beads: got 3 more than once, allowed each once; take out the doubles"),
-    ({"sensors.beads": [1.5]}, "sensors.beads.0: got 1.5, allowed a list of bead numbers; give the beads with a sensor"),
-    ({"sensors.beads": 3}, "sensors.beads: got 3, allowed a list of bead numbers; give the beads with a sensor"),
+    ({"sensors.beads": [1.5]}, f"sensors.beads.0: got 1.5, {LABELS}; give the beads with a sensor"),
+    ({"sensors.beads": 3}, f"sensors.beads: got 3, {LABELS}; give the beads with a sensor"),
+    ({"sensors.beads": "2-6:2"}, 'sensors.beads: got "2-6:2", allowed beads 1 to 5; take out what is not in the chain'),
+    ({"sensors.beads": "2-3, 3"}, "sensors.beads: got 3 more than once, allowed each once; take out the doubles"),
+    ({"sensors.beads": "3-2"}, f'sensors.beads: got "3-2", {LABELS}; write the smaller number first, and a step from 1'),
+    ({"sensors.beads": "every"}, f'sensors.beads: got "every", {LABELS}; write "all", or ranges such as "1-70", "1-70:5", "1-10, 40"'),
+    ({"sensors.contacts": "-1-3"}, 'sensors.contacts: got "-1-3", allowed contacts 0 to 4; take out what is not in the chain'),
     ({"sensors.contacts": [-1, 5]}, f"sensors.contacts: got -1, 5, allowed contacts 0 to 4, {OUTSIDE}"),
     ({"sensors.contacts": [0], "striker": None}, f"sensors.contacts: got 0, allowed contacts 1 to 4, {OUTSIDE}"),
     ({"sensors.contacts": [1, 1]}, "sensors.contacts: got 1 more than once, allowed each once; take out the doubles"),
@@ -531,6 +540,33 @@ def test_a_name_that_is_no_case_is_told_with_the_nearest_one() -> None:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
+# Sensors in words
+
+
+def test_words_for_sensors_stand_for_numbers() -> None:
+    case = Case(**document({"sensors.beads": "all", "sensors.contacts": "0-4:2, 3"}))
+    assert case.sensors.beads == (1, 2, 3, 4, 5) and case.sensors.contacts == (0, 2, 4, 3)
+    assert case.resolved()["sensors"]["beads"] == [1, 2, 3, 4, 5]
+    assert case == Case(**case.resolved()) == Case(**document({"sensors.beads": [1, 2, 3, 4, 5], "sensors.contacts": [0, 2, 4, 3]}))
+    walls = {"ends.left": "wall", "ends.right": "wall", "sensors.contacts": "all"}
+    assert Case(**document(walls)).sensors.contacts == (-1, 0, 1, 2, 3, 4, 5)
+
+
+def test_words_for_sensors_follow_the_chain_of_a_changed_case() -> None:
+    case = Case(**document({"sensors.beads": "all"}))
+    assert case.replace(**{"chain.beads": 7}).sensors.beads == (1, 2, 3, 4, 5, 6, 7)
+    assert case.replace(**{"time.end": 2e-4}).sensors.beads == (1, 2, 3, 4, 5)
+    assert case.replace(**{"sensors.beads": "1-5:2"}).sensors.beads == (1, 3, 5)
+
+
+def test_more_sensors_than_a_run_can_hold_are_refused_before_they_are_counted_out() -> None:
+    assert any(
+        sentence.startswith("sensors.beads: got 10000000000 beads, allowed at most 1000000; give a step")
+        for sentence in problems({"chain.beads": 10**10, "sensors.beads": "all"})
+    )
+
+
+# ---------------------------------------------------------------------------------------------------------------------
 # Drives
 
 
@@ -592,7 +628,7 @@ def test_no_word_of_a_file_that_is_no_drive_is_told(tmp_path: Path, content: str
     [
         ("0,0\n1,1e999\n", "a number beyond all bounds in row 2, allowed finite numbers; mend the row"),
         ("0,0\n0,1\n1,1\n", "time 0 after 0 in row 2, allowed times that grow from row to row; sort the rows, and take out doubles"),
-        ("1e-9,0\n1,1\n", "times from 1e-09 to 1 s, allowed a table from 0 to the end of the run at 0.0001 s; "),
+        ("1e-9,0\n1,1\n", "times from 1e-09 to 1 s, allowed a table from 0 to the end of the run at 0.0001 s, or to rest: "),
     ],
 )
 def test_a_drive_is_finite_ordered_and_long_enough(tmp_path: Path, content: str, told: str) -> None:

@@ -27,10 +27,12 @@ import pytest
 from support.disks import mounting
 from support.example_results import HISTORY, LABELS, LAYOUT, StandIn, a_result, everything, values
 
-from granchain.case import load_case
+from granchain import analysis
+from granchain.case import Case, load_case
 from granchain.contact.law import Quantity
 from granchain.errors import CaseError, FileError, GranchainWarning
 from granchain.output import Result, claim, open_result, provenance, verify, whole, writer
+from granchain.simulation import run
 from granchain.status import Status
 
 
@@ -192,7 +194,7 @@ def test_the_attributes_of_the_file_are_those_of_the_design(saved):
     assert found == {
         "Conventions": "CF-1.11",
         "title": StandIn.title,
-        "granchain_format": "1.1",
+        "granchain_format": "1.2",
         "law": "ma-liu",
         "status": "complete",
         "NX_class": "NXdata",
@@ -745,3 +747,24 @@ def test_a_result_too_large_for_a_file_is_refused(tmp_path, monkeypatch):
     with pytest.raises(FileError, match=r"a\.h5: got a result of \d+ bytes, allowed at most 1000; record less"):
         a_result().save(tmp_path / "a.h5")
     assert left_in(tmp_path) == []
+
+
+def test_the_file_states_along_which_axis_times_and_positions_are(saved):
+    with h5py.File(saved, "r") as file:
+        found = {name: dataset.attrs["axis"] for name, dataset in file.items() if "axis" in dataset.attrs}
+    # CF conventions 1.11, section 4
+    assert found == {"time": "T", "energy_time": "T", "snapshot_time": "T", "position": "X"}
+
+
+@pytest.mark.plain
+def test_a_run_states_where_its_bodies_are():
+    case = Case(
+        chain={"material": "steel-316", "segment": [{"count": 2, "radius": 1e-3, "gap": 5e-4}, {"count": 1, "radius": 2e-3}]},
+        striker={"speed": 0.1, "radius": 3e-3},
+        contact={"law": "hertz"},
+        time={"end": 1e-7},
+    )
+    result = run(case)
+    # the striker touches bead 1; between centres the two radii and the gap
+    assert result.position == pytest.approx([0.0, 4e-3, 6.5e-3, 10e-3], rel=1e-15)
+    assert (analysis.body_positions(result) == result.position).all()

@@ -377,13 +377,13 @@ def test_the_dispersion_gives_the_eigenfrequencies_of_a_ring_of_beads():
     n, k, m, force = 12, 4.9e9, 0.45e-3, 20.0
     links = 2.0 * np.eye(n) - np.roll(np.eye(n), 1, axis=1) - np.roll(np.eye(n), -1, axis=1)
     eigen = np.linalg.eigvalsh(theory.precompressed_stiffness(k, force) / m * links)
-    waves = np.sort(theory.dispersion(2.0 * math.pi * np.arange(n) / n, k, m, force))
+    waves = np.sort(theory.small_wave_frequency(2.0 * math.pi * np.arange(n) / n, k, m, force))
     assert waves == pytest.approx(np.sqrt(np.maximum(eigen, 0.0)), abs=1e-6 * waves.max())
 
 
 def test_the_small_wave_speed_is_the_long_wave_limit_of_the_dispersion():
     k, m, force = 4.9e9, 0.45e-3, 20.0
-    assert theory.dispersion(1e-4, k, m, force) / 1e-4 == pytest.approx(theory.small_wave_speed(k, m, force), rel=1e-8)
+    assert theory.small_wave_frequency(1e-4, k, m, force) / 1e-4 == pytest.approx(theory.small_wave_speed(k, m, force), rel=1e-8)
 
 
 @pytest.mark.parametrize("factor", [1.0, 1.2, 3.0])

@@ -17,14 +17,15 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel, PrivateAttr, ValidationInfo, model_validator
 
-from granchain.case.checks import PER_BODY, bodies_in, check_across, known_tables, ledger_interval, read_tables, sizes
+from granchain.case.checks import PER_BODY, bodies_in, check_across, is_worded, known_tables, ledger_interval, listed, read_tables, sizes
 from granchain.case.document import CASE_BYTES, CASES, case_names, change, digest, jsonable, noted, parsed, plain, read_document
-from granchain.case.drives import Drive
 from granchain.case.mechanism import mechanism_names
+from granchain.case.signals import Drive, signal_table
 from granchain.case.tables import (
     Body,
     ChainTable,
     ContactTable,
+    DriveTable,
     EndsTable,
     EnergyTable,
     Heading,
@@ -85,12 +86,15 @@ class Case(Heading):
         same = {name: part for name, part in document.items() if before is not None and part is before._document.get(name)}
         fresh = plain({name: part for name, part in document.items() if name not in same}, problems)
         document = {name: part for name in document if (part := same.get(name, fresh.get(name))) is not None}
-        tables = read_tables(document, problems, {name: getattr(before, name) for name in same})
+        # what words under [sensors] stand for is found again: the chain may be another one
+        kept = {name: getattr(before, name) for name in same if not (name == "sensors" and is_worded(document[name]))}
+        tables = read_tables(document, problems, kept)
         for name, field in cls.model_fields.items():
             if field.is_required() and name not in document:
                 add_missing(cls, name, name, problems)
             elif name not in document:
                 tables.setdefault(name, field.default)
+        listed(tables, problems)
         drives = check_across(tables, folder, problems, None if before is None else dict(before))
         if problems.sentences:
             raise CaseError(problems.sentences)
@@ -203,9 +207,9 @@ class Case(Heading):
     @property
     def has_drives(self) -> bool:
         """Whether an end of the chain is driven."""
-        return bool(self._drives)
+        return any(isinstance(end, DriveTable) for end in (self.ends.left, self.ends.right))
 
-    def drive_table(self, side: str) -> Drive:
+    def drive_table(self, side: str) -> tuple[np.ndarray, np.ndarray]:
         """The table that a driven end follows.
 
         Parameters
@@ -217,9 +221,15 @@ class Case(Heading):
         time, value : (n,) array
             [s], and [m] or [N].
         """
-        if side not in self._drives:
+        time, value, _ = self.drive(side)
+        return time, value
+
+    def drive(self, side: str) -> Drive:
+        """The table that a driven end follows, with its slopes where it is a signal: those of its closed form."""
+        end = getattr(self.ends, side, None)
+        if not isinstance(end, DriveTable):
             raise CaseError(f"ends.{side}: got an end without drive, allowed a driven one; set it to a table {{ drive, file }}")
-        return self._drives[side]
+        return self._drives[side] if end.signal is None else signal_table(end, self.time.end)
 
     def replace(self, **changes: Any) -> Case:
         """Another case, checked again: `case.replace(**{"contact.law": "flores", "contact.restitution": 0.65})`.
@@ -237,7 +247,10 @@ class Case(Heading):
         return Case.model_validate(document, context=context)
 
     def resolved(self) -> dict[str, Any]:
-        """All tables as plain data: defaults filled, SI, materials expanded, drives as numbers. `Case(**resolved)` is equal to the case."""
+        """All tables as plain data: defaults filled, SI, materials expanded, tables of drives as numbers, signals as their keys.
+
+        `Case(**resolved)` is equal to the case.
+        """
         document: dict[str, Any] = jsonable(self)
         chain = document["chain"]
         for entry, segment in zip(chain["segment"], self.chain.segment, strict=True):
@@ -247,7 +260,7 @@ class Case(Heading):
             del chain["segment"]
         if self.striker is not None:
             document["striker"] |= jsonable(self._striker(self.striker)._asdict())
-        for side, (time, value) in self._drives.items():
+        for side, (time, value, _) in self._drives.items():
             document["ends"][side] = {"drive": getattr(self.ends, side).drive, "time": time.tolist(), "value": value.tolist()}
         document["energy"]["interval"] = ledger_interval(self.energy, self.time)
         return document

@@ -12,8 +12,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from granchain.case.drives import Drive, check_drive, read_drive
+from granchain.case.drives import check_drive, check_signal, read_drive
+from granchain.case.signals import Drive
 from granchain.case.tables import (
+    ALL,
     TABLES,
     Body,
     ChainTable,
@@ -27,6 +29,7 @@ from granchain.case.tables import (
     TimeTable,
     ToleranceTable,
     body,
+    ranges_of,
 )
 from granchain.case.tolerances import check_tolerances, tolerances_of
 from granchain.chain import BEAD_STEPS, hanging
@@ -39,6 +42,8 @@ from granchain.keys import Problems, add_missing, in_si, read_table, shown, sugg
 MEMORY = 8 * 2**30
 # Arrays of a number per body that chain, pair and engine hold at once, counted generously; the law's own come on top.
 ARRAYS = 40
+# Sensors that words may stand for, ours: at one sample each already 8 MB.
+MOST_LABELS = 1_000_000
 # Numbers of a body, and of the contact beside it, in an output file: labels, radius, mass, motion at the end, peak, losses, history.
 PER_BODY = 20
 
@@ -225,7 +230,7 @@ def check_touching(chain: ChainTable, ends: EndsTable, striker: StrikerTable | N
 
 
 def check_ends(ends: EndsTable, time: TimeTable | None, folder: Path | None, problems: Problems) -> dict[str, Drive]:
-    """Only elastic walls have a material; a driven end has one table, that can be read."""
+    """Only elastic walls have a material; a driven end has one table that can be read, or a signal."""
     drives = {}
     for side in ("left", "right"):
         end, where = getattr(ends, side), f"ends.{side}"
@@ -237,16 +242,57 @@ def check_ends(ends: EndsTable, time: TimeTable | None, folder: Path | None, pro
                 problems.add(f"{where}_material", got, 'a material of a "wall" or of a driven displacement', advice)
         if driven:
             drive = read_drive(where, end, folder, problems)
-            if drive is not None and check_drive(where, *drive, time, problems):
+            if end.signal is not None and problems.clear(where):
+                check_signal(where, end, time, problems)
+            if drive is not None and check_drive(where, end.drive, drive, time, problems):
                 drives[side] = drive
     return drives
 
 
+def numbers_along(chain: ChainTable, ends: EndsTable, striker: StrikerTable | None) -> tuple[range, range]:
+    """Numbers of the beads and of the contacts of a chain."""
+    last = chain.total()
+    contacts = range((1 if striker is None else 0) - int(ends.has_wall("left")), last + int(ends.has_wall("right")))
+    return range(1, last + 1), contacts
+
+
+def is_worded(sensors: Any) -> bool:
+    """Whether a table [sensors] names beads or contacts in words, whose numbers the chain decides."""
+    return isinstance(sensors, Mapping) and any(isinstance(sensors.get(name), str) for name in ("beads", "contacts"))
+
+
+def listed(tables: dict[str, Any], problems: Problems) -> None:
+    """Put numbers in place of words under [sensors]: of all beads, or of ranges."""
+    sensors: Any = tables.get("sensors")
+    if sensors is None or not is_worded(dict(sensors)):
+        return
+    numbers: dict[str, tuple[int, ...]] = {}
+    known = {"chain", "ends"} <= tables.keys() and problems.clear("chain.beads", "chain.segment", "ends", "striker")
+    allowed = numbers_along(tables["chain"], tables["ends"], tables.get("striker")) if known else (range(0), range(0))
+    for name, there in zip(("beads", "contacts"), allowed, strict=True):
+        words = getattr(sensors, name)
+        if not isinstance(words, str):
+            continue
+        ranges = [there] if words == ALL else ranges_of(words)
+        numbers[name] = ()
+        outside = [part for part in ranges if part and (part[0] not in there or part[-1] not in there)]
+        if not known:
+            continue
+        if outside:
+            advice = "take out what is not in the chain"
+            problems.add(f"sensors.{name}", shown(words), f"{name} {there[0]} to {there[-1]}" if there else "none", advice)
+        elif sum(map(len, ranges)) > MOST_LABELS:
+            got = f"{sum(map(len, ranges))} {name}"
+            problems.add(f"sensors.{name}", got, f"at most {MOST_LABELS}", f'give a step, such as "{there[0]}-{there[-1]}:100"')
+        else:
+            numbers[name] = tuple(number for part in ranges for number in part)
+    tables["sensors"] = sensors.model_copy(update=numbers)
+
+
 def check_sensors(sensors: SensorsTable, chain: ChainTable, ends: EndsTable, striker: StrikerTable | None, problems: Problems) -> None:
     """Sensors stand in beads of the chain, recorded contacts exist, each once."""
-    last = chain.total()
-    beads = range(1, last + 1)
-    contacts = range((1 if striker is None else 0) - int(ends.has_wall("left")), last + int(ends.has_wall("right")))
+    beads, contacts = numbers_along(chain, ends, striker)
+    last = beads[-1]
     numbered = f"contacts {contacts.start} to {contacts.stop - 1}, contact k joining body k and k + 1" if contacts else "none"
     for name, labels, allowed, range_in_words in (
         ("beads", sensors.beads, beads, f"beads 1 to {last}"),

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import asdict
 from functools import lru_cache
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
-from pydantic import AfterValidator, BeforeValidator, ConfigDict, Discriminator, Field, Tag
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Discriminator, Field, Tag, WrapValidator, create_model
 
-from granchain.keys import Table, choice, key, number, suggestion, text, whole
+from granchain.case.signals import NEEDED, SHAPES
+from granchain.keys import TITLE_LENGTH, Table, choice, key, number, suggestion, text, whole
 from granchain.material import MATERIALS, Material
 
 
@@ -156,19 +158,43 @@ def body(own: SegmentTable | StrikerTable, like: ChainTable | Body) -> Body:
 
 
 class DriveTable(Table):
-    """An end that follows a table: a wall's displacement, or a force on the end body; positive is into the chain."""
+    """An end that follows a table, or a signal: a wall's displacement, or a force on the end body; positive is into the chain.
+
+    A table is a file, or the lists time and value; a signal is one of four, and has the keys that belong to it.
+    """
 
     drive: Literal["displacement", "force"] = choice("what is prescribed", ("displacement", "force"))
     file: str | None = key("a file of two columns, time [s] and displacement [m] or force [N]", "the name of a CSV file", None)
     time: tuple[float, ...] | None = key("the times [s]", "a list of finite numbers", None, strict=False)
     value: tuple[float, ...] | None = key("the displacements [m] or forces [N]", "a list of finite numbers", None, strict=False)
+    signal: Literal["harmonic", "chirp", "noise", "pulse"] | None = choice("the signal", tuple(NEEDED), None)
+    amplitude: float | None = key("the largest displacement [m] or force [N] of a harmonic, chirp or pulse", "a finite number", None)
+    frequency: float | None = number("Hz", "the frequency of a harmonic", None, above=0.0)
+    phase: float | None = number("rad", "the phase of a harmonic or chirp at the start", None)
+    ramp: float | None = number("s", "the time in which a harmonic, chirp or noise rises smoothly, and falls before its end", None, low=0.0)
+    duration: float | None = number("s", "how long the signal lasts", None, above=0.0)
+    to: float | None = number("Hz", "the last frequency of a chirp", None, low=0.0)
+    band: tuple[float, ...] | None = key("the lowest and the highest frequency of noise [Hz]", "a list of two numbers", None, strict=False)
+    rms: float | None = key("the root mean square of noise [m] or [N]", "a number above 0", None, gt=0.0)
+    seed: int | None = key("the seed of noise", "a whole number from 0", None, ge=0)
+    shape: Literal["half-sine", "gaussian"] | None = choice("the shape of a pulse", SHAPES, None)
 
+
+# "from" is a word of Python: no class statement can declare it.
+_FROM: Any = {"from": (float | None, number("Hz", "the first frequency of a chirp", None, low=0.0))}
+DRIVE_TABLE = create_model("DRIVE_TABLE", __base__=DriveTable, __doc__=DriveTable.__doc__, **_FROM)
+
+if TYPE_CHECKING:
+    DriveKey = DriveTable
+else:
+    DriveKey = DRIVE_TABLE
 
 EndKey = Annotated[
-    Annotated[Literal["free", "wall", "rigid"], Tag("word")] | Annotated[DriveTable, Tag("table")],
+    Annotated[Literal["free", "wall", "rigid"], Tag("word")] | Annotated[DriveKey, Tag("table")],
     Discriminator(lambda value: "table" if isinstance(value, (Mapping, DriveTable)) else "word"),
 ]
-_END = (("free", "wall", "rigid"), "free", 'a table { drive = "displacement" or "force", file = "table.csv" }')
+_DRIVEN = 'a table { drive = "displacement" or "force", file = "table.csv" or signal = ... }'
+_END = (("free", "wall", "rigid"), "free", _DRIVEN)
 
 
 class EndsTable(Table):
@@ -193,11 +219,51 @@ class ContactTable(Table):
     law: str = key("the name of the contact law", 'a name that "granchain laws" lists')
 
 
-class SensorsTable(Table):
-    """What is recorded at every sample."""
+# Numbers in words: "all", or ranges with a step, parted by commas.
+RANGE = re.compile(r"\s*(-?[0-9]{1,9})(?:\s*-\s*(-?[0-9]{1,9})(?::([0-9]{1,9}))?)?\s*")
+ALL = "all"
 
-    beads: tuple[int, ...] = key("the beads with a sensor", "a list of bead numbers", (), strict=False)
-    contacts: tuple[int, ...] = key("the contacts to record", "a list of contact numbers", (), strict=False)
+
+def ranges_of(words: str) -> list[range]:
+    """The ranges that are written as "1-70:5", parted by commas.
+
+    Raises
+    ------
+    ValueError
+        With what to do about it.
+    """
+    found = []
+    for part in words.split(","):
+        match = RANGE.fullmatch(part) if len(words) <= TITLE_LENGTH else None
+        if match is None:
+            raise ValueError('write "all", or ranges such as "1-70", "1-70:5", "1-10, 40"')
+        first, last, step = int(match[1]), int(match[2] or match[1]), int(match[3] or 1)
+        if step < 1 or last < first:
+            raise ValueError("write the smaller number first, and a step from 1")
+        found.append(range(first, last + 1, step))
+    return found
+
+
+def _listed(value: Any, handler: Any) -> Any:
+    """Words stay words: how many there are is known with the chain."""
+    if not isinstance(value, str):
+        return handler(value)
+    if value != ALL:
+        ranges_of(value)
+    return value
+
+
+if TYPE_CHECKING:
+    Labels = tuple[int, ...]
+else:
+    Labels = Annotated[tuple[Annotated[int, Field(strict=True)], ...], WrapValidator(_listed)]
+
+
+class SensorsTable(Table):
+    """What is recorded at every sample. Numbers are a list, `"all"`, or ranges with a step: `"1-70"`, `"1-70:5"`, `"1-10, 40"`."""
+
+    beads: Labels = key("the beads with a sensor", 'a list of bead numbers, "all", or ranges such as "1-70:5"', (), strict=False)
+    contacts: Labels = key("the contacts to record", 'a list of contact numbers, "all", or ranges such as "0-70:5"', (), strict=False)
     interval: float = number("s", "the time between samples", 2e-7, above=0.0)
 
 

@@ -430,15 +430,20 @@ class Memory:
 
 
 def _drive_of(end: End) -> tuple[int, tuple[np.ndarray, np.ndarray]]:
-    """Kind of a drive, its knots and coefficients: shape-preserving cubic for a displacement, straight lines for a force."""
+    """Kind of a drive, its knots and coefficients: through its slopes, else a shape-preserving cubic, or straight lines for a force."""
     if end.time is None or end.value is None or end.kind not in (DRIVEN_DISPLACEMENT, DRIVEN_FORCE):
         return fields.NO_DRIVE, _NO_TABLE
     time, value = np.asarray(end.time, dtype=float), np.asarray(end.value, dtype=float)
+    kind = fields.DISPLACEMENT if end.kind == DRIVEN_DISPLACEMENT else fields.FORCE
     spline = np.zeros((4, time.size - 1))
-    if end.kind == DRIVEN_DISPLACEMENT:
+    if end.slope is not None:
+        from scipy.interpolate import CubicHermiteSpline
+
+        spline[:] = CubicHermiteSpline(time, value, end.slope).c
+    elif kind == fields.DISPLACEMENT:
         from scipy.interpolate import PchipInterpolator
 
         spline[:] = PchipInterpolator(time, value).c
-        return fields.DISPLACEMENT, (time, spline)
-    spline[2], spline[3] = np.diff(value) / np.diff(time), value[:-1]
-    return fields.FORCE, (time, spline)
+    else:
+        spline[2], spline[3] = np.diff(value) / np.diff(time), value[:-1]
+    return kind, (time, spline)

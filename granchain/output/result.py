@@ -14,7 +14,17 @@ import numpy as np
 from granchain.contact.law import Quantity
 from granchain.errors import FileError
 from granchain.output.provenance import NUMBERS, TEXTS, data_sha256, granchain_version, source_hash, versions
-from granchain.output.variables import SPARSE, Unread, Variable, check_axes, entries_of, frozen, holds_nan, what_to_ask_for
+from granchain.output.variables import (
+    SPARSE,
+    Unread,
+    Variable,
+    attributes_in_file,
+    check_axes,
+    entries_of,
+    frozen,
+    holds_nan,
+    what_to_ask_for,
+)
 from granchain.output.whole import LARGEST_FILE, OUTPUT_MARK, claim, write_whole
 from granchain.output.writer import image, root_attributes, write_large
 from granchain.status import Status
@@ -211,7 +221,7 @@ def dataset_of(variables: Mapping[str, Variable], attributes: Mapping[str, Any],
     """Variables as an `xarray.Dataset`; labels of an axis are coordinates, and these are too."""
     import xarray
 
-    arrays = {name: (v.dims, v.data, v.attributes) for name, v in variables.items()}
+    arrays = {name: (v.dims, v.data, attributes_in_file(name, v)) for name, v in variables.items()}
     inner = {name for name, v in variables.items() if v.dims == (name,) or name in coordinates}
     return xarray.Dataset(
         {name: array for name, array in arrays.items() if name not in inner},

@@ -13,7 +13,7 @@ from granchain.contact.law import Quantity
 from granchain.errors import nearest
 
 # Version of the file layout: a reader refuses a newer one.
-FORMAT = "1.1"
+FORMAT = "1.2"
 # Attribute of a file that does not hold the result of one run: says what it holds.
 CONTENT = "granchain_content"
 ENSEMBLE = "ensemble"
@@ -44,6 +44,7 @@ TABLE: dict[str, Entry] = {
     "bead": Entry(("bead",), "1", "label of the body: 0 is the striker, beads count from 1"),
     "radius": Entry(("bead",), "m", "radius"),
     "mass": Entry(("bead",), "kg", "mass"),
+    "position": Entry(("bead",), "m", "centre of the body at the start, before any load; that of the first body is 0"),
     "final_displacement": Entry(("bead",), "m", "displacement at the end, from the start"),
     "final_velocity": Entry(("bead",), "m/s", "velocity at the end"),
     "contact": Entry(("contact",), "1", "label of the contact: k joins body k and k+1"),
@@ -69,6 +70,9 @@ TABLE: dict[str, Entry] = {
     "displacement": Entry(_SHOTS, "m", "displacement from the start"),
     "velocity": Entry(_SHOTS, "m/s", "velocity"),
 }
+# The axis in CF conventions, 4: along time, and along the row.
+AXES = {"time": "T", "energy_time": "T", "snapshot_time": "T", "position": "X"}
+
 _TURN = ("time",)
 
 # The variables that the file of a mechanism has beside time and ledger, or has with other axes.
@@ -159,6 +163,11 @@ class Variable:
         """Whether another one holds the same bits under the same axes and meaning."""
         mine, theirs = ((v.dims, v.shape, v.kind, v.unit, v.long_name) for v in (self, other))
         return mine == theirs and self.data.tobytes() == other.data.tobytes()
+
+
+def attributes_in_file(name: str, variable: Variable) -> dict[str, str]:
+    """What a file says of the variable of this name."""
+    return variable.attributes | ({"axis": AXES[name]} if name in AXES else {})
 
 
 class Unread(NamedTuple):

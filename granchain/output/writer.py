@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from granchain.output.provenance import NUMBERS
-from granchain.output.variables import FORMAT, Variable
+from granchain.output.variables import FORMAT, Variable, attributes_in_file
 from granchain.output.whole import SEAL, Growing
 from granchain.status import Status
 
@@ -144,7 +144,7 @@ def is_packed(result: Written) -> bool:
 def attach_scales(file: Any, variables: Mapping[str, Variable]) -> None:
     """Give the datasets of these names their meanings, and each axis its labels."""
     for name, v in variables.items():
-        for attribute, value in v.attributes.items():
+        for attribute, value in attributes_in_file(name, v).items():
             file[name].attrs[attribute] = value
         if v.dims == (name,):
             file[name].make_scale(name)

@@ -39,15 +39,16 @@ from granchain.theory.elastoplastic import (
     wu_restitution,
 )
 from granchain.theory.impacts import ElasticImpact, elastic_impact, hertz_stiffness, impact_duration_factor
+from granchain.theory.lattice import Dispersion, dispersion
 from granchain.theory.waves import (
     LONG_WAVE_SPEED_FROM_FORCE,
     LONG_WAVE_SPEED_FROM_VELOCITY,
     DepthExponents,
     SolitaryWave,
     depth_exponents,
-    dispersion,
     evanescent_decay,
     precompressed_stiffness,
+    small_wave_frequency,
     small_wave_speed,
     solitary_force,
     solitary_speed,
@@ -66,6 +67,7 @@ __all__ = [
     "WU_FIRST",
     "WU_SECOND",
     "DepthExponents",
+    "Dispersion",
     "ElasticImpact",
     "HysteresisImpact",
     "PowerLaw",
@@ -91,6 +93,7 @@ __all__ = [
     "ma_liu_plastic_restitution",
     "pairwise_velocity",
     "precompressed_stiffness",
+    "small_wave_frequency",
     "small_wave_speed",
     "solitary_force",
     "solitary_speed",

@@ -233,7 +233,7 @@ def precompressed_stiffness(stiffness: float, precompression: float) -> float:
     return float(1.5 * stiffness ** (2.0 / 3.0) * precompression ** (1.0 / 3.0))
 
 
-def dispersion(wave_number: Any, stiffness: float, mass: float, precompression: float) -> np.ndarray:
+def small_wave_frequency(wave_number: Any, stiffness: float, mass: float, precompression: float) -> np.ndarray:
     """Angular frequency of a small wave in a precompressed chain of equal beads.
 
     omega = 2 sqrt(s/m) abs(sin(q/2)), s = (3/2) k^(2/3) F0^(1/3): the lattice of masses and linear springs (Brillouin 1946, Wave
@@ -263,7 +263,7 @@ def dispersion(wave_number: Any, stiffness: float, mass: float, precompression: 
 def small_wave_speed(stiffness: float, mass: float, precompression: float) -> float:
     """Speed of long small waves in a precompressed chain of equal beads: sqrt(s/m), s = (3/2) k^(2/3) F0^(1/3).
 
-    The limit of omega/q for q to 0, see `dispersion`; Nesterenko 1983, doi:10.1007/BF00905892, for the chain of beads.
+    The limit of omega/q for q to 0, see `small_wave_frequency`; Nesterenko 1983, doi:10.1007/BF00905892, for the chain of beads.
 
     Parameters
     ----------
@@ -313,7 +313,7 @@ def evanescent_decay(frequency: float, stiffness: float, mass: float, precompres
     Parameters
     ----------
     frequency : float
-        Angular frequency, above `dispersion(pi, ...)` [rad/s].
+        Angular frequency, above `small_wave_frequency(pi, ...)` [rad/s].
     stiffness : float
         k of a contact [N/m^1.5].
     mass : float
@@ -326,7 +326,7 @@ def evanescent_decay(frequency: float, stiffness: float, mass: float, precompres
     float
         kappa [1]: the amplitude falls by exp(-kappa) from bead to bead, each against the one before.
     """
-    highest = float(dispersion(math.pi, stiffness, mass, precompression))
+    highest = float(small_wave_frequency(math.pi, stiffness, mass, precompression))
     if not frequency >= highest:
         raise ValueError(f"frequency: got {frequency!r}, allowed: at least the highest of the chain, {highest:.6g} rad/s")
     return 2.0 * math.acosh(frequency / highest)

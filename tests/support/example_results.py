@@ -19,6 +19,7 @@ LAYOUT = {
     "bead": ("bead", "1"),
     "radius": ("bead", "m"),
     "mass": ("bead", "kg"),
+    "position": ("bead", "m"),
     "final_displacement": ("bead", "m"),
     "final_velocity": ("bead", "m/s"),
     "sensor_contact": ("sensor_contact", "1"),

@@ -1,0 +1,96 @@
+"""Small waves in the chain of a case: its repeated cell, linearised at the precompression."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from granchain.analysis import positions
+from granchain.case import Case
+from granchain.chain import Chain
+from granchain.engine.setup import Contacts
+from granchain.errors import CaseError
+from granchain.simulation import prepare
+from granchain.theory.lattice import MOST_MASSES, Dispersion
+from granchain.theory.lattice import dispersion as of_lattice
+
+# Beads and contacts are alike within this part: static forces and overlaps are sums and roots of double numbers.
+ALIKE = 1e-9
+# Part of the static overlap over which the slope of a force is taken; with a second one of half the size the error goes with its fourth
+# power, 1e-12, and rounding adds 1e-16 over it.
+_STEP = 1e-3
+
+
+def dispersion(case: Case) -> Dispersion:
+    """Small waves in the chain of a case: bands, frequencies over the wavenumber, group speeds.
+
+    The cell is the smallest one that is repeated throughout the chain, or throughout the largest group of segments that has a `repeat`. The
+    contacts are springs, with the slope of the law's own force at rest under the precompression: of a contact that has yielded that of
+    unloading and reloading. Damping is left out. Walls and striker are no part of it.
+
+    Parameters
+    ----------
+    case : Case
+
+    Returns
+    -------
+    Dispersion
+        .band_edges [Hz], .gaps [Hz], .frequency(wavenumber), .group_speed(wavenumber), .length of a cell [m].
+
+    Raises
+    ------
+    CaseError
+        For a chain without precompression, or without a cell that is repeated.
+    """
+    chain, contacts, _ = prepare(case)
+    beads = periodic_part(case, chain)
+    stiffness = stiffnesses(contacts, range(beads.start + 1, beads.stop))
+    size = cell_size(chain.mass[beads], chain.radius[beads], stiffness)
+    if size is None:
+        held = " (under gravity the contacts stiffen with depth)" if case.chain.gravity else ""
+        allowed = f"a cell of at most {MOST_MASSES} beads that comes at least twice"
+        raise CaseError(
+            f"chain: got {beads.stop - beads.start} beads without a repeated cell{held}, allowed {allowed}; "
+            "give equal beads, or segments with repeat"
+        )
+    place = positions(chain.radius, chain.gap)
+    length = float(place[beads.start + size] - place[beads.start])
+    return of_lattice(chain.mass[beads][:size], stiffness[:size], length)
+
+
+def periodic_part(case: Case, chain: Chain) -> slice:
+    """The bodies of the largest group of segments that is repeated, or all beads."""
+    first, best = chain.first_loaded, slice(chain.first_loaded, chain.n_bodies)
+    longest = 0
+    for repeat, group in case.chain.groups():
+        count = repeat * sum(segment.count for segment in group)
+        if repeat > 1 and count > longest:
+            longest, best = count, slice(first, first + count)
+        first += count
+    return best
+
+
+def stiffnesses(contacts: Contacts, which: range) -> np.ndarray:
+    """Slope of the force over the overlap at rest, with the history as it is [N/m]; refuses contacts that are open."""
+    force = contacts.model.functions.force
+    found: dict[tuple, float] = {}
+    slopes = np.empty(len(which))
+    for i, k in enumerate(which):
+        d, c, h = float(contacts.overlaps[k]), tuple(contacts.c[:, k].tolist()), tuple(contacts.history[:, k].tolist())
+        if not d > 0.0:
+            raise CaseError(
+                "chain.precompression: got contacts that carry no force at rest, allowed a chain pressed together; "
+                "give a precompression [N]: small waves run in a row of springs"
+            )
+        if (d, c, h) not in found:
+            wide, near = ((force(d + x, 0.0, c, h) - force(d - x, 0.0, c, h)) / (2.0 * x) for x in (_STEP * d, 0.5 * _STEP * d))
+            found[d, c, h] = (4.0 * near - wide) / 3.0
+        slopes[i] = found[d, c, h]
+    return slopes
+
+
+def cell_size(mass: np.ndarray, radius: np.ndarray, stiffness: np.ndarray) -> int | None:
+    """Beads of the smallest cell that comes at least twice and fills the row, whole or begun; None where there is none."""
+    for size in range(1, min(mass.size // 2, MOST_MASSES) + 1):
+        if all(np.allclose(values[size:], values[:-size], rtol=ALIKE, atol=0.0) for values in (mass, radius, stiffness)):
+            return size
+    return None

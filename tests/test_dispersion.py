@@ -1,0 +1,176 @@
+"""Small waves in a periodic row: closed forms of one and two masses, rings of any cell, and the cells of cases."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import granchain as gc
+from granchain import theory
+from granchain.case import Case
+from granchain.errors import CaseError
+from granchain.simulation import chain_of, prepare
+
+Q = np.linspace(-math.pi, math.pi, 41)
+
+
+def test_one_mass_and_one_spring():
+    m, s = 0.45e-3, 3e7
+    found = theory.dispersion([m], [s])
+    # Brillouin 1946, ch. 2: omega = 2 sqrt(s/m) abs(sin(q/2)); its slope is the group speed
+    assert found.frequency(Q)[:, 0] == pytest.approx(np.sqrt(s / m) * np.abs(np.sin(0.5 * Q)) / math.pi, rel=1e-12, abs=1e-9)
+    inside = Q[(np.abs(Q) > 0.01) & (np.abs(Q) < 3.1)]
+    slope = np.sqrt(s / m) * np.cos(0.5 * inside) * np.sign(inside)
+    assert found.group_speed(inside)[:, 0] == pytest.approx(slope, rel=1e-12)
+    assert found.band_edges == pytest.approx(np.array([[0.0, np.sqrt(s / m) / math.pi]]), rel=1e-14)
+    assert found.gaps.shape == (0, 2)
+    # at the edges of the zone, from inside it
+    assert found.group_speed(0.0) == pytest.approx([math.sqrt(s / m)], rel=1e-12)
+    assert found.group_speed(math.pi) == pytest.approx([0.0], abs=1e-6 * math.sqrt(s / m))
+    assert found.long_wave_speed == pytest.approx(math.sqrt(s / m), rel=1e-14)
+
+
+def test_two_masses_and_equal_springs():
+    heavy, light, s = 3.0, 1.0, 2.0
+    found = theory.dispersion([heavy, light], [s, s])
+    # Brillouin 1946, ch. 3, q the phase over a cell of both
+    sums = 1.0 / heavy + 1.0 / light
+    root = np.sqrt(sums * sums - 4.0 * np.sin(0.5 * Q) ** 2 / (heavy * light))
+    branches = np.sqrt(np.maximum(np.stack([s * (sums - root), s * (sums + root)], axis=1), 0.0)) / (2.0 * math.pi)
+    assert found.frequency(Q) == pytest.approx(branches, rel=1e-12, abs=1e-8)
+    edges = np.array([[0.0, math.sqrt(2.0 * s / heavy)], [math.sqrt(2.0 * s / light), math.sqrt(2.0 * s * sums)]])
+    assert found.band_edges == pytest.approx(edges / (2.0 * math.pi), rel=1e-14)
+    assert found.gaps == pytest.approx(np.array([[edges[0, 1], edges[1, 0]]]) / (2.0 * math.pi), rel=1e-14)
+
+
+def test_equal_masses_and_two_springs():
+    m, soft, stiff = 1.0, 1.0, 4.0
+    edges = theory.dispersion([m, m], [soft, stiff]).band_edges * 2.0 * math.pi
+    # at q = pi the soft and the stiff spring swing by themselves, at q = 0 both masses against each other
+    assert edges == pytest.approx(np.sqrt([[0.0, 2.0 * soft / m], [2.0 * stiff / m, 2.0 * (soft + stiff) / m]]), rel=1e-14)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 7])
+def test_a_ring_of_cells_has_the_frequencies_of_the_dispersion(n):
+    rng, cells = np.random.default_rng(n), 9
+    masses, springs = rng.uniform(1.0, 3.0, n), rng.uniform(1.0, 5.0, n)
+    found = theory.dispersion(masses, springs)
+    m, s = np.tile(masses, cells), np.tile(springs, cells)
+    size = n * cells
+    force = np.diag(s + np.roll(s, 1))
+    for j in range(size):
+        force[j, (j + 1) % size] -= s[j]
+        force[(j + 1) % size, j] -= s[j]
+    ring = np.sqrt(np.maximum(np.linalg.eigvalsh(force / np.sqrt(np.outer(m, m))), 0.0)) / (2.0 * math.pi)
+    waves = np.sort(found.frequency(2.0 * math.pi * np.arange(cells) / cells).ravel())
+    # the ring's eigenvalues are squares: rounding of 1e-16 shows as 1e-8 in the frequency of rest
+    assert waves == pytest.approx(ring, abs=1e-7 * ring.max())
+    # no frequency of any wave is outside the bands, and none of a gap is one's
+    inside = found.frequency(np.linspace(0.0, math.pi, 200))
+    low, high = found.band_edges[:, 0], found.band_edges[:, 1]
+    assert (inside >= low - 1e-9).all() and (inside <= high + 1e-9).all()
+
+
+def test_group_speeds_are_the_slopes_of_the_frequencies():
+    rng = np.random.default_rng(5)
+    found = theory.dispersion(rng.uniform(1.0, 3.0, 4), rng.uniform(1.0, 5.0, 4))
+    q, h = np.array([-2.5, -0.3, 0.4, 1.0, 3.0, 7.0]), 1e-5
+    slope = 2.0 * math.pi * (found.frequency(q + h) - found.frequency(q - h)) / (2.0 * h)
+    # differences over h: the third derivative times h^2/6, and rounding over h
+    assert found.group_speed(q) == pytest.approx(slope, abs=1e-8)
+    assert found.group_speed(1e-9)[0] == pytest.approx(found.long_wave_speed, rel=1e-9)
+
+
+def test_a_cell_written_twice_has_the_same_waves_and_no_gap():
+    one, two = theory.dispersion([2.0], [3.0]), theory.dispersion([2.0, 2.0], [3.0, 3.0])
+    assert two.gaps.size == 0
+    # a cell of two is as long as two cells: q halves, folded back at pi
+    assert two.frequency(0.8) == pytest.approx(np.sort([one.frequency(0.4)[0], one.frequency(0.4 + math.pi)[0]]), rel=1e-12)
+    # where the two branches touch, at q = pi, both have the speed that the one has there, half in cells
+    assert np.abs(two.group_speed(math.pi)) == pytest.approx(0.5 * np.abs(one.group_speed(0.5 * math.pi)[[0, 0]]), rel=2e-6)
+
+
+@pytest.mark.parametrize(
+    ("masses", "stiffnesses", "said"),
+    [
+        ([], [], "masses: got 0 numbers, allowed: one row of 1 to 1024"),
+        ([1.0, -1.0], [1.0, 1.0], "masses: got 2 numbers"),
+        ([1.0], [math.inf], "stiffnesses: got 1 numbers"),
+        ([1.0, 2.0], [1.0], "stiffnesses: got 1 beside 2 masses, allowed: as many"),
+        (np.ones(1025), np.ones(1025), "masses: got 1025 numbers"),
+    ],
+)
+def test_what_is_no_cell_is_refused(masses, stiffnesses, said):
+    with pytest.raises(ValueError, match="^" + said):
+        theory.dispersion(masses, stiffnesses)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Cases
+
+STEEL, PRESSED = {"radius": 2.38e-3, "material": "steel-316", "precompression": 20.0}, 20.0
+
+
+def case(chain: dict[str, Any], **tables: Any) -> Case:
+    return Case(**{"chain": {**STEEL, **chain}, "contact": {"law": "hertz"}, "time": {"end": 1e-4}, **tables})
+
+
+def dimer(**more: Any) -> Case:
+    segments = [{"count": 1}, {"count": 1, "radius": 1.19e-3, "repeat": 10}]
+    return case({"segment": segments, **more})
+
+
+def slope(of: Case, k: int) -> float:
+    pair = chain_of(of).pair()
+    hertz = theory.hertz_stiffness(float(pair.effective_modulus[k]), float(pair.effective_radius[k]))
+    return theory.precompressed_stiffness(hertz, PRESSED)
+
+
+def test_a_uniform_case_has_one_band_to_the_closed_form():
+    found = gc.dispersion(case({"beads": 12}, ends={"right": "wall"}))
+    mass = float(chain_of(case({"beads": 12})).mass[0])
+    highest = math.sqrt(slope(case({"beads": 12}), 1) / mass) / math.pi
+    assert found.band_edges == pytest.approx(np.array([[0.0, highest]]), rel=1e-9)
+    assert found.length == pytest.approx(2.0 * 2.38e-3, rel=1e-12)
+
+
+def test_a_dimer_case_has_the_gap_of_two_masses():
+    found = gc.dispersion(dimer())
+    mass = chain_of(dimer()).mass
+    expected = np.sqrt(2.0 * slope(dimer(), 1) / mass[:2]) / (2.0 * math.pi)
+    assert found.gaps == pytest.approx(expected[None, :], rel=1e-9)
+    assert found.length == pytest.approx(2.0 * (2.38e-3 + 1.19e-3), rel=1e-12)
+
+
+def test_the_cell_is_that_of_the_repeated_segments_between_others():
+    segments = [{"count": 5, "radius": 4e-3, "repeat": 1}, {"count": 1}, {"count": 1, "radius": 1.19e-3, "repeat": 10}, {"count": 3}]
+    among = gc.dispersion(case({"segment": segments}, striker={"speed": 1.0}))
+    assert among.band_edges == pytest.approx(gc.dispersion(dimer()).band_edges, rel=1e-9)
+
+
+def test_a_yielded_contact_is_as_stiff_as_it_unloads():
+    law = {"law": "ma-liu", "psi": 2.84, "xi": 13.0}
+    yielded = case({"beads": 6, "precompression": 500.0}, contact=law)
+    chain, contacts, _ = prepare(yielded)
+    history = dict(zip([quantity.name for quantity in contacts.model.history], contacts.history[:, 1], strict=True))
+    assert history["residual_overlap"] > 0.05 * contacts.overlaps[1]
+    # F = K (d - dr)^1.5 with the dent dr: slope 3/2 F/(d - dr)
+    spring = 1.5 * 500.0 / (contacts.overlaps[1] - history["residual_overlap"])
+    assert gc.dispersion(yielded).band_edges[0, 1] == pytest.approx(math.sqrt(spring / chain.mass[0]) / math.pi, rel=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("made", "said"),
+    [
+        (lambda: case({"beads": 9, "precompression": 0.0}), "chain.precompression: got contacts that carry no force at rest"),
+        (lambda: case({"beads": 9, "gravity": 9.8}, ends={"right": "wall"}), "chain: got 9 beads without a repeated cell (under gravity"),
+        (lambda: case({"beads": 4, "radius_factor": [1.0, 1.1, 1.2, 1.3]}), "chain: got 4 beads without a repeated cell, allowed a cell"),
+    ],
+)
+def test_a_case_without_a_cell_of_springs_is_refused(made, said):
+    with pytest.raises(CaseError) as raised:
+        gc.dispersion(made())
+    assert str(raised.value).startswith(said)

@@ -1,0 +1,253 @@
+"""Signals of driven ends: closed forms of their tables, of the momentum and work that they give, and what is refused."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import granchain as gc
+from granchain import theory
+from granchain.case import Case
+from granchain.case.signals import highest, signal_table
+from granchain.chain import End
+from granchain.engine.drives import drive_at
+from granchain.engine.state import _drive_of
+from granchain.errors import CaseError
+from granchain.simulation import chain_of
+
+RUN = 1e-3
+MASS = 1e-3
+
+
+def driven(drive: str = "force", end: float = RUN, **signal: Any) -> Case:
+    """Two beads 1 mm apart, too far to meet under these drives; the left one driven."""
+    return Case(
+        chain={"beads": 2, "radius": 1e-3, "mass": MASS, "material": "steel-316", "gap": 1e-3},
+        ends={"left": {"drive": drive, **signal}},
+        contact={"law": "hertz"},
+        sensors={"interval": 1e-5},
+        time={"end": end, "step": 1e-6},
+    )
+
+
+def problems(**signal: Any) -> list[str]:
+    with pytest.raises(CaseError) as raised:
+        driven(**signal)
+    return raised.value.problems
+
+
+HARMONIC = {"signal": "harmonic", "amplitude": 2.0, "frequency": 1e4, "phase": 0.3}
+CHIRP = {"signal": "chirp", "amplitude": 2.0, "from": 2e3, "to": 2e4, "duration": RUN}
+NOISE = {"signal": "noise", "band": [2e3, 2e4], "rms": 2.0, "seed": 7}
+HALF_SINE = {"signal": "pulse", "shape": "half-sine", "amplitude": 2.0, "duration": 2e-4}
+GAUSSIAN = {"signal": "pulse", "shape": "gaussian", "amplitude": 2.0, "duration": 2e-4}
+
+
+def closed_forms(time: np.ndarray) -> dict[str, tuple[dict[str, Any], np.ndarray]]:
+    """Signals, and their values from the formulas of the documentation."""
+    x = time / 2e-4
+    return {
+        "harmonic": (HARMONIC, 2.0 * np.sin(2.0 * np.pi * 1e4 * time + 0.3)),
+        "chirp": (CHIRP, 2.0 * np.sin(2.0 * np.pi * (2e3 * time + (2e4 - 2e3) / (2.0 * RUN) * time**2))),
+        "half-sine": (HALF_SINE, np.where(x < 1.0, 2.0 * np.sin(np.pi * x), 0.0)),
+        # twelve standard deviations long
+        "gaussian": (GAUSSIAN, np.where(x < 1.0, 2.0 * np.exp(-0.5 * (12.0 * (x - 0.5)) ** 2), 0.0)),
+    }
+
+
+@pytest.mark.parametrize("name", closed_forms(np.zeros(1)))
+def test_a_table_follows_its_closed_form_between_its_knots(name):
+    time = np.random.default_rng(0).uniform(0.0, RUN, 2000)
+    signal, value = closed_forms(time)[name]
+    case = driven(**signal)
+    _, (knots, spline) = _drive_of(End("force", None, *case.drive("left")))
+    found = np.array([drive_at(knots, spline, t) for t in time])
+    # 1.5e-8 of the amplitude 2 by the error of a cubic; a gaussian lacks its foot, exp(-18) = 1.5e-8 of its height
+    assert np.abs(found[:, 0] - value).max() < 2.0 * 3.1e-8
+    near = np.array([drive_at(knots, spline, t + 1e-9)[0] - drive_at(knots, spline, t - 1e-9)[0] for t in time]) / 2e-9
+    inside = (time < 1.99e-4) | (time > 2.01e-4)
+    assert np.abs(found[:, 1] - near)[inside].max() < 1e-4 * 2.0 * 2.0 * np.pi * highest(case.ends.left)
+
+
+def test_the_slope_of_a_signal_errs_by_less_than_a_millionth_of_its_largest():
+    _, (knots, spline) = _drive_of(End("force", None, *driven(**HARMONIC).drive("left")))
+    omega, time = 2.0 * np.pi * 1e4, np.random.default_rng(1).uniform(0.0, RUN, 2000)
+    slope = np.array([drive_at(knots, spline, t)[1] for t in time])
+    error = np.abs(slope - 2.0 * omega * np.cos(omega * time + 0.3)).max() / (2.0 * omega)
+    # sqrt(3)/216 (2 pi/128)^3 = 9.5e-7
+    assert 8e-7 < error < 9.6e-7
+
+
+def test_a_ramp_begins_and_ends_at_rest_and_leaves_the_middle_alone():
+    time, value, slope = driven(**{**CHIRP, "ramp": 2e-4, "duration": 8e-4}).drive("left")
+    assert slope is not None and (value[[0, -1]] == 0.0).all() and (slope[[0, -1]] == 0.0).all()
+    middle = (time > 2e-4) & (time < 6e-4)
+    expected = 2.0 * np.sin(2.0 * np.pi * (2e3 * time + (2e4 - 2e3) / (2.0 * 8e-4) * time**2))
+    assert value[middle] == pytest.approx(expected[middle], abs=1e-12)
+    # the ramp is half-way at half its time
+    half = np.argmin(np.abs(time - 1e-4))
+    share = value[half] / expected[half]
+    # its steepness there is 2.1875/ramp, and the knot at most half a step away
+    assert share == pytest.approx(0.5, abs=2.1875 / 2e-4 * 0.5 * (time[1] - time[0]))
+
+
+def test_noise_has_its_root_mean_square_and_its_band():
+    time, value, _ = driven(**{**NOISE, "duration": RUN}).drive("left")
+    assert math.sqrt(np.mean(value[:-1] ** 2)) == pytest.approx(2.0, rel=1e-12)
+    power = np.abs(np.fft.rfft(value[:-1])) ** 2
+    frequency = np.fft.rfftfreq(value.size - 1, time[1])
+    inside = (frequency > 2e3 - 1.0) & (frequency < 2e4 + 1.0)
+    assert power[~inside].sum() < 1e-20 * power.sum()
+    # lines 1/RUN = 1 kHz apart, of one size
+    assert inside.sum() == 19 and power[inside] == pytest.approx(power[inside].mean(), rel=1e-9)
+
+
+def test_noise_is_the_same_for_a_seed_and_another_for_another():
+    first, again, other = (driven(**{**NOISE, "seed": seed}).drive("left").value for seed in (7, 7, 8))
+    assert (first == again).all() and np.abs(first - other).max() > 1.0
+    # a generator's raw stream is fixed: the first phase of seed 7, from that stream
+    phase = 2.0 * math.pi * (int(np.random.PCG64(7).random_raw()) >> 11) * 2.0**-53
+    line = np.fft.fft(driven(**{**NOISE, "duration": RUN}).drive("left").value[:-1])[2]
+    assert np.angle(line) == pytest.approx(np.angle(np.exp(1j * phase)), abs=1e-9)
+
+
+@pytest.mark.plain
+def test_momentum_and_work_of_a_harmonic_force():
+    omega = 2.0 * math.pi * 1e4
+    # an odd number of half periods: m v = (A/omega) (1 - cos omega t) at its largest
+    result = gc.run(driven(signal="harmonic", amplitude=2.0, frequency=1e4, end=5e-5))
+    speed = 2.0 / (MASS * omega) * (1.0 - math.cos(omega * 5e-5))
+    # leapfrog's sum of a force is the trapezoid's: (omega dt)^2/12 = 3.3e-4
+    assert result.final_velocity[0] == pytest.approx(speed, rel=4e-4)
+    assert result.energy_external[-1] == pytest.approx(0.5 * MASS * speed * speed, rel=8e-4)
+
+
+@pytest.mark.plain
+def test_a_pulse_gives_its_momentum_and_then_nothing_with_a_word():
+    # 2 A T/pi under half a sine; A sigma sqrt(2 pi) under a gaussian, sigma = T/12
+    for signal, impulse in ((HALF_SINE, 2.0 * 2.0 * 2e-4 / math.pi), (GAUSSIAN, 2.0 * 2e-4 / 12.0 * math.sqrt(2.0 * math.pi))):
+        result = gc.run(driven(end=3e-4, **signal))
+        # the trapezoid's error under half a sine, (pi dt/T)^2/12 = 2.1e-5; none under a smooth pulse but its foot, 1.5e-8 of 12/sqrt(2 pi)
+        assert result.final_velocity[0] == pytest.approx(impulse / MASS, rel=2.2e-5 if signal is HALF_SINE else 1.5e-7)
+        assert "the drive of the left end ends at 0.0002 s, and holds its last value, 0 N" in result.messages
+
+
+@pytest.mark.plain
+def test_a_driven_wall_moves_a_bead_by_its_resonance_curve():
+    # a bead between a driven and a fixed wall, pressed together: two equal springs k, so u = A k/(2 k - m omega^2)
+    case = Case(
+        chain={"beads": 1, "radius": 1e-3, "material": "steel-316", "precompression": 10.0},
+        ends={"left": "wall", "right": "wall"},
+        contact={"law": "hertz"},
+        time={"end": 1e-3},
+    )
+    chain = chain_of(case)
+    hertz = theory.hertz_stiffness(float(chain.pair().effective_modulus[0]), 1e-3)
+    stiffness = 1.5 * hertz ** (2.0 / 3.0) * 10.0 ** (1.0 / 3.0)
+    omega = 0.5 * math.sqrt(2.0 * stiffness / chain.mass[0])
+    period = 2.0 * math.pi / omega
+    # a thousandth of the static overlap: the spring's change with it is of second order
+    amplitude = 1e-3 * (10.0 / hertz) ** (2.0 / 3.0)
+    signal = {"signal": "harmonic", "amplitude": amplitude, "frequency": 1.0 / period, "ramp": 6.0 * period}
+    driven_case = case.replace(
+        **{"ends.left": {"drive": "displacement", **signal}, "time.end": 10.0 * period, "snapshots": {"interval": 0.02 * period}}
+    )
+    result = gc.run(driven_case)
+    late = result.snapshot_time > 6.0 * period
+    angle = omega * result.snapshot_time[late]
+    waves = np.stack([np.sin(angle), np.cos(angle), np.ones(angle.size)], axis=1)
+    size, across, _ = np.linalg.lstsq(waves, result.displacement[late, 0], rcond=None)[0]
+    expected = amplitude * stiffness / (2.0 * stiffness - float(chain.mass[0]) * omega * omega)
+    assert size == pytest.approx(expected, rel=1e-3)
+    assert abs(across) < 1e-3 * expected
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Cases
+
+
+@pytest.mark.parametrize("signal", [HARMONIC, CHIRP, NOISE, HALF_SINE, GAUSSIAN])
+def test_a_signal_is_stored_as_its_keys(signal):
+    case = driven(**signal)
+    kept = case.resolved()["ends"]["left"]
+    assert {name: kept[name] for name in signal} == signal and not {"time", "value"} & kept.keys()
+    again = Case(**case.resolved())
+    assert again == case and again.sha256 == case.sha256 and case.has_drives
+    assert all((one == other).all() for one, other in zip(again.drive("left"), case.drive("left"), strict=True))
+
+
+def test_a_signal_is_changed_by_its_keys():
+    case = driven(**HARMONIC).replace(**{"ends.left.frequency": 5e3, "time.end": 2e-3})
+    time, value = case.drive_table("left")
+    assert value[:9] == pytest.approx(2.0 * np.sin(2.0 * np.pi * 5e3 * time[:9] + 0.3), abs=1e-12)
+    assert time[-1] > 2e-3 and signal_table(case.ends.left, 2e-3).time.size == time.size
+
+
+TAKE = "take it out"
+SENTENCES = [
+    ({"signal": "harmonic"}, [
+        "ends.left.amplitude: got nothing, allowed a finite number; give the largest displacement [m] or force [N] of "
+        "a harmonic, chirp or pulse",
+        "ends.left.frequency: got nothing, allowed a number above 0; give the frequency of a harmonic [Hz]"]),
+    ({**HALF_SINE, "file": "a.csv", "seed": 3}, [
+        f'ends.left.file: got a key beside signal = "pulse", allowed signal, shape, amplitude, duration; {TAKE}',
+        f'ends.left.seed: got a key beside signal = "pulse", allowed signal, shape, amplitude, duration; {TAKE}']),
+    ({"time": [0, 1], "value": [0, 1], "rms": 1.0}, [f"ends.left.rms: got a key beside time and value, allowed time, value; {TAKE}"]),
+    ({**NOISE, "band": [3.0, 2.0]}, [
+        "ends.left.band: got 3 and 2, allowed two numbers above 0, the lower first; give the two edges of the band [Hz]"]),
+    ({**NOISE, "band": [1100.0, 1900.0]}, [
+        "ends.left.band: got 1100 to 1900 Hz, allowed a band that holds a multiple of 1000 Hz, one over the length of "
+        "the signal; widen the "
+        "band, or lengthen the signal"]),
+    ({**HARMONIC, "duration": 5e-4, "ramp": 3e-4}, [
+        "ends.left.ramp: got 0.0003, allowed at most half the duration, 0.00025; shorten the ramp, which comes at the "
+        "start and at the end, or "
+        "lengthen the signal"]),
+    ({**HARMONIC, "drive": "displacement"}, [
+        "ends.left.ramp: got no ramp of a displacement that does not begin at 0, allowed a number above 0; give the time [s] in which the "
+        "signal rises, or take out the phase"]),
+    ({**CHIRP, "duration": 5e-4}, [
+        "ends.left.ramp: got no ramp of a signal that ends at 0.0005 s, before the run, allowed a number above 0, or a "
+        "duration from 0.001; give "
+        "a ramp [s]: it ends at rest then"]),
+    ({**HARMONIC, "frequency": 1e9}, [
+        "ends.left: got 0.001 s of a signal with 1e+09 Hz, allowed 32766 periods; shorten the signal or the run, or "
+        "take a lower frequency or a "
+        "longer ramp"]),
+    ({"signal": "harmonc"}, [
+        'ends.left.signal: got "harmonc", allowed "harmonic", "chirp", "noise" or "pulse"; did you mean "harmonic"?']),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("signal", "sentences"), SENTENCES)
+def test_every_mistake_in_a_signal_is_named(signal, sentences):
+    assert problems(**signal) == sentences
+
+
+@pytest.mark.parametrize("tiny", [2e-323, 1e-300])
+def test_a_signal_of_no_length_is_refused(tiny):
+    (sentence,) = problems(**{**CHIRP, "duration": tiny, "ramp": tiny / 4.0})
+    assert "Hz, allowed" in sentence
+
+
+def test_a_table_that_ends_at_rest_holds_its_value_and_one_that_ends_moving_is_refused():
+    for drive in ("displacement", "force"):
+        driven(drive, time=[0.0, 1e-4, 2e-4], value=[0.0, 1e-9, 1e-9])
+    driven("force", time=[0.0, 1e-4, 2e-4], value=[0.0, 1e-9, 0.0])
+    told = (
+        "ends.left: got times from 0 to 0.0002 s, still changing at the last, allowed a table from 0 to the end of the run at 0.001 s, or "
+    )
+    for drive, value in (("displacement", [0.0, 1e-9, 0.0]), ("force", [0.0, 1e-9, 2e-9])):
+        (sentence,) = problems(drive=drive, time=[0.0, 1e-4, 2e-4], value=value)
+        assert sentence == told + "to rest: two equal values at its end; lengthen the table, or shorten the run"
+
+
+@pytest.mark.plain
+def test_a_force_table_that_ends_at_rest_pushes_on_with_its_last_value():
+    result = gc.run(driven(end=1e-4, time=[0.0, 2e-5, 4e-5], value=[3.0, 3.0, 3.0]))
+    # m v = F t
+    assert result.final_velocity[0] == pytest.approx(3.0 * 1e-4 / MASS, rel=1e-12)
+    assert "the drive of the left end ends at 4e-05 s, and holds its last value, 3 N" in result.messages
