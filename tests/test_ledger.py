@@ -50,8 +50,8 @@ def test_the_losses_of_the_contacts_add_up_to_the_ledgers(changes, figure) -> No
 
 
 @pytest.mark.promise("N3")
-# the force of vu-quoc-zhang solves an equation at every step: 5 s
-@pytest.mark.parametrize("law", every_law([law for law in distinct_laws() if law != "vu-quoc-zhang"]))
+# the forces of two laws solve an equation or integrate at every step: 5 s
+@pytest.mark.parametrize("law", every_law([law for law in distinct_laws() if law not in ("vu-quoc-zhang", "jackson-green")]))
 def test_the_ledger_closes_under_every_law(law, figure) -> None:
     # twelve bodies, as in the comparison with the plain loop, which compiles the same loops; long enough for contacts to open
     chain = example_chain(12)

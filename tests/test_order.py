@@ -42,7 +42,7 @@ def cases() -> list:
     found = []
     for name, law in laws().items():
         for index in range(len(alternatives(law))):
-            fast = name in near if index == 0 else name in modules
+            fast = name in near if index == 0 else index == 1 and name in modules
             found.append(pytest.param(name, index, id=f"{name}-{index}", marks=() if fast else pytest.mark.long))
     return found
 
