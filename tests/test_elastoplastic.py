@@ -506,6 +506,7 @@ def test_jackson_and_greens_curves_are_the_printed_ones_and_its_work_is_exact_to
     assert made.loaded(1.5 * d_c)[1] == near(1.02 * 1.5 * d_c * (1.0 - (7.4 / 6.9) ** -0.54), 1e-12)
 
 
+@pytest.mark.plain
 def test_vu_quoc_and_zhangs_force_solves_its_equation_and_its_work_is_exact_to_rounding():
     # with and without each term, with a curvature that would vanish between zero and F_y, and with a force above Hertz's, where the search
     # for it goes up first

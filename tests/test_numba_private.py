@@ -21,7 +21,7 @@ from granchain.contact import elementary
 from granchain.engine import numba_private, specialise
 from granchain.engine.fields import LANES
 from granchain.engine.saved_loops import content_of
-from granchain.engine.specialise import compiled, gatherer, jitable, scatterer
+from granchain.engine.specialise import compiled, gatherer, jitable, row_from, scatterer
 from granchain.errors import GranchainWarning
 
 # What may be missing in another Numba, by module: some names of it, or the module; and what is then said.
@@ -163,6 +163,8 @@ def test_rows_are_compiled_in_vectors_gathered_and_written(tmp_path: Path, monke
             a, b = gather(table, k)
             store(table, k, (2.0 * a, 2.0 * b))
             row[k] = a + b
+        last = row_from(row, n - 1)
+        last[0] += 1.0
 
     jitable(double, rows=True)
 
@@ -170,7 +172,7 @@ def test_rows_are_compiled_in_vectors_gathered_and_written(tmp_path: Path, monke
         double(table, row, row.size)
 
     table, row = np.arange(16.0).reshape(2, 8), np.zeros(8)
-    expected = table.sum(axis=0)
+    expected = table.sum(axis=0) + np.eye(8)[7]
     compiled(loop)(table, row)
     np.testing.assert_array_equal(row, expected)
     np.testing.assert_array_equal(table, 2.0 * np.arange(16.0).reshape(2, 8))

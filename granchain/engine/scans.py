@@ -231,14 +231,12 @@ def own_coefficients(model: Model, pair: Pair, inputs: SimpleNamespace, n_contac
             f"({', '.join(q.name for q in own)}); return these"
         )
     table = columns(values, n_contacts)
-    if not np.isnan(table).any():
-        return table
-    for quantity, row in zip(own, table, strict=True):
-        if np.isnan(row).any():
-            raise LawError(
-                f"contact law {model.name}: coefficient {quantity.name}: got a value that is not a number, allowed: numbers; check the "
-                "inputs and the material"
-            )
+    bad = np.isnan(table).any(axis=1)
+    if bad.any():
+        raise LawError(
+            f"contact law {model.name}: coefficient {own[int(bad.argmax())].name}: got a value that is not a number, allowed: numbers; "
+            "check the inputs and the material"
+        )
     return table
 
 
