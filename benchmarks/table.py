@@ -211,7 +211,7 @@ INTRODUCTION = """# Speed
 Printed by `python benchmarks/table.py` from what `make bench` and `make bench-peers` measured; not written by hand. Each table names its
 machine and day. One core, where no threads are named. "granchain" leaves out the beads ahead of the wave's front, "all beads" does not.
 Every contender gives the same answer before it is timed: C to the last bit, Python loops within 1e-9, other programs within 1e-7. The first
-run of a law compiles its loop, about 4 s; later runs load it.
+run of a law compiles its loop, 4 to 10 s by machine and law; later runs load it.
 """
 # Between these lines of the README stands its table.
 BEGIN, END = "<!-- speed -->\n", "<!-- end of speed -->\n"
