@@ -244,6 +244,9 @@ def test_a_run_killed_at_any_moment_goes_on_to_the_same_bits(kills: int, tmp_pat
         with subprocess.Popen([sys.executable, "-c", program, str(chk), *more], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
             assert process.stdout is not None and process.stderr is not None
             process.stdout.readline()
+            # a kill before the first checkpoint would show nothing
+            while not chk.exists() and process.poll() is None:
+                time.sleep(0.01)
             time.sleep(random.uniform(0.1, 1.5))
             process.kill()
             assert b"Error" not in process.stderr.read()
