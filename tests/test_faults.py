@@ -219,7 +219,9 @@ def test_two_signals_at_once_are_one_sentence_and_one_end(trials: int, tmp_path:
             running.send_signal(signal.SIGINT)
         _, said = running.communicate(timeout=60)
         lines = [line for line in said.splitlines() if line.startswith("granchain: ")]
-        assert running.returncode in (130, 143) and len(lines) == 1 and "interrupted" in lines[0], said
+        # on a slow machine the forecast of a run above a minute stands before it
+        ends = [line for line in lines if "to go, as the first blocks of steps have it" not in line]
+        assert running.returncode in (130, 143) and len(ends) == 1 and "interrupted" in ends[0], said
         assert "Traceback" not in said and "ignored" not in said
         if (folder / "run.h5").exists():
             assert open_result(folder / "run.h5").status is Status.INTERRUPTED
