@@ -16,7 +16,7 @@ from granchain.errors import CaseError
 from granchain.material import Material
 
 # A wall without compliance of its own: E* = E/(1 - nu^2) of the bead alone.
-RIGID = Material(youngs_modulus=math.inf, poissons_ratio=0.0, source="definition")
+RIGID = Material(youngs_modulus=math.inf, poissons_ratio=0.0, source="definition", name="rigid")
 
 FREE, WALL = "free", "wall"
 DRIVEN_DISPLACEMENT, DRIVEN_FORCE = "displacement", "force"
@@ -177,14 +177,27 @@ class Chain(Masses):
         radius_1, radius_2 = np.concatenate([[np.inf], self.radius]), np.concatenate([self.radius, [np.inf]])
         return np.asarray(1.0 / (1.0 / radius_1 + 1.0 / radius_2))
 
-    def pair(self) -> Pair:
-        """The pair of each contact, (n_bodies + 1,) arrays; at an end without a wall, as if there were one."""
+    def sides(self) -> tuple[tuple[Material, ...], np.ndarray, np.ndarray]:
+        """The materials of bodies and walls, and which of them is on the left and on the right of each contact, (n_bodies + 1,) arrays.
+
+        At an end without a wall, as if there were one.
+        """
         left_wall = self.left.material or self.material[self.material_index[0]]
         right_wall = self.right.material or self.material[self.material_index[-1]]
-        kinds = (*self.material, left_wall, right_wall)
         m = len(self.material)
         side_1 = np.concatenate([[m], self.material_index])
         side_2 = np.concatenate([self.material_index, [m + 1]])
+        return (*self.material, left_wall, right_wall), side_1, side_2
+
+    def between(self, one: str, other: str) -> np.ndarray:
+        """(n_bodies + 1,) Whether a contact is one of these two materials, by their names; their order does not matter."""
+        kinds, side_1, side_2 = self.sides()
+        is_one, is_other = (np.array([kind.name == name for kind in kinds]) for name in (one, other))
+        return np.asarray((is_one[side_1] & is_other[side_2]) | (is_other[side_1] & is_one[side_2]))
+
+    def pair(self) -> Pair:
+        """The pair of each contact, (n_bodies + 1,) arrays; at an end without a wall, as if there were one."""
+        kinds, side_1, side_2 = self.sides()
         mass_1, mass_2 = np.concatenate([[np.inf], self.mass]), np.concatenate([self.mass, [np.inf]])
         compliance = np.array([kind.compliance for kind in kinds])
         quantities = {

@@ -123,7 +123,7 @@ SENTENCES: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {"chain.material": STUFF | {"densty": 1}},
-        "chain.material.densty: got an unknown key, allowed youngs_modulus, poissons_ratio, density, yield_stress, hardness, source; "
+        "chain.material.densty: got an unknown key, allowed youngs_modulus, poissons_ratio, density, yield_stress, hardness, source, name; "
         'did you mean "density"?',
     ),
     ({"chain.material": STUFF, "chain.mass": None}, f"chain.mass: {NO_DENSITY}"),

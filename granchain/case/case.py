@@ -23,8 +23,8 @@ from granchain.case.mechanism import mechanism_names
 from granchain.case.signals import Drive, signal_table
 from granchain.case.tables import (
     Body,
+    ChainContactTable,
     ChainTable,
-    ContactTable,
     DriveTable,
     EndsTable,
     EnergyTable,
@@ -58,7 +58,7 @@ class Case(Heading):
     chain: ChainTable = key("the row of beads", "a table [chain]")
     striker: StrikerTable | None = key("the striker", "a table [striker]", None)
     ends: EndsTable = key("the ends of the chain", "a table [ends]", EndsTable())
-    contact: ContactTable = key("the contact law", "a table [contact]")
+    contact: ChainContactTable = key("the contact law", "a table [contact]")
     sensors: SensorsTable = key("what is recorded", "a table [sensors]", SensorsTable())
     snapshots: SnapshotsTable | None = key("the snapshots", "a table [snapshots]", None)
     energy: EnergyTable = key("the energy ledger", "a table [energy]", EnergyTable())
@@ -198,11 +198,32 @@ class Case(Heading):
         return body(self.chain.places()[0][1], self.chain)
 
     def law_inputs(self) -> SimpleNamespace:
-        """A value for every input of the law, in SI; a restitution that another law gives stays a table."""
-        inputs = {name: copy.copy(value) for name, value in dict(self.contact).items() if name != "law"}
+        """A value for every input of the law, in SI; a restitution that another law gives stays a table.
+
+        For all contacts but those that `pair_inputs` gives others.
+        """
+        return self._inputs({})
+
+    def pair_inputs(self) -> list[tuple[tuple[str, str], SimpleNamespace]]:
+        """The names of two materials with the `law_inputs` of their contacts, for each pair that has its own."""
+        return [(pair.materials, self._inputs(pair.inputs())) for pair in self.contact.pair or ()]
+
+    def _inputs(self, own: Mapping[str, Any]) -> SimpleNamespace:
+        inputs = {name: copy.copy(value) for name, value in {**self.contact.inputs(), **own}.items()}
         if inputs.get("impact_speed") == "striker" and self.striker is not None:
             inputs["impact_speed"] = self.striker.speed
         return SimpleNamespace(**inputs)
+
+    @property
+    def laws(self) -> list[tuple[str, bool]]:
+        """The laws that it computes with, each with whether it is as printed: the contacts', and those that restitutions are taken from."""
+        shared = self.contact.inputs()
+        met = [(self.contact.law, bool(shared.get("as_printed", False)))]
+        for inputs in (shared, *(pair.inputs() for pair in self.contact.pair or ())):
+            other = inputs.get("restitution")
+            if isinstance(other, Mapping):
+                met.append((other["law"], bool(other.get("as_printed", False))))
+        return list(dict.fromkeys(met))
 
     @property
     def has_drives(self) -> bool:

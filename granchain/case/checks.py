@@ -13,11 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from granchain.case.drives import check_drive, check_signal, read_drive
+from granchain.case.pairs import check_pairs, read_pairs
 from granchain.case.signals import Drive
 from granchain.case.tables import (
     ALL,
     TABLES,
     Body,
+    ChainContactTable,
     ChainTable,
     ContactTable,
     DriveTable,
@@ -66,11 +68,17 @@ def read_tables(document: Mapping[str, Any], problems: Problems, known: Mapping[
     tables: dict[str, Any] = {} if heading is None else dict(heading)
     for name, model in TABLES.items():
         if name in document:
-            table = known[name] if name in known else read_table(model, name, document[name], problems)
+            given = document[name]
+            if name == "contact" and isinstance(given, Mapping):
+                given = {key: value for key, value in given.items() if key != "pair"}
+            table = known[name] if name in known else read_table(model, name, given, problems)
             if table is not None:
                 tables[name] = table
     if "contact" in tables and problems.clear("contact.law"):
-        tables["contact"] = ContactTable(**law_table("contact", document["contact"], problems))
+        given = dict(document["contact"])
+        pairs = given.pop("pair", None)
+        values = law_table("contact", given, problems)
+        tables["contact"] = ChainContactTable(**values, pair=read_pairs(pairs, laws().get(values["law"]), problems))
     if "tolerance" in tables:
         tables["tolerance"] = ToleranceTable(**tolerances_of(tables["tolerance"], "tolerance", problems))
     return tables
@@ -122,6 +130,8 @@ def check_across(
         check_sensors(tables["sensors"], chain, ends, striker, problems)
     if "contact" in tables and problems.clear("chain", "ends", "striker", "contact.impact_speed", "contact.impact_speed_floor"):
         check_impact_speed(tables["contact"], chain, ends, striker, problems)
+    if "contact" in tables and tables["contact"].pair and problems.clear("chain", "ends", "striker", "contact.law"):
+        check_pairs(tables["contact"], chain, ends, striker, problems)
     like = "contact" in tables and "contact" in known and tables["contact"].law == known["contact"].law
     sized = like and {"bodies", "sensors", "snapshots", "energy", "time"} <= same
     if not sized and problems.clear("chain.beads", "chain.segment", "sensors", "snapshots", "energy", "time"):

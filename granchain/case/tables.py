@@ -26,6 +26,9 @@ class MaterialTable(Table):
     yield_stress: float | None = number("Pa", "the yield stress", None, above=0.0)
     hardness: float | None = number("Pa", "the indentation hardness", None, above=0.0)
     source: str = text("where the values come from")
+    name: str | None = key(
+        "what a [[contact.pair]] calls it", "a word or a line of printable text", None, pattern=r"^\P{C}+$", max_length=TITLE_LENGTH
+    )
 
     def material(self) -> Material:
         """The same, as the physics knows it."""
@@ -219,6 +222,32 @@ class ContactTable(Table):
     law: str = key("the name of the contact law", 'a name that "granchain laws" lists')
 
 
+class PairTable(Table):
+    """Inputs of the law for the contacts of two materials; what is not given here is as under `[contact]`.
+
+    Materials go by name, in any order, the same one twice where equal beads touch: a named one, or the `name` in a table of constants. A
+    wall is of the material of its bead where [ends] gives none; a rigid end is `"rigid"`.
+    """
+
+    model_config = ConfigDict(extra="allow")
+
+    materials: tuple[str, str] = key("the names of the two materials", "a list of two names of materials", strict=False)
+
+    def inputs(self) -> dict[str, Any]:
+        """The law's inputs that are given."""
+        return {name: value for name, value in self if name != "materials"}
+
+
+class ChainContactTable(ContactTable):
+    """The contact law and its inputs, which the law itself declares."""
+
+    pair: tuple[PairTable, ...] | None = key("inputs of their own for the contacts of two materials", "tables [[contact.pair]]", None)
+
+    def inputs(self) -> dict[str, Any]:
+        """A value for each input of the law, where no pair has its own."""
+        return {name: value for name, value in self if name not in ("law", "pair")}
+
+
 # Numbers in words: "all", or ranges with a step, parted by commas.
 RANGE = re.compile(r"\s*(-?[0-9]{1,9})(?:\s*-\s*(-?[0-9]{1,9})(?::([0-9]{1,9}))?)?\s*")
 ALL = "all"
@@ -309,7 +338,7 @@ TABLES: dict[str, type[Table]] = {
     "chain": ChainTable,
     "striker": StrikerTable,
     "ends": EndsTable,
-    "contact": ContactTable,
+    "contact": ChainContactTable,
     "sensors": SensorsTable,
     "snapshots": SnapshotsTable,
     "energy": EnergyTable,

@@ -11,6 +11,7 @@ from granchain import __version__
 from granchain.analysis import LEDGER, Summary, summary
 from granchain.certificates.page import Grid, Heading, Paragraph, paragraphs
 from granchain.contact import laws
+from granchain.contact.law import ContactLaw
 from granchain.errors import GranchainError
 from granchain.figures import all_figures, lacking
 from granchain.mechanism.checks import Check
@@ -146,8 +147,19 @@ def law_blocks(name: str, given: Mapping[str, Any]) -> list[Block]:
     blocks.append(Paragraph(f"Source: {law.source}."))
     if law.validity:
         blocks.append(Paragraph(f"Valid for: {law.validity}."))
-    rows = tuple((q.name, shown(given[q.name]), q.unit or "-", q.meaning) for q in law.inputs if q.name in given)
-    return [*blocks, *([Grid(("input", "value", "unit", "meaning"), rows)] if rows else [])]
+    columns = ("input", "value", "unit", "meaning")
+    blocks += [Grid(columns, rows)] if (rows := input_rows(law, given)) else []
+    pairs = given.get("pair")
+    for pair in pairs if isinstance(pairs, list) else ():
+        if isinstance(pair, Mapping) and isinstance(pair.get("materials"), list):
+            blocks.append(Paragraph(f"Between {' and '.join(map(str, pair['materials']))}, in place of these:"))
+            blocks.append(Grid(columns, input_rows(law, pair)))
+    return blocks
+
+
+def input_rows(law: type[ContactLaw], given: Mapping[str, Any]) -> tuple[tuple[str, ...], ...]:
+    """Those of a law's inputs that are given."""
+    return tuple((q.name, shown(given[q.name]), q.unit or "-", q.meaning) for q in law.inputs if q.name in given)
 
 
 def case_blocks(provenance: Mapping[str, Any]) -> list[Block]:
