@@ -268,7 +268,7 @@ def all_but_the_speed(case: Case) -> tuple:
     if case.has_drives:
         return (id(case),)
     striker = case.striker and repr({name: value for name, value in case.striker if name != "speed"})
-    return id(case.chain), id(case.ends), striker
+    return id(case.chain), id(case.ends), id(case.initial), striker
 
 
 def chain_of(case: Case) -> Chain:
@@ -283,6 +283,7 @@ def chain_of(case: Case) -> Chain:
         radius=bodies["radius"],
         mass=bodies["mass"],
         velocity=bodies["speed"],
+        displacement=bodies["displacement"] if bodies["displacement"].any() else None,
         material=tuple(materials),
         material_index=np.array([place[id(material)] for material in bodies["material"]]),
         gap=bodies["gap"],
@@ -414,7 +415,8 @@ def losses_of(state: State, plastic: np.ndarray) -> dict[str, np.ndarray]:
 
 def relative_residual(data: dict[str, np.ndarray]) -> float:
     """Largest residual of the ledger, relative to the energy put in; 0 where nothing moves."""
-    return float(residual_share(data["energy_residual"], energy_put_in(data["energy_kinetic"], data["energy_external"])).max())
+    put_in = energy_put_in(data["energy_kinetic"], data["energy_external"], data["energy_recoverable"])
+    return float(residual_share(data["energy_residual"], put_in).max())
 
 
 def messages_of(state: State, case: Case, certificates: Certificates) -> list[str]:

@@ -65,7 +65,7 @@ def problems(changes: dict[str, Any]) -> list[str]:
 MATERIAL = ", ".join(f'"{name}"' for name in MATERIALS) + " or a table { youngs_modulus = ..., poissons_ratio = ..., ... }"
 ENDS = '"free", "wall", "rigid" or a table { drive = "displacement" or "force", file = "table.csv" or signal = ... }'
 LABELS = 'allowed a list of bead numbers, "all", or ranges such as "1-70:5"'
-TOP = "title, chain, striker, ends, contact, sensors, snapshots, energy, time, tolerance"
+TOP = "title, chain, striker, initial, ends, contact, sensors, snapshots, energy, time, tolerance"
 CHAIN = (
     "beads, radius, mass, material, gap, precompression, gravity, segment, radius_factor, mass_factor, modulus_factor, gap_added, "
     "disorder_seed"
@@ -793,7 +793,14 @@ def test_segments_follow_one_another_and_groups_repeat() -> None:
 
 def test_a_chain_without_striker_has_beads_only() -> None:
     bodies = Case(**document({"striker": None})).bodies()
-    assert {name: len(values) for name, values in bodies.items()} == {"radius": 5, "mass": 5, "speed": 5, "gap": 4, "material": 5}
+    assert {name: len(values) for name, values in bodies.items()} == {
+        "radius": 5,
+        "mass": 5,
+        "speed": 5,
+        "displacement": 5,
+        "gap": 4,
+        "material": 5,
+    }
     assert not bodies["speed"].any()
 
 

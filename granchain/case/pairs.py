@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from granchain.case.initial import fastest_closing
 from granchain.case.tables import ChainContactTable, ChainTable, EndsTable, PairTable, StrikerTable, body
 from granchain.chain import RIGID
 from granchain.contact import laws
@@ -69,8 +70,9 @@ def own_inputs(where: str, given: Mapping[str, Any], law: type[ContactLaw], prob
     return {name: value for name, value in values.items() if name in own}
 
 
-def check_pairs(contact: ChainContactTable, chain: ChainTable, ends: EndsTable, striker: StrikerTable | None, problems: Problems) -> None:
+def check_pairs(contact: ChainContactTable, tables: Mapping[str, Any], problems: Problems) -> None:
     """Each pair is one of materials that touch, once, and has the law in the form that the chain has it."""
+    chain, ends, striker = tables["chain"], tables["ends"], tables.get("striker")
     touching = set(pairs_along(chain, ends, striker))
     names = sorted({name for both in touching for name in both})
     met: dict[frozenset[str], int] = {}
@@ -93,7 +95,7 @@ def check_pairs(contact: ChainContactTable, chain: ChainTable, ends: EndsTable, 
         met.setdefault(both, i)
         if problems.clear(*(f"contact.{quantity.name}" for quantity in laws()[contact.law].inputs)):
             check_form(where, contact, pair, problems)
-        if pair.inputs().get("impact_speed") == "striker" and striker is None:
+        if pair.inputs().get("impact_speed") == "striker" and striker is None and problems.clear("initial") and not fastest_closing(tables):
             advice = "give the speed as a number [m/s], or add a table [striker]"
             problems.add(f"{where}.impact_speed", '"striker" in a case without one', "a number above 0", advice)
 

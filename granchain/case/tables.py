@@ -70,6 +70,8 @@ class SegmentTable(Table):
     mass: float | None = number("kg", "the mass of each of these beads", None, above=0.0)
     material: MaterialKey | None = material_of("these beads")
     gap: float | None = number("m", "the free distance after each of these beads", None, low=0.0)
+    velocity: float | None = number("m/s", "the velocity of these beads at the start, towards the right end", None)
+    displacement: float | None = number("m", "how far these beads stand at the start from where they touch or are at rest", None)
     repeat: int | None = whole("how many times the group of segments that ends here comes", None)
 
 
@@ -158,6 +160,18 @@ def body(own: SegmentTable | StrikerTable, like: ChainTable | Body) -> Body:
     if mass is None and radius is not None and material is not None and material.density is not None:
         mass = material.density * (4.0 / 3.0 * math.pi * (radius * radius * radius))
     return Body(radius, mass, material)
+
+
+class InitialTable(Table):
+    """How the beads move and stand at the start: numbers for all beads, 1 to the last, or a file with columns of them.
+
+    Positive is towards the right end. Displacements are from where the beads touch, or from rest under precompression and gravity. The file
+    is CSV: its first line names the columns, `bead`, `velocity` [m/s], `displacement` [m]; without `bead` it has a row for each bead.
+    """
+
+    file: str | None = key("a file of columns bead, velocity [m/s], displacement [m]", "the name of a CSV file", None)
+    velocity: tuple[float, ...] | None = key("the velocity of each bead [m/s]", "a list of finite numbers", None, strict=False)
+    displacement: tuple[float, ...] | None = key("the displacement of each bead [m]", "a list of finite numbers", None, strict=False)
 
 
 class DriveTable(Table):
@@ -337,6 +351,7 @@ class Heading(Table):
 TABLES: dict[str, type[Table]] = {
     "chain": ChainTable,
     "striker": StrikerTable,
+    "initial": InitialTable,
     "ends": EndsTable,
     "contact": ChainContactTable,
     "sensors": SensorsTable,

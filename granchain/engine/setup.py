@@ -18,7 +18,7 @@ from granchain.contact.model import Model
 from granchain.contact.pair import Pair
 from granchain.engine.restitution import Asked, with_restitutions
 from granchain.engine.scans import Copies, contact_limits, in_parts, own_coefficients, start_histories, static_overlaps, with_windows
-from granchain.engine.timestep import TimeStep, choose, demand_of, slopes_of
+from granchain.engine.timestep import TimeStep, choose, demand_of, set_free, slopes_of
 from granchain.errors import LawError
 
 
@@ -37,7 +37,8 @@ class Contacts:
     limits : (n_contacts,) array
         Overlap at which the run stops [m].
     history : (n_history, n_contacts + 1) array
-        At the start, fresh or under the static overlap; the last column is of a fresh contact like the last.
+        At the start, fresh, or under the static overlap and the one that the bodies are then displaced to; the last column is of a fresh
+        contact like the last.
     """
 
     model: Model
@@ -135,10 +136,18 @@ def contacts_together(law: type[ContactLaw], rows: Sequence[Row]) -> list[Contac
         padded = [np.append(static, 0.0) for static in overlaps]
         for start, masses in zip(padded, of, strict=True):
             start[: masses.contacts.start] = start[masses.contacts.stop :] = 0.0
-        history = in_parts(start_histories(model, wide, np.concatenate(padded)), padded)
+        begin = [first_overlaps(masses, static) for masses, static in zip(of, overlaps, strict=True)]
+        history = in_parts(start_histories(model, wide, np.concatenate(padded), np.concatenate(begin)), padded)
         for m, *found in zip(members, c, overlaps, limits, history, strict=True):
             done[m] = Contacts(model, *found)
     return [contacts for contacts in done if contacts is not None]
+
+
+def first_overlaps(masses: Masses, static: np.ndarray) -> np.ndarray:
+    """(n_contacts + 1,) Overlap at which each contact begins [m], in the order of a history's columns; 0 where there is none."""
+    begin = np.zeros(static.size + 1)
+    begin[masses.contacts] = (static if masses.displacement is None else masses.overlaps_at_start(static))[masses.contacts]
+    return begin
 
 
 class Other(NamedTuple):
@@ -231,7 +240,13 @@ def time_steps_together(planned: Sequence[Planned]) -> list[TimeStep]:
         model, limits = of[0].contacts.model, [run.contacts.limits for run in of]
         c = np.hstack([run.contacts.c for run in of])
         within = in_parts(contact_limits(model, c, np.concatenate(limits)), limits)
-        demand = [demand_of(run.masses, run.contacts.overlaps, most) for run, most in zip(of, within, strict=True)]
+        displaced = [run.masses.displacement is not None for run in of]
+        stored = [0.0] * len(of)
+        if any(displaced):
+            begin = [first_overlaps(run.masses, run.contacts.overlaps)[:-1] for run in of]
+            works = in_parts(set_free(model, c, np.hstack([run.contacts.overlaps for run in of]), np.hstack(begin)), limits)
+            stored = [float(work.sum()) if moved else 0.0 for work, moved in zip(works, displaced, strict=True)]
+        demand = [demand_of(run.masses, run.contacts.overlaps, most, more) for run, most, more in zip(of, within, stored, strict=True)]
         slopes = in_parts(slopes_of(model, c, np.hstack(demand)), limits)
         for m, run, found in zip(members, of, slopes, strict=True):
             steps[m] = choose(run.masses, found, run.step, run.end, run.force_step)

@@ -188,6 +188,8 @@ class State:
         inside = slice(1, chain.n_bodies + 1)
         inverse = 1.0 / chain.mass
         bodies.v[inside] = chain.velocity
+        if chain.displacement is not None:
+            bodies.u[inside] = chain.displacement
         bodies.mass[inside] = chain.mass
         bodies.inverse_mass[inside] = inverse
         bodies.dt_over_m[inside] = self.time_step.value * inverse
@@ -210,7 +212,7 @@ class State:
         self.h[:, n + 1 :] = given.history[:, -1:]
 
     def _first_front(self) -> int:
-        """The first contact that may be left out: none of a loaded chain, else the one ahead of the last moving body."""
+        """The first contact that may be left out: none of a loaded chain, else the one ahead of the last moving or displaced body."""
         n = self.chain.n_bodies
         if self.contacts.start[: n + 1].max() > 0.0:
             return n
@@ -225,6 +227,11 @@ class State:
         instants = np.arange(0, n_steps + every, every, dtype=np.int64)
         instants[-1] = n_steps
         return instants
+
+    @property
+    def first_history(self) -> np.ndarray:
+        """(n_history, n_contacts) History of the contacts at the start."""
+        return self._given.history[:, :-1]
 
     @property
     def step(self) -> int:

@@ -114,11 +114,19 @@ def whole_steps(end: float, step: float) -> int:
     return max(1, math.ceil(end / step * (1.0 - 1e-12)))
 
 
-def demand_of(chain: Masses, overlaps: np.ndarray, limits: np.ndarray) -> np.ndarray:
-    """(4, n_contacts) What each contact may have to take: energy [J], force [N], from its static overlap up to its largest [m]."""
+def demand_of(chain: Masses, overlaps: np.ndarray, limits: np.ndarray, stored: float = 0.0) -> np.ndarray:
+    """(4, n_contacts) What each contact may have to take: energy [J], force [N], from its static overlap up to its largest [m].
+
+    The energy is all that moves at the start, and what displaced bodies have `stored` [J].
+    """
     energy, force = energy_and_force(chain)
-    n = overlaps.size
+    energy, n = energy + stored, overlaps.size
     return np.vstack([np.full(n, energy), np.full(n, force), overlaps, limits])
+
+
+def set_free(model: Model, c: np.ndarray, static: np.ndarray, overlaps: np.ndarray) -> np.ndarray:
+    """(n_contacts,) Work that took each contact from its static overlap [m] to another one [m], less that of the static force [J]."""
+    return np.asarray(over_kinds(_work_scan, model, (c, np.vstack([static, np.maximum(overlaps, 0.0), overlaps])), 1)[0])
 
 
 def slopes_of(model: Model, c: np.ndarray, demand: np.ndarray) -> np.ndarray:
@@ -153,6 +161,24 @@ def energy_and_force(chain: Masses) -> tuple[float, float]:
         else:
             force += 2.0 * float(np.abs(end.value).max())
     return energy, force
+
+
+def _work_scan(model: Model) -> Callable:
+    force, energy, plastic, settle = model.functions.force, model.functions.energy, model.functions.plastic, settled(model)
+    gather = gatherer(len(model.coefficients))
+
+    def work(d, c):  # type: ignore[no-untyped-def]
+        h = settle(d, c)
+        return energy(d, c, h) + plastic(c, h)
+
+    def scan(c, overlaps, out):  # type: ignore[no-untyped-def]
+        for k in range(c.shape[1]):
+            ck = gather(c, k)
+            static, closed, moved = overlaps[0, k], overlaps[1, k], overlaps[2, k]
+            rest = force(static, 0.0, ck, settle(static, ck))
+            out[0, k] = max(0.0, work(closed, ck) - work(static, ck) - rest * (moved - static))
+
+    return scan
 
 
 def _stiffness_scan(model: Model) -> Callable:

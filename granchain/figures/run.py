@@ -302,7 +302,7 @@ def energy(result: Result) -> tuple[Figure, np.ndarray]:
     """
     need(result, "energy_time")
     parts = {name: getattr(result, f"energy_{name}") for name in HELD}
-    put_in = energy_put_in(parts["kinetic"], result.energy_external)
+    put_in = energy_put_in(parts["kinetic"], result.energy_external, parts["recoverable"])
     total = parts["kinetic"][0] + parts["recoverable"][0] + result.energy_external
     factor, unit = time_unit(float(result.energy_time[-1]))
     scale, joule = scaled(float(np.abs(total).max()), "J")
