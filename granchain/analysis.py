@@ -552,9 +552,11 @@ class SensorPulse:
     merged: bool = False
 
 
-# The ledger: kinetic + recoverable + plastic + viscous + clamp - external - (kinetic + recoverable at the start) = residual.
+# The ledger: kinetic + recoverable + plastic + viscous + clamp (+ drag) - external - (kinetic + recoverable at the start) = residual.
 HELD = ("kinetic", "recoverable", "plastic", "viscous", "clamp")
 LEDGER = (*HELD, "external", "residual")
+# And held too, where the chain has some.
+DRAG = "drag"
 
 
 @dataclass(frozen=True)
@@ -571,6 +573,8 @@ class EnergyBalance:
         At the end.
     largest_residual : float
         Largest size of the residual over the run, relative to what was put in [1]; nan where nothing was.
+    drag : float
+        Lost to drag at the end; 0 in a chain without.
     """
 
     put_in: float
@@ -583,6 +587,12 @@ class EnergyBalance:
     external: float
     residual: float
     largest_residual: float
+    drag: float = 0.0
+
+    @property
+    def parts(self) -> dict[str, float]:
+        """The ledger at the end by name, drag only where there is some [J]."""
+        return {name: getattr(self, name) for name in (*HELD, *((DRAG,) if self.drag else ()), *LEDGER[len(HELD) :])}
 
     @property
     def line(self) -> str:
@@ -596,6 +606,7 @@ class EnergyBalance:
             "plastic": self.plastic,
             "viscous": self.viscous,
             "clamp": self.clamp,
+            "drag": self.drag,
         }
         parts = [f"{name} {100.0 * value / self.put_in:.3g} %" for name, value in values.items() if abs(value) > 1e-9 * self.put_in]
         return (
@@ -793,6 +804,7 @@ def energy_balance(result: Result) -> EnergyBalance | None:
         recoverable_at_start=float(ledger["recoverable"][0]),
         largest_residual=float(residual_share(ledger["residual"], put_in).max()) if put_in > 0.0 else math.nan,
         **{name: float(values[-1]) for name, values in ledger.items()},
+        drag=float(result.energy_drag[-1]) if "energy_drag" in result.variables else 0.0,
     )
 
 

@@ -74,6 +74,8 @@ class Masses:
         Acceleration along the chain towards the right end [m/s2].
     displacement : (n_bodies,) array, optional
         At the start, from where the bodies touch or are at rest [m]; without, all are there.
+    drag : (n_bodies,) array, optional
+        Drag force of each body over its momentum [1/s]; without, there is none.
     """
 
     mass: np.ndarray
@@ -85,6 +87,12 @@ class Masses:
     precompression: float = 0.0
     gravity: float = 0.0
     displacement: np.ndarray | None = None
+    drag: np.ndarray | None = None
+
+    @property
+    def has_drag(self) -> bool:
+        """Whether drag acts on a body."""
+        return self.drag is not None and bool(self.drag.any())
 
     @property
     def n_bodies(self) -> int:
@@ -176,7 +184,7 @@ class Chain(Masses):
         The distinct materials.
     material_index : (n_bodies,) integer array
         Which of them each body is made of.
-    mass, velocity, gap, left, right, has_striker, precompression, gravity, displacement
+    mass, velocity, gap, left, right, has_striker, precompression, gravity, displacement, drag
         As of `Masses`.
     """
 

@@ -284,6 +284,7 @@ def chain_of(case: Case) -> Chain:
         mass=bodies["mass"],
         velocity=bodies["speed"],
         displacement=bodies["displacement"] if bodies["displacement"].any() else None,
+        drag=bodies["drag"] if bodies["drag"].any() else None,
         material=tuple(materials),
         material_index=np.array([place[id(material)] for material in bodies["material"]]),
         gap=bodies["gap"],
@@ -401,6 +402,9 @@ def ledger_of(state: State, entries: int) -> dict[str, np.ndarray]:
     data["energy_time"] = state.records.energy_at[:entries] * state.time_step.value
     with np.errstate(invalid="ignore"):  # of a run that failed
         held = np.ascontiguousarray(table[:_EXTERNAL].T).sum(axis=1)
+        if state.features.drag:
+            data["energy_drag"] = state.records.drag[:entries].copy()
+            held += data["energy_drag"]
         data["energy_residual"] = held - energies.external - held[0]
     return data
 

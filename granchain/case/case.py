@@ -169,21 +169,23 @@ class Case(Heading):
         Returns
         -------
         dict
-            radius [m], mass [kg], speed [m/s], displacement [m]: (n_bodies,) arrays; gap [m]: (n_bodies - 1,) array; material: list of
-            Material.
+            radius [m], mass [kg], speed [m/s], displacement [m], drag [1/s]: (n_bodies,) arrays; gap [m]: (n_bodies - 1,) array;
+            material: list of Material.
         """
-        columns: dict[str, list[Any]] = {"radius": [], "mass": [], "speed": [], "displacement": [], "gap": []}
+        columns: dict[str, list[Any]] = {"radius": [], "mass": [], "speed": [], "displacement": [], "drag": [], "gap": []}
         material: list[Material] = []
         if self.striker is not None:
             radius, mass, substance = self._striker(self.striker)
             material.append(substance)
-            for name, value in (("radius", radius), ("mass", mass), ("speed", self.striker.speed), ("displacement", 0.0), ("gap", 0.0)):
+            own = {"radius": radius, "mass": mass, "speed": self.striker.speed, "displacement": 0.0, "drag": 0.0, "gap": 0.0}
+            for name, value in own.items():
                 columns[name].append([value])
         for repeat, group in self.chain.groups():
             counts = [segment.count for segment in group]
             kinds = [body(segment, self.chain) for segment in group]
             columns["radius"].append(repeated([kind.radius for kind in kinds], counts, repeat))
             columns["mass"].append(repeated([kind.mass for kind in kinds], counts, repeat))
+            columns["drag"].append(repeated([self.chain.drag_of(segment) for segment in group], counts, repeat))
             columns["gap"].append(repeated([self.chain.gap_after(segment) for segment in group], counts, repeat))
             material += [kind.material for kind, count in zip(kinds, counts, strict=True) for _ in range(count)] * repeat
         columns["speed"].append(bead_values("velocity", self.chain, self.initial))
@@ -299,7 +301,11 @@ class Case(Heading):
         document: dict[str, Any] = jsonable(self)
         chain = document["chain"]
         for entry, segment in zip(chain["segment"], self.chain.segment, strict=True):
-            entry |= {"gap": self.chain.gap_after(segment), **jsonable(body(segment, self.chain)._asdict())}
+            entry |= {
+                "gap": self.chain.gap_after(segment),
+                "drag": self.chain.drag_of(segment),
+                **jsonable(body(segment, self.chain)._asdict()),
+            }
         if not chain["segment"]:
             chain |= jsonable(self._first()._asdict())
             del chain["segment"]

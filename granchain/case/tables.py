@@ -72,6 +72,7 @@ class SegmentTable(Table):
     gap: float | None = number("m", "the free distance after each of these beads", None, low=0.0)
     velocity: float | None = number("m/s", "the velocity of these beads at the start, towards the right end", None)
     displacement: float | None = number("m", "how far these beads stand at the start from where they touch or are at rest", None)
+    drag: float | None = number("1/s", "the drag force on each of these beads over its momentum", None, low=0.0)
     repeat: int | None = whole("how many times the group of segments that ends here comes", None)
 
 
@@ -91,6 +92,7 @@ class ChainTable(Table):
     gap: float = number("m", "the free distance between neighbours", 0.0, low=0.0)
     precompression: float = number("N", "the constant force that presses the chain together", 0.0, low=0.0)
     gravity: float = number("m/s^2", "the acceleration along the chain, towards its right end", 0.0, low=0.0)
+    drag: float = number("1/s", "the drag force on a bead over its momentum, of a bead in a fluid or in a guide", 0.0, low=0.0)
     segment: tuple[SegmentTable, ...] = key("the runs of equal beads", "tables [[chain.segment]]", (), strict=False)
     radius_factor: Factors | None = factors("what each bead's radius is multiplied by, and its mass by the cube of it")
     mass_factor: Factors | None = factors("what each bead's mass is multiplied by")
@@ -127,6 +129,10 @@ class ChainTable(Table):
         return [self.gap_after(one) for repeat, group in self.groups() for _ in range(repeat) for one in group for _ in range(one.count)][
             :-1
         ]
+
+    def drag_of(self, segment: SegmentTable) -> float:
+        """Drag force on each bead of a segment over its momentum [1/s]."""
+        return self.drag if segment.drag is None else segment.drag
 
     def gap_after(self, segment: SegmentTable) -> float:
         """Free distance after each bead of a segment [m]."""

@@ -3,7 +3,7 @@
 With omega^2 = max over bodies of the sum over its contacts of (2 k with a body, k with a wall)/m, and gamma likewise with c, k =
 dF/d(overlap) and
 c = dF/d(rate), the scheme is stable up to 2/(gamma + sqrt(gamma^2 + omega^2)): Gershgorin's bound on the eigenfrequencies, and
-the exact limit of kick-drift-kick with the predicted rate.
+the exact limit of kick-drift-kick with the predicted rate. Drag leaves it where it is: see granchain.engine.drag.
 """
 
 from __future__ import annotations
@@ -88,9 +88,11 @@ def choose(chain: Masses, slopes: np.ndarray, step: str | float, end: float, for
     if isinstance(step, str):
         factor = FAST if step == "fast" else 1.0
         by_omega = AUTO_OMEGA * 2.0 / omega if omega > 0.0 else math.inf
-        by_gamma = AUTO_GAMMA / gamma if gamma > 0.0 else math.inf
+        # drag does not move the limit, but is to be followed
+        fastest = max(gamma, float(chain.drag.max()) if chain.drag is not None else 0.0)
+        by_gamma = AUTO_GAMMA / fastest if fastest > 0.0 else math.inf
         value = factor * min(by_omega, by_gamma)
-        rule = f"{AUTO_OMEGA:g} of 2/omega" if by_omega <= by_gamma else f"{AUTO_GAMMA:g}/gamma"
+        rule = f"{AUTO_OMEGA:g} of 2/omega" if by_omega <= by_gamma else f"{AUTO_GAMMA:g}/{'gamma' if fastest == gamma else 'drag'}"
         if not math.isfinite(value):
             value, rule, shown = end / 1000.0, "end/1000", "nothing moves"
         if not value * BEAD_STEPS > end * chain.n_bodies:

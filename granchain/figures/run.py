@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from granchain.analysis import HELD, body_positions, energy_put_in, first_pulse, peak, residual_share, sensor_peak, wave_speed
+from granchain.analysis import DRAG, HELD, body_positions, energy_put_in, first_pulse, peak, residual_share, sensor_peak, wave_speed
 from granchain.errors import CaseError, GranchainError
 from granchain.figures.frame import (
     MOST_LINES,
@@ -301,7 +301,8 @@ def energy(result: Result) -> tuple[Figure, np.ndarray]:
         Ledger, residual.
     """
     need(result, "energy_time")
-    parts = {name: getattr(result, f"energy_{name}") for name in HELD}
+    held = (*HELD, *((DRAG,) if f"energy_{DRAG}" in result.variables else ()))
+    parts = {name: getattr(result, f"energy_{name}") for name in held}
     put_in = energy_put_in(parts["kinetic"], result.energy_external, parts["recoverable"])
     total = parts["kinetic"][0] + parts["recoverable"][0] + result.energy_external
     factor, unit = time_unit(float(result.energy_time[-1]))
@@ -310,7 +311,7 @@ def energy(result: Result) -> tuple[Figure, np.ndarray]:
     figure = new_figure(7.0, 5.0)
     ledger, rest = axes = figure.subplots(2, 1, sharex=True, height_ratios=[3, 1.3])
     # One colour a part, whatever parts a run has.
-    shown = [(name, colour) for name, colour in zip(HELD, palette(), strict=False) if np.any(parts[name] != 0.0)]
+    shown = [(name, colour) for name, colour in zip(held, palette(), strict=False) if np.any(parts[name] != 0.0)]
     labels = {"plastic": "plastic (dents)", "viscous": "viscous (damping)", "clamp": "clamp (damping that did not act)"}
     ledger.stackplot(
         time,
@@ -322,7 +323,7 @@ def energy(result: Result) -> tuple[Figure, np.ndarray]:
     )
     ledger.plot(time, scale * total, "--", color="black", linewidth=0.9, label="put in")
     ledger.set_ylabel(f"energy ({joule})")
-    ledger.set_ylim(0.0 if all(parts[name].min() >= 0.0 for name in HELD) else None, None)
+    ledger.set_ylim(0.0 if all(parts[name].min() >= 0.0 for name in held) else None, None)
     ledger.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0, reverse=True)
     size = residual_share(result.energy_residual, put_in)
     rest.set_yscale("log")

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from granchain import __version__
-from granchain.analysis import LEDGER, Summary, summary
+from granchain.analysis import Summary, summary
 from granchain.certificates.page import Grid, Heading, Paragraph, paragraphs
 from granchain.contact import laws
 from granchain.contact.law import ContactLaw
@@ -97,7 +97,7 @@ def ledger(numbers: Summary) -> list[Block]:
         return []
     balance = numbers.energy
     share = 100.0 / balance.put_in if balance.put_in > 0.0 else math.nan
-    rows = tuple((name, short(getattr(balance, name)), short(share * getattr(balance, name))) for name in LEDGER)
+    rows = tuple((name, short(value), short(share * value)) for name, value in balance.parts.items())
     return [
         Heading("Energy ledger", 2),
         Grid(("energy at the end", "[J]", "[% of put in]"), rows),
