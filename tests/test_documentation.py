@@ -112,11 +112,17 @@ def clone(tmp_path, monkeypatch):
     return tmp_path
 
 
+# Half a minute each: bands and the ranking of dashpots take hundreds of runs, which tests of their own have at a smaller size.
+SLOW = ("docs/how-to/bands.md", "docs/how-to/equivalent.md")
+
+
 def does_something(page: str) -> bool:
     return any(language == "console" or (language == "python" and "how-to" in page) for language, _, _ in blocks((ROOT / page).read_text()))
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if does_something(page)])
+@pytest.mark.parametrize(
+    "page", [pytest.param(page, marks=pytest.mark.long if page in SLOW else ()) for page in PAGES if does_something(page)]
+)
 def test_what_a_page_shows_is_what_happens(page, clone):
     namespace: dict[str, object] = {}
     for language, body, name in blocks((ROOT / page).read_text()):
