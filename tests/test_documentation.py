@@ -186,7 +186,7 @@ def test_the_gallery_shows_every_figure_of_a_run_and_of_an_impact(monkeypatch):
     # which functions of the package give back a figure
     drawn = re.findall(r"figures\.(\w+)\(", gallery.page())
     source = "\n".join(path.read_text() for path in sorted(Path(figures.__file__).parent.glob("*.py")))
-    there = re.findall(r"^def ([a-z]\w+)\([^)]*\) -> tuple\[Figure,", source, re.MULTILINE)
+    there = re.findall(r"^@styled\ndef ([a-z]\w+)\([^)]*\) -> tuple\[Figure,", source, re.MULTILINE)
     assert len(there) > 8 and set(there) <= set(drawn)
 
 
