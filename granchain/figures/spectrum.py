@@ -70,7 +70,7 @@ def transmission(found: Spectrum, ax: Axes | None = None) -> tuple[Figure, Axes]
     -------
     Figure, Axes
     """
-    figure, axes = place(ax, 7.0, 3.6)
+    figure, axes = _place(ax, 7.0, 3.6)
     top, kilo, unit = extent(found)
     shown = (found.frequency > 0.0) & (found.frequency <= top) & (found.transmission > 0.0)
     line, coherent = found.transmission[shown], found.coherence[shown] >= INCOHERENT
@@ -113,7 +113,7 @@ def wave_map(found: Spectrum, ax: Axes | None = None) -> tuple[Figure, Axes]:
     if not found.power.size:
         why = "; ".join(found.messages) or "nothing was recorded"
         raise GranchainError(f"wave_map: got a spectrum without map ({why}), allowed one with it; set an interval under [snapshots]")
-    figure, axes = place(ax, 7.0, 4.6)
+    figure, axes = _place(ax, 7.0, 4.6)
     top, kilo, unit = extent(found)
     top = min(top, float(found.cell_frequency[-1]))
     rows = found.cell_frequency <= top
@@ -141,7 +141,7 @@ def wave_map(found: Spectrum, ax: Axes | None = None) -> tuple[Figure, Axes]:
     return figure, axes
 
 
-def place(ax: Axes | None, width: float, height: float) -> tuple[Figure, Axes]:
+def _place(ax: Axes | None, width: float, height: float) -> tuple[Figure, Axes]:
     """The figure and the axes to draw into."""
     if ax is None:
         figure = new_figure(width, height)
