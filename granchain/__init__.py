@@ -7,7 +7,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from granchain import errors, theory
+    from granchain import analysis, errors, figures, theory
     from granchain.case import Case, MechanismCase, load_case, load_mechanism
     from granchain.certificates import Certificate, certificate
     from granchain.comparison import Comparison, compare
@@ -58,6 +58,7 @@ __all__ = [
     "Spectrum",
     "Trace",
     "Verification",
+    "analysis",
     "bands",
     "certificate",
     "compare",
@@ -67,6 +68,7 @@ __all__ = [
     "distribution",
     "equivalent",
     "errors",
+    "figures",
     "fit",
     "impact",
     "laws",
@@ -114,11 +116,13 @@ _HOMES = {
     "granchain.traces": ("Trace", "read_trace"),
     "granchain.verification": ("Verification", "verify"),
 }
+# Modules whose functions are called by their own names: `gc.figures.force_traces`.
+_MODULES = ("analysis", "errors", "figures", "theory")
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
 
 def __getattr__(name: str) -> "Any":
-    if name in ("errors", "theory"):
+    if name in _MODULES:
         return import_module(f"granchain.{name}")
     if name not in _HOME:
         raise AttributeError(f"module 'granchain' has no attribute {name!r}")
