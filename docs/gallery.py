@@ -50,6 +50,17 @@ def force_traces_of_laws() -> Any:
     return figures.force_traces(*(gc.run(case.replace(**change)) for change in changes), sensors=[9, 24, 40, 63])
 
 
+def peaks() -> Any:
+    """What becomes of the pulse along the chain, and the power laws that it follows. `granchain plot` draws it."""
+    return figures.peaks(steel_chain())
+
+
+def peaks_of_laws() -> Any:
+    """The same beside an elastic chain, whose pulse does not decay."""
+    case = gc.load_case("steel-chain").replace(title="70 steel beads struck at 1.77 m/s")
+    return figures.peaks(*(gc.run(case.replace(**change)) for change in ({}, {"contact.law": "hertz"})))
+
+
 def space_time() -> Any:
     """Bead velocity over time and place, with the line of the wave front. `granchain plot` draws it."""
     return figures.space_time(steel_chain())
@@ -235,6 +246,8 @@ def slider_kinematics() -> Any:
 FIGURES: tuple[Callable[[], Any], ...] = (
     force_traces,
     force_traces_of_laws,
+    peaks,
+    peaks_of_laws,
     space_time,
     bead_velocities,
     hysteresis,

@@ -5,7 +5,7 @@ command that uses it: `granchain --help` takes a tenth of a second.
 """
 
 from granchain.cli import run  # noqa: I001  the order of the commands in the help
-from granchain.cli import mechanism, files, sweep, laws, impact, verify, traces, compare, equivalent, fit, report, materials
+from granchain.cli import mechanism, files, plot, sweep, laws, impact, verify, traces, compare, equivalent, fit, report, materials
 from granchain.cli.process import main, obey
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "materials",
     "mechanism",
     "obey",
+    "plot",
     "report",
     "run",
     "sweep",

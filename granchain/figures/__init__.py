@@ -6,6 +6,7 @@ markers, never the look of a measurement. With `ax` a function draws into axes o
 7 points and more.
 """
 
+from granchain.analysis import power_law
 from granchain.figures.bands import band_traces, sensitivities
 from granchain.figures.equivalence import equivalence
 from granchain.figures.fit import fit
@@ -21,19 +22,23 @@ from granchain.figures.mechanism import (
     slider_acceleration,
     slider_kinematics,
 )
+from granchain.figures.peaks import peaks
 from granchain.figures.run import (
     MOST_PLACES,
+    SEVERAL,
     all_figures,
     bead_velocities,
     drawn,
     energy,
     force_traces,
     hysteresis,
+    known_figures,
     lacking,
     losses,
+    several_figures,
     space_time,
 )
-from granchain.figures.studies import power_law, study_curves, study_distribution, study_figures, study_map, study_power_law
+from granchain.figures.studies import study_curves, study_distribution, study_figures, study_map, study_power_law
 
 __all__ = [
     "FORMATS",
@@ -43,6 +48,7 @@ __all__ = [
     "MOST_LINES",
     "MOST_PLACES",
     "MOST_ROWS",
+    "SEVERAL",
     "WIDTHS",
     "Sides",
     "all_figures",
@@ -62,15 +68,18 @@ __all__ = [
     "joint_impact",
     "joint_orbit",
     "joint_penetration",
+    "known_figures",
     "lacking",
     "losses",
     "page",
+    "peaks",
     "power_law",
     "pulse_numbers",
     "restitution_against_speed",
     "restitution_delivered",
     "save",
     "sensitivities",
+    "several_figures",
     "slider_acceleration",
     "slider_kinematics",
     "space_time",
