@@ -61,6 +61,11 @@ def peaks_of_laws() -> Any:
     return figures.peaks(*(gc.run(case.replace(**change)) for change in ({}, {"contact.law": "hertz"})))
 
 
+def animation() -> Any:
+    """The row in motion, displacements magnified. `granchain animate` draws it."""
+    return figures.animation(steel_chain(), frames=60, beads=(0, 30))
+
+
 def space_time() -> Any:
     """Bead velocity over time and place, with the line of the wave front. `granchain plot` draws it."""
     return figures.space_time(steel_chain())
@@ -248,6 +253,7 @@ FIGURES: tuple[Callable[[], Any], ...] = (
     force_traces_of_laws,
     peaks,
     peaks_of_laws,
+    animation,
     space_time,
     bead_velocities,
     hysteresis,
@@ -298,9 +304,14 @@ def page() -> str:
     blocks = [HEAD]
     for draw in FIGURES:
         title, text = draw.__name__.replace("_", " ").capitalize(), inspect.getdoc(draw) or ""
-        image = f"```{{image}} {draw.__name__.replace('_', '-')}.png\n:alt: {title}\n```"
+        image = f"```{{image}} {file_of(draw)}\n:alt: {title}\n```"
         blocks += [f"## {title}", text, image, f"```python\n{lines_of(draw)}\n```"]
     return "\n\n".join(blocks) + "\n"
+
+
+def file_of(draw: Callable[[], Any]) -> str:
+    """Name of the picture."""
+    return draw.__name__.replace("_", "-") + (".gif" if draw is animation else ".png")
 
 
 def write(folder: Path) -> None:
@@ -308,7 +319,11 @@ def write(folder: Path) -> None:
     folder.mkdir(exist_ok=True)
     newest = max(file.stat().st_mtime for file in [Path(__file__), *Path(gc.__file__).parent.rglob("*.py")])
     for draw in FIGURES:
-        target = folder / f"{draw.__name__.replace('_', '-')}.png"
-        if not target.exists() or target.stat().st_mtime < newest:
+        target = folder / file_of(draw)
+        if target.exists() and target.stat().st_mtime >= newest:
+            continue
+        if draw is animation:
+            figures.save_animation(draw(), target)
+        else:
             figures.save(draw()[0], target)
     (folder / "index.md").write_text(page())

@@ -2,7 +2,9 @@
 
 import json
 import shutil
+from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,6 +15,8 @@ import granchain as gc
 from granchain import analysis, figures
 from granchain.cli import obey
 from granchain.errors import GranchainError
+from granchain.figures.animation import contact_forces
+from granchain.status import Status
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -192,3 +196,100 @@ def test_several_results_of_long_names_are_numbered_and_nothing_lies_over_anythi
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["1: the chain as it was delivered", "2: the same after a year"]
     with pytest.raises(GranchainError, match="labels: got 1, allowed 2, one for each result"):
         figures.peaks(*both, labels=["one"])
+
+
+# --- animation ------------------------------------------------------------------------------------------------------
+
+
+def frames_of(path):
+    """Pictures of a GIF, as arrays."""
+    from PIL import Image
+
+    with Image.open(path) as image:
+        found = []
+        for i in range(image.n_frames):
+            image.seek(i)
+            found.append(np.asarray(image.convert("RGB")))
+        return found
+
+
+def test_a_run_is_animated_and_an_animation_that_is_there_is_kept(here, capsys):
+    command = ["animate", "fast.h5", "--frames", "4", "--width", "single", "--magnify", "300"]
+    assert obey(command) == 0
+    assert capsys.readouterr().out == "fast.gif\n"
+    pictures = frames_of("fast.gif")
+    # 86 mm at 150 dots an inch
+    assert len(pictures) == 4 and pictures[0].shape[1] == int(86.0 / 25.4 * 150.0)
+    assert all((one != other).any() for one, other in pairwise(pictures))
+    before = Path("fast.gif").read_bytes()
+    assert obey(command) == 4
+    assert "fast.gif: got a file that exists and is kept" in capsys.readouterr().err
+    assert Path("fast.gif").read_bytes() == before
+    assert obey([*command, "--overwrite"]) == 0 and Path("fast.gif").read_bytes() == before
+    Path("mine.gif").write_text("not a GIF")
+    assert obey([*command, "--out", "mine.gif", "--overwrite"]) == 4
+    assert "got a file that granchain did not write" in capsys.readouterr().err and Path("mine.gif").read_text() == "not a GIF"
+    assert sorted(path.name for path in here.iterdir()) == ["fast.gif", "fast.h5", "mine.gif", "other", "poor.h5", "slow.h5"]
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "expected"),
+    [
+        (["poor.h5"], 4, "poor.h5: got a file without snapshots, allowed one with displacements and velocities; run the case again"),
+        (["fast.h5", "--out", "film.mp4"], 4, "film.mp4: got the ending '.mp4', allowed .gif"),
+        (["fast.h5", "--frames", "1"], 2, "frames: got 1, allowed a whole number from 2 to 600"),
+        (["fast.h5", "--frames", "10000"], 2, "frames: got 10000, allowed"),
+        (["fast.h5", "--magnify", "0"], 2, "magnify: got 0.0, allowed a number above 0"),
+        (["fast.h5", "--magnify", "nan"], 2, "magnify: got nan, allowed a number above 0"),
+        (["fast.h5", "--beads", "all"], 2, '--beads: got "all", allowed FIRST-LAST'),
+        (["fast.h5", "--beads", "40-50"], 2, "beads: got 40 to 50, allowed a first and a last one from 0 to 12"),
+        (["fast.h5", "--width", "wide"], 2, 'width: got "wide", allowed "single"'),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_animated_is_refused_in_a_sentence(here, capsys, options, code, expected):
+    assert obey(["animate", *options]) == code
+    said = capsys.readouterr().err
+    assert expected in said and "Traceback" not in said
+    assert not list(here.glob("*.gif")) and not list(here.glob("*.mp4"))
+
+
+def test_the_forces_of_an_animation_are_those_of_the_contacts(files):
+    result = gc.open_result(files / "fast.h5")
+    rows = np.arange(1, len(result.snapshot_time) - 1)
+    found = contact_forces(result, rows)
+    assert found.shape == (len(rows), 12)
+    time, shots = result.time, result.snapshot_time
+    for column, contact in enumerate(result.sensor_contact.tolist()):
+        force = result.contact_force[:, column]
+        impulse = np.concatenate([[0.0], np.cumsum(0.5 * np.diff(time) * (force[1:] + force[:-1]))])
+        mean = (np.interp(shots[rows + 1], time, impulse) - np.interp(shots[rows - 1], time, impulse)) / (shots[rows + 1] - shots[rows - 1])
+        # what remains is the trapezoidal rule's, and the linear interpolation's
+        assert found[:, contact] == pytest.approx(mean, abs=2e-3 * force.max())
+
+
+def a_row(count, end="free"):
+    """What an animation looks at, of a row in which a pulse travels."""
+    bead, time = np.arange(1, count + 1), np.linspace(0.0, 1e-4, 6)
+    velocity = np.exp(-0.5 * ((bead - count * time[:, None] / 1e-4) / (0.05 * count)) ** 2)
+    contact = np.arange(1, count) if end == "free" else np.arange(count + 1)
+    data = {"bead": bead, "radius": np.full(count, 2e-3), "mass": np.full(count, 1e-3), "position": 4e-3 * bead, "contact": contact,
+            "snapshot_time": time, "displacement": 1e-5 * np.cumsum(velocity, axis=0), "velocity": velocity}  # fmt: skip
+    names = {"title": "row", "law": "hertz", "status": Status.COMPLETE, "time_step": 1e-8, "thinned": {}}
+    case = SimpleNamespace(ends=SimpleNamespace(left=end, right=end))
+    return SimpleNamespace(variables=data, case=case, **names, **data)
+
+
+def test_many_bodies_are_binned_and_held_ends_show_velocities_and_both_are_said(tmp_path):
+    for row, words in (
+        (a_row(10_000), "bins of 29 bodies: largest force, mean displacement"),
+        (a_row(30, "wall"), "both ends held: velocities"),
+    ):
+        moving = figures.animation(row)
+        figure = moving._fig
+        heading = next(text.get_text() for axes in figure.axes for text in axes.texts if text.get_text().startswith("simulated"))
+        assert words in heading.replace("\n", " ") and "displacements" in heading
+        (bodies,) = figure.axes[0].collections
+        assert len(bodies.get_offsets()) == (345 if len(row.bead) == 10_000 else 30)
+        assert faults(figure) == []
+        figures.save_animation(moving, tmp_path / f"{len(row.bead)}.gif")
+    assert len(frames_of(tmp_path / "30.gif")) == 6

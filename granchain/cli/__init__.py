@@ -5,10 +5,11 @@ command that uses it: `granchain --help` takes a tenth of a second.
 """
 
 from granchain.cli import run  # noqa: I001  the order of the commands in the help
-from granchain.cli import mechanism, files, plot, sweep, laws, impact, verify, traces, compare, equivalent, fit, report, materials
+from granchain.cli import mechanism, files, plot, animate, sweep, laws, impact, verify, traces, compare, equivalent, fit, report, materials
 from granchain.cli.process import main, obey
 
 __all__ = [
+    "animate",
     "compare",
     "equivalent",
     "files",

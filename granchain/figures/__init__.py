@@ -7,6 +7,7 @@ markers, never the look of a measurement. With `ax` a function draws into axes o
 """
 
 from granchain.analysis import power_law
+from granchain.figures.animation import animation, save_animation
 from granchain.figures.bands import band_traces, sensitivities
 from granchain.figures.equivalence import equivalence
 from granchain.figures.fit import fit
@@ -52,6 +53,7 @@ __all__ = [
     "WIDTHS",
     "Sides",
     "all_figures",
+    "animation",
     "band_traces",
     "bead_velocities",
     "comparison",
@@ -78,6 +80,7 @@ __all__ = [
     "restitution_against_speed",
     "restitution_delivered",
     "save",
+    "save_animation",
     "sensitivities",
     "several_figures",
     "slider_acceleration",
