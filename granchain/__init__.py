@@ -14,13 +14,14 @@ if TYPE_CHECKING:
     from granchain.comparison.impacts import ImpactComparison, compare_impacts
     from granchain.contact import laws
     from granchain.contact.guard import Elastoplastic
-    from granchain.contact.law import ContactLaw, Quantity, Source
+    from granchain.contact.law import OPEN, ContactLaw, Quantity, Source
     from granchain.contact.pair import Pair
     from granchain.impacts import ImpactResult, impact
     from granchain.lattice import dispersion
     from granchain.material import Material
     from granchain.mechanism.runs import run_mechanism
     from granchain.output import Result, open_result
+    from granchain.progress import ProgressLine
     from granchain.sensor import Sensor
     from granchain.simulation import run
     from granchain.spectra import Spectrum, spectrum
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 __version__ = "0.2.0"
 
 __all__ = [
+    "OPEN",
     "Case",
     "Certificate",
     "Comparison",
@@ -51,6 +53,7 @@ __all__ = [
     "Material",
     "MechanismCase",
     "Pair",
+    "ProgressLine",
     "Quantity",
     "Result",
     "Sensor",
@@ -97,13 +100,14 @@ _HOMES = {
     "granchain.comparison.impacts": ("ImpactComparison", "compare_impacts"),
     "granchain.contact": ("laws",),
     "granchain.contact.guard": ("Elastoplastic",),
-    "granchain.contact.law": ("ContactLaw", "Quantity", "Source"),
+    "granchain.contact.law": ("OPEN", "ContactLaw", "Quantity", "Source"),
     "granchain.contact.pair": ("Pair",),
     "granchain.impacts": ("ImpactResult", "impact"),
     "granchain.lattice": ("dispersion",),
     "granchain.material": ("Material",),
     "granchain.mechanism.runs": ("run_mechanism",),
     "granchain.output": ("Result", "open_result"),
+    "granchain.progress": ("ProgressLine",),
     "granchain.sensor": ("Sensor",),
     "granchain.simulation": ("run",),
     "granchain.spectra": ("Spectrum", "spectrum"),
