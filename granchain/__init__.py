@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from granchain import analysis, errors, figures, theory
     from granchain.case import Case, MechanismCase, load_case, load_mechanism
     from granchain.certificates import Certificate, certificate
+    from granchain.citation import cite
     from granchain.comparison import Comparison, compare
     from granchain.comparison.impacts import ImpactComparison, compare_impacts
     from granchain.contact import laws
@@ -64,6 +65,7 @@ __all__ = [
     "analysis",
     "bands",
     "certificate",
+    "cite",
     "compare",
     "compare_impacts",
     "disorder",
@@ -96,6 +98,7 @@ __all__ = [
 _HOMES = {
     "granchain.case": ("Case", "MechanismCase", "load_case", "load_mechanism"),
     "granchain.certificates": ("Certificate", "certificate"),
+    "granchain.citation": ("cite",),
     "granchain.comparison": ("Comparison", "compare"),
     "granchain.comparison.impacts": ("ImpactComparison", "compare_impacts"),
     "granchain.contact": ("laws",),

@@ -5,10 +5,11 @@ command that uses it: `granchain --help` takes a tenth of a second.
 """
 
 from granchain.cli import run  # noqa: I001  the order of the commands in the help
-from granchain.cli import mechanism, files, sweep, laws, impact, verify, traces, compare, equivalent, fit, spectrum, report, materials
+from granchain.cli import mechanism, files, sweep, laws, impact, verify, traces, compare, equivalent, fit, spectrum, report, materials, cite
 from granchain.cli.process import main, obey
 
 __all__ = [
+    "cite",
     "compare",
     "equivalent",
     "files",
