@@ -9,7 +9,7 @@ from equations.maliu import LINEARISED
 from equations.notation import E, Equation, F, K, K_p, Meaning, R, a, d, d_y, e, rate, symbol, v_0
 
 alpha = symbol(r"\alpha", key="alpha")
-LINEAR = {K: Meaning("", "N/m", "stiffness")}
+LINEAR = {K: Meaning("stiffness", "N/m", "stiffness")}
 
 
 def dashpot(*factor: tuple[Expr, Expr]) -> Equation:

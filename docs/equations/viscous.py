@@ -14,7 +14,7 @@ q = symbol("q", key="q")
 epsilon = symbol(r"\varepsilon", key="epsilon")
 T = symbol("T", "transition: how much of the dashpot acts")
 omega = symbol(r"\omega", "frequency of mass and spring", "1/s")
-LINEAR = {K: Meaning("", "N/m", "stiffness")}
+LINEAR = {K: Meaning("stiffness", "N/m", "stiffness")}
 
 with evaluate(False):
     HERTZ = (K, 4 * E * sqrt(R) / 3)
