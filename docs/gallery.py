@@ -128,6 +128,37 @@ def fit() -> Any:
     return figures.fit(gc.fit(case, Path(__file__).parents[1] / "data" / "synthetic2026", ["contact.psi", "striker.speed"]))
 
 
+@cache
+def spectrum_of_a_diatomic_chain() -> gc.Spectrum:
+    """Heavy and light beads pressed together with 20 N; noise at the left end."""
+    noise = {"drive": "displacement", "signal": "noise", "band": [500.0, 1.3e5], "rms": 1e-9, "seed": 1, "ramp": 1e-3}
+    beads = [{"count": 1}, {"count": 1, "radius": 1.19e-3, "repeat": 20}]
+    case = gc.Case(
+        title="40 steel beads, heavy and light, under 20 N and noise",
+        chain={"segment": beads, "radius": 2.38e-3, "material": "steel-316", "precompression": 20.0},
+        ends={"left": noise, "right": "wall"},
+        contact={"law": "hertz"},
+        sensors={"beads": "all", "interval": 3e-6},
+        time={"end": 0.04},
+    )
+    return gc.spectrum(gc.run(case), source=3, sensor=36)
+
+
+def spectrum() -> Any:
+    """What a chain lets through, and frequency over wavenumber, with the dispersion. `granchain spectrum ... --figure` draws it."""
+    return figures.spectrum(spectrum_of_a_diatomic_chain())
+
+
+def transmission() -> Any:
+    """The transmission alone, with the edges of the bands."""
+    return figures.transmission(spectrum_of_a_diatomic_chain())
+
+
+def wave_map() -> Any:
+    """The map alone."""
+    return figures.wave_map(spectrum_of_a_diatomic_chain())
+
+
 def dimer() -> Any:
     """The solitary wave of a dimer: heavy and light beads in turn at the mass ratio that sends nothing back."""
     return figures.space_time(gc.run(gc.load_case("dimer-chain")))
@@ -247,6 +278,9 @@ FIGURES: tuple[Callable[[], Any], ...] = (
     impact_comparison,
     equivalence,
     fit,
+    spectrum,
+    transmission,
+    wave_map,
     dimer,
     vertical_chain,
     impact_loops,

@@ -7,7 +7,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from granchain import errors, theory
+    from granchain import analysis, errors, figures, theory
     from granchain.case import Case, MechanismCase, load_case, load_mechanism
     from granchain.certificates import Certificate, certificate
     from granchain.comparison import Comparison, compare
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from granchain.output import Result, open_result
     from granchain.sensor import Sensor
     from granchain.simulation import run
+    from granchain.spectra import Spectrum, spectrum
     from granchain.studies import Ensemble, open_ensemble, run_many
     from granchain.studies.bands import bands
     from granchain.studies.distributions import Disorder, Distribution, disorder, distribution, lognormal, normal, uniform
@@ -54,8 +55,10 @@ __all__ = [
     "Result",
     "Sensor",
     "Source",
+    "Spectrum",
     "Trace",
     "Verification",
+    "analysis",
     "bands",
     "certificate",
     "compare",
@@ -65,6 +68,7 @@ __all__ = [
     "distribution",
     "equivalent",
     "errors",
+    "figures",
     "fit",
     "impact",
     "laws",
@@ -78,6 +82,7 @@ __all__ = [
     "run",
     "run_many",
     "run_mechanism",
+    "spectrum",
     "sweep",
     "theory",
     "uniform",
@@ -101,6 +106,7 @@ _HOMES = {
     "granchain.output": ("Result", "open_result"),
     "granchain.sensor": ("Sensor",),
     "granchain.simulation": ("run",),
+    "granchain.spectra": ("Spectrum", "spectrum"),
     "granchain.studies": ("Ensemble", "open_ensemble", "run_many"),
     "granchain.studies.bands": ("bands",),
     "granchain.studies.distributions": ("Disorder", "Distribution", "disorder", "distribution", "lognormal", "normal", "uniform"),
@@ -110,11 +116,13 @@ _HOMES = {
     "granchain.traces": ("Trace", "read_trace"),
     "granchain.verification": ("Verification", "verify"),
 }
+# Modules whose functions are called by their own names: `gc.figures.force_traces`.
+_MODULES = ("analysis", "errors", "figures", "theory")
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
 
 def __getattr__(name: str) -> "Any":
-    if name in ("errors", "theory"):
+    if name in _MODULES:
         return import_module(f"granchain.{name}")
     if name not in _HOME:
         raise AttributeError(f"module 'granchain' has no attribute {name!r}")

@@ -286,6 +286,40 @@ def test_the_speeds_between_sensors_show_a_wave_that_slows_down():
     assert np.isnan(speeds[2:]).all()
 
 
+# --- between snapshots ----------------------------------------------------------------------------------------------
+
+
+def test_the_course_between_snapshots_is_exact_for_a_polynomial_of_the_fifth_degree():
+    motion = np.polynomial.Polynomial([0.3, -1.0, 0.7, 2.0, -1.5, 0.4])
+    time = np.array([0.0, 0.2, 0.3, 0.55, 0.9, 1.0])
+    u, v = (np.column_stack([f(time), 2.0 * f(time)]) for f in (motion, motion.deriv()))
+    t, course = analysis.between_snapshots(time, u, v, 7)
+    assert t.shape == (36,) and course.shape == (36, 2)
+    assert t[::7] == pytest.approx(time, rel=1e-15) and course[::7] == pytest.approx(v, rel=1e-12)
+    assert course[:, 0] == pytest.approx(motion.deriv()(t), abs=1e-9) and course[:, 1] == pytest.approx(2.0 * course[:, 0], rel=1e-9)
+
+
+def test_five_snapshots_a_pulse_give_its_course_where_straight_lines_cut_its_top_off():
+    wave = theory.solitary_wave()
+    # bead 0 at the places of the wave's crest; its displacement is the sum of the overlaps of the contacts in front of it, in a unit in
+    # which its velocity is the wave's: by its end, the integral of the velocity
+    fine = np.linspace(-8.0, 8.0, 3201)
+    total = sum(wave.overlap(k + 0.5 - 8.0) for k in range(40))
+    unit = np.trapezoid(wave.bead_velocity(fine), fine) / total
+    crest = np.arange(-8.0, 8.0, wave.width() / 5.0)
+    u = unit * sum(wave.overlap(k + 0.5 - crest) for k in range(40))
+    v = wave.bead_velocity(crest)
+    t, course = analysis.between_snapshots(crest, u[:, None], v[:, None], 10)
+    exact = wave.bead_velocity(t)
+    assert np.abs(course[:, 0] - exact).max() < 1e-4
+    assert np.abs(np.interp(t, crest, v) - exact).max() > 0.01
+    # one a width: what lies between is not in the snapshots
+    assert analysis.between_snapshots(crest[::5], u[::5, None], v[::5, None], 10) is None
+    # displacements that are not those of the velocities
+    assert analysis.between_snapshots(crest, 0.0 * u[:, None], v[:, None], 10) is None
+    assert analysis.between_snapshots(crest[:2], u[:2, None], v[:2, None], 10) is None
+
+
 # --- order ----------------------------------------------------------------------------------------------------------
 
 

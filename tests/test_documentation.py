@@ -112,11 +112,17 @@ def clone(tmp_path, monkeypatch):
     return tmp_path
 
 
+# Half a minute each: bands and the ranking of dashpots take hundreds of runs, which tests of their own have at a smaller size.
+SLOW = ("docs/how-to/bands.md", "docs/how-to/equivalent.md")
+
+
 def does_something(page: str) -> bool:
     return any(language == "console" or (language == "python" and "how-to" in page) for language, _, _ in blocks((ROOT / page).read_text()))
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if does_something(page)])
+@pytest.mark.parametrize(
+    "page", [pytest.param(page, marks=pytest.mark.long if page in SLOW else ()) for page in PAGES if does_something(page)]
+)
 def test_what_a_page_shows_is_what_happens(page, clone):
     namespace: dict[str, object] = {}
     for language, body, name in blocks((ROOT / page).read_text()):
@@ -188,7 +194,7 @@ def test_the_gallery_shows_every_figure_of_a_run_and_of_an_impact(monkeypatch):
     # which functions of the package give back a figure
     drawn = re.findall(r"figures\.(\w+)\(", gallery.page())
     source = "\n".join(path.read_text() for path in sorted(Path(figures.__file__).parent.glob("*.py")))
-    there = re.findall(r"^def ([a-z]\w+)\([^)]*\) -> tuple\[Figure,", source, re.MULTILINE)
+    there = re.findall(r"^@styled\ndef ([a-z]\w+)\([^)]*\) -> tuple\[Figure,", source, re.MULTILINE)
     assert len(there) > 8 and set(there) <= set(drawn)
 
 

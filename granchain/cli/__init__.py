@@ -5,7 +5,7 @@ command that uses it: `granchain --help` takes a tenth of a second.
 """
 
 from granchain.cli import run  # noqa: I001  the order of the commands in the help
-from granchain.cli import mechanism, files, sweep, laws, impact, verify, traces, compare, equivalent, fit, report, materials
+from granchain.cli import mechanism, files, sweep, laws, impact, verify, traces, compare, equivalent, fit, spectrum, report, materials
 from granchain.cli.process import main, obey
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "obey",
     "report",
     "run",
+    "spectrum",
     "sweep",
     "traces",
     "verify",

@@ -1,13 +1,15 @@
 """Figures of a run or a study: functions that take it and return (figure, axes); nothing is shown, nothing is written but by `save`.
 
 Everything drawn is computed, and every figure states it, with the case's title, the contact law and the time step: lines without
-markers, never the look of a measurement.
+markers, never the look of a measurement. With `ax` a function draws into axes of yours, whose heading is left to you. Within
+`with page("single"):` figures are as wide as one column of a journal, 86 mm, and with "double" as wide as two, 178 mm, with type of
+7 points and more.
 """
 
 from granchain.figures.bands import band_traces, sensitivities
 from granchain.figures.equivalence import equivalence
 from granchain.figures.fit import fit
-from granchain.figures.frame import FORMATS, MARKS, MOST_LINES, MOST_ROWS, save, style
+from granchain.figures.frame import FORMATS, MARKS, MOST_LINES, MOST_ROWS, WIDTHS, page, save, style
 from granchain.figures.impacts import impact_loops, restitution_against_speed, restitution_delivered
 from granchain.figures.measured import MOST_DOTS, MOST_LAWS, Sides, comparison, impact_comparison, pulse_numbers
 from granchain.figures.mechanism import (
@@ -31,6 +33,7 @@ from granchain.figures.run import (
     losses,
     space_time,
 )
+from granchain.figures.spectrum import spectrum, transmission, wave_map
 from granchain.figures.studies import power_law, study_curves, study_distribution, study_figures, study_map, study_power_law
 
 __all__ = [
@@ -41,6 +44,7 @@ __all__ = [
     "MOST_LINES",
     "MOST_PLACES",
     "MOST_ROWS",
+    "WIDTHS",
     "Sides",
     "all_figures",
     "band_traces",
@@ -61,6 +65,7 @@ __all__ = [
     "joint_penetration",
     "lacking",
     "losses",
+    "page",
     "power_law",
     "pulse_numbers",
     "restitution_against_speed",
@@ -70,10 +75,13 @@ __all__ = [
     "slider_acceleration",
     "slider_kinematics",
     "space_time",
+    "spectrum",
     "study_curves",
     "study_distribution",
     "study_figures",
     "study_map",
     "study_power_law",
     "style",
+    "transmission",
+    "wave_map",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +14,14 @@ from granchain.figures.frame import (
     MOST_ROWS,
     body_name,
     choose,
+    columns_of,
+    figure_of,
+    given_panels,
+    label_size,
+    legend_beside,
+    narrow,
     new_figure,
+    one_panel,
     palette,
     scaled,
     styled,
@@ -30,13 +38,15 @@ WIDTHS = 1.8
 
 
 @styled
-def band_traces(bands: Any) -> tuple[Figure, np.ndarray]:
+def band_traces(bands: Any, ax: Sequence[Axes] | None = None) -> tuple[Figure, np.ndarray]:
     """The first pulse at each sensor, a panel a sensor: the case as it stands as a line, and the bands of its members.
 
     Parameters
     ----------
     bands : xarray.Dataset
         As `granchain.bands` gives it.
+    ax : sequence of Axes, optional
+        Of matplotlib, one a panel, to draw into: the heading is then left to their figure.
 
     Returns
     -------
@@ -44,39 +54,48 @@ def band_traces(bands: Any) -> tuple[Figure, np.ndarray]:
     """
     need_bands(bands, "force")
     places, note = choose(None, bands.sensor_bead.values, MOST_ROWS, "sensors")
-    columns = min(4, len(places))
+    columns = columns_of(len(places))
     rows = math.ceil(len(places) / columns)
     largest = float(np.nanmax(bands.force.values, initial=0.0))
     (by_force, newton), (by_time, second) = scaled(largest, "N"), time_unit(float(bands.time[-1]))
-    figure = new_figure(max(5.4, 2.3 * columns), 1.1 + 2.1 * rows)
-    grid = figure.add_gridspec(rows + 1, columns, height_ratios=[0.12, *[1.0] * rows])
-    top = figure.add_subplot(grid[0, :])
-    top.set_axis_off()
-    panels = np.empty(len(places), dtype=object)
+    if ax is None:
+        figure = new_figure(max(5.4, 2.3 * columns), 1.1 + 2.1 * rows)
+        grid = figure.add_gridspec(rows + 1, columns, height_ratios=[0.12, *[1.0] * rows])
+        top = figure.add_subplot(grid[0, :])
+        top.set_axis_off()
+        panels = np.array([figure.add_subplot(grid[1 + i // columns, i % columns]) for i in range(len(places))], dtype=object)
+    else:
+        panels = given_panels(ax, len(places))
+        figure = figure_of(panels[0])
     colour = palette()[0]
     edges = pairs(bands["quantile"].values)
     for i, k in enumerate(places):
-        axes = panels[i] = figure.add_subplot(grid[1 + i // columns, i % columns])
+        axes = panels[i]
         piece = shown_piece(bands, k)
         time = by_time * bands.time.values[piece]
         for low, high in edges:
             force = by_force * bands.force.values[:, piece, k]
             axes.fill_between(time, force[low], force[high], color=colour, alpha=0.22, linewidth=0.0)
         axes.plot(time, by_force * bands.nominal_force.values[piece, k], color=colour, linewidth=1.0)
-        axes.set_title(body_name(int(bands.sensor_bead[k])), fontsize=9, pad=12.0)
+        axes.set_title(body_name(int(bands.sensor_bead[k])), fontsize=label_size(), pad=22.0 if narrow() else 12.0)
         peak, ends = by_force * bands.peak.values[:, k], edges[0] if edges else (0, 0)
-        words = f"peak {by_force * float(bands.nominal_peak[k]):.4g}, {peak[ends[0]]:.4g} to {peak[ends[1]]:.4g} {newton}"
+        words = f"peak {by_force * float(bands.nominal_peak[k]):.4g}," + ("\n" if narrow() else " ")
+        words += f"{peak[ends[0]]:.4g} to {peak[ends[1]]:.4g} {newton}"
         below: dict[str, Any] = {"xycoords": "axes fraction", "textcoords": "offset points"}
         axes.annotate(words, (0.0, 1.0), (0.0, 3.0), fontsize=7, color="#555555", **below)
-        axes.locator_params(axis="x", nbins=4)
+        axes.locator_params(axis="x", nbins=3)
         axes.locator_params(axis="y", nbins=5)
         axes.margins(x=0.02)
         axes.set_ylim(min(0.0, float(axes.dataLim.y0)), None)
         if i % columns == 0:
             axes.set_ylabel(f"force ({newton})")
-    figure.supxlabel(f"time ({second})", fontsize=9)
-    figure.align_ylabels()
-    write_heading(top, str(bands.attrs["title"]), [*about(bands), *worded(bands, edges), *([note] if note else [])])
+    if ax is None:
+        figure.supxlabel(f"time ({second})", fontsize=label_size())
+        figure.align_ylabels()
+        write_heading(top, str(bands.attrs["title"]), [*about(bands), *worded(bands, edges), *([note] if note else [])])
+    else:
+        for axes in panels:
+            axes.set_xlabel(f"time ({second})")
     return figure, panels
 
 
@@ -132,7 +151,7 @@ def shown_piece(bands: Any, k: int) -> slice:
 
 
 @styled
-def sensitivities(bands: Any, name: str = "peak") -> tuple[Figure, Axes]:
+def sensitivities(bands: Any, name: str = "peak", ax: Axes | None = None) -> tuple[Figure, Axes]:
     """Which uncertain number matters where: first-order and total indices of each key over the sensors, with their limits.
 
     Parameters
@@ -140,6 +159,8 @@ def sensitivities(bands: Any, name: str = "peak") -> tuple[Figure, Axes]:
     bands : xarray.Dataset
         As `granchain.bands(..., sensitivity=True)` gives it.
     name : {"peak", "arrival"}
+    ax : Axes, optional
+        Of matplotlib, to draw into: the heading is then left to its figure.
 
     Returns
     -------
@@ -150,19 +171,18 @@ def sensitivities(bands: Any, name: str = "peak") -> tuple[Figure, Axes]:
     prefix = "" if name == "peak" else f"{name}_"
     need_bands(bands, f"{prefix}first_order")
     first, total = f"{prefix}first_order", f"{prefix}total_order"
-    figure = new_figure(8.0, 4.2)
-    axes = figure.subplots()
+    figure, axes = one_panel(ax, 8.0, 4.2)
     keys = bands["key"].values.tolist()
-    order = np.argsort(-np.nan_to_num(bands[total].values).mean(axis=1), kind="stable")[:MOST_LINES]
+    order = np.argsort(-np.nan_to_num(bands[total].values).mean(axis=1), kind="stable")[: len(palette())]
     beads = bands.sensor_bead.values
     # beside each other, where limits would lie over each other
     apart = 0.008 * max(float(np.ptp(beads)), 1.0)
     for place, (k, colour) in enumerate(zip(order.tolist(), palette(), strict=False)):
         at = beads + apart * (place - 0.5 * (len(order) - 1))
         for variable in (first, total):
-            look: dict[str, Any] = {"ls": "-", "marker": "."} if variable == first else {"ls": "--"}
+            line: dict[str, Any] = {"ls": "-", "marker": "."} if variable == first else {"ls": "--"}
             value, low, high = (bands[f"{variable}{side}"].values[k] for side in ("", "_low", "_high"))
-            axes.plot(at, value, color=colour, linewidth=1.2, label=keys[k] if variable == first else None, **look)
+            axes.plot(at, value, color=colour, linewidth=1.2, label=keys[k] if variable == first else None, **line)
             if variable == first:
                 axes.vlines(at, low, high, color=colour, linewidth=1.2)
             else:
@@ -173,9 +193,10 @@ def sensitivities(bands: Any, name: str = "peak") -> tuple[Figure, Axes]:
     axes.autoscale_view(scaley=False)
     axes.set_xlabel("bead")
     axes.set_ylabel(f"part of the variance of the {name}")
-    axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0)
+    legend_beside(axes, given=ax is not None)
     notes = ["lines: first order, with bars of 95 % confidence", "dashed: total, with bands"]
     if len(keys) > len(order):
         notes.append(f"{len(order)} of {len(keys)} keys shown, those that matter most")
-    write_heading(axes, str(bands.attrs["title"]), [*about(bands), *notes])
+    if ax is None:
+        write_heading(axes, str(bands.attrs["title"]), [*about(bands), *notes])
     return figure, axes

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from granchain.errors import GranchainError
-from granchain.figures.frame import MOST_LINES, new_figure, palette, row_under_heading, styled, write_heading
+from granchain.figures.frame import figure_of, given_panels, palette, row_under_heading, styled, write_heading
+from granchain.figures.studies import make_log
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from granchain.studies.equivalent import Equivalent
@@ -20,26 +22,32 @@ COMPARED = {"peaks": "peaks of the first pulse", "arrivals": "arrivals of the fi
 
 
 @styled
-def equivalence(found: Sequence[Equivalent]) -> tuple[Figure, np.ndarray]:
+def equivalence(found: Sequence[Equivalent], ax: Sequence[Axes] | None = None) -> tuple[Figure, np.ndarray]:
     """The ranking of laws that stand in for another one, how the residual goes with the free input, and what is left bead by bead.
 
     Parameters
     ----------
     found : sequence of Equivalent
-        As `granchain.equivalent` gives them; the first ten that have an answer are drawn.
+        As `granchain.equivalent` gives them; of those that have an answer as many are drawn as there are colours.
+    ax : sequence of Axes, optional
+        Of matplotlib, one a panel, to draw into: the heading is then left to their figure.
 
     Returns
     -------
     Figure, array of Axes
         Ranking; residual over the free input, where it is one; bead by bead.
     """
-    drawn = [one for one in found if one.inputs][:MOST_LINES]
+    drawn = [one for one in found if one.inputs][: len(palette())]
     if not drawn:
         raise GranchainError("figure: got no law with an answer, allowed one at least; see the messages of each")
     first = drawn[0]
     one_free = len(first.free) == 1
-    figure = new_figure(10.2 if one_free else 7.6, max(3.4, 2.0 + 0.28 * len(drawn)))
-    top, panels = row_under_heading(figure, [1.0] * (3 if one_free else 2))
+    count = 3 if one_free else 2
+    if ax is None:
+        figure, top, panels = row_under_heading(10.2 if one_free else 7.6, max(3.4, 2.0 + 0.28 * len(drawn)), [1.0] * count)
+    else:
+        panels = given_panels(ax, count)
+        figure = figure_of(panels[0])
     ranking, beads = panels[0], panels[-1]
     places = np.arange(len(drawn))[::-1]
     colours = palette()[: len(drawn)]
@@ -55,9 +63,7 @@ def equivalence(found: Sequence[Equivalent]) -> tuple[Figure, np.ndarray]:
         for one, colour in zip(drawn, colours, strict=True):
             over.plot(one.grid[:, 0], 100.0 * one.grid_residual, color=colour, linewidth=1.1, label=one.law)
             over.plot(list(one.inputs.values()), [100.0 * one.residual], "|", color=colour, markersize=10, markeredgewidth=1.5)
-        over.set_yscale("log")
-        for set_formatter in (over.yaxis.set_major_formatter, over.yaxis.set_minor_formatter):
-            set_formatter(lambda value, _: f"{value:g}")
+        make_log(over, "y", 100.0 * np.concatenate([one.grid_residual for one in drawn]))
         over.set_xlabel(next(iter(first.free)))
         over.set_ylabel("residual (%)")
     beads.axhline(0.0, color="#b0b0b0", linewidth=0.5, zorder=0)
@@ -70,5 +76,6 @@ def equivalence(found: Sequence[Equivalent]) -> tuple[Figure, np.ndarray]:
     parts = ["simulated", f"by the {COMPARED[first.measure]} at {len(first.sensor_bead)} sensors"]
     if len(drawn) < len(found):
         parts.append(f"{len(drawn)} of {len(found)} laws shown")
-    write_heading(top, f"What stands in for {first.to}", parts)
+    if ax is None:
+        write_heading(top, f"What stands in for {first.to}", parts)
     return figure, panels

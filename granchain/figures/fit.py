@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from granchain.figures.frame import new_figure, palette, row_under_heading, styled, time_unit, write_heading
+from granchain.figures.frame import figure_of, given_panels, label_size, palette, row_under_heading, styled, time_unit, write_heading
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,20 +21,25 @@ _MEASURED = "#222222"
 
 
 @styled
-def fit(found: Fit) -> tuple[Figure, np.ndarray]:
+def fit(found: Fit, ax: Sequence[Axes] | None = None) -> tuple[Figure, np.ndarray]:
     """Measured numbers and those of the fitted case at every sensor, what is left, and how the errors of the keys hang together.
 
     Parameters
     ----------
     found : Fit
+    ax : sequence of Axes, optional
+        Of matplotlib, three of them, to draw into: the heading is then left to their figure.
 
     Returns
     -------
     Figure, array of Axes
         Peaks, or arrivals where they alone were fitted; residuals; correlation of the keys.
     """
-    figure = new_figure(9.6, 4.1)
-    top, panels = row_under_heading(figure, [1.3, 1.1, 0.9])
+    if ax is None:
+        figure, top, panels = row_under_heading(9.6, 4.1, [1.3, 1.1, 0.9])
+    else:
+        panels = given_panels(ax, 3)
+        figure = figure_of(panels[0])
     values, left, matrix = panels
     beads = [one.bead for one in found.sensors]
     by_time = found.measure == "arrivals"
@@ -59,6 +65,8 @@ def fit(found: Fit) -> tuple[Figure, np.ndarray]:
         axes.margins(x=0.05)
         axes.locator_params(axis="x", integer=True)
     _correlations(matrix, found)
+    if ax is not None:
+        return figure, panels
     parts = ["SYNTHETIC TRACE, no experiment" if found.trace.synthetic else found.trace.words, f"fitted to {found.measure}"]
     for key, value in found.values.items():
         error_of_key = found.errors[key]
@@ -79,4 +87,4 @@ def _correlations(axes: Axes, found: Fit) -> None:
     places = range(len(keys))
     axes.set_xticks(places, [key.rpartition(".")[2] for key in keys])
     axes.set_yticks(places, keys)
-    axes.set_title("correlation", fontsize=9)
+    axes.set_title("correlation", fontsize=label_size())

@@ -6,7 +6,9 @@ import io
 import math
 import os
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache, wraps
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -14,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from granchain.errors import FileError, GranchainError
+from granchain.errors import FileError, GranchainError, nearest
 from granchain.output import write_whole
 
 if TYPE_CHECKING:
@@ -28,14 +30,43 @@ if TYPE_CHECKING:
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
-# Of more lines or rows than these, evenly spaced ones are drawn and the figure states it: as many as there are colours, and as fit a page.
+# Of more lines or rows than these, evenly spaced ones are drawn and the figure states it: as many as are told apart, and as fit a page.
 MOST_LINES = 10
+# Width of a letter of our type in its size: 0.48 to 0.57 over the headings and labels of seven figures (measured, DejaVu Sans).
+LETTER = 0.55
+# Part of an axis by which it is made longer to end on a round number.
+ROUNDED = 0.005
+# How a line is drawn when all colours have been used: the same colours again with other dashes.
+DASHES = ("-", (0, (4, 1.5)), (0, (1, 1.2)), (0, (5, 1.2, 1, 1.2)))
 MOST_ROWS = 12
+
+# Colour of a run that failed, the third of the palette.
+FAILED = "#bd1f01"
 
 # File formats of `save`, by the end of the name, with the metadata that leave the date out of the file: equal figures, equal bytes.
 FORMATS: dict[str, dict[str, None]] = {".png": {}, ".pdf": {"CreationDate": None}, ".svg": {"Date": None}}
 # What a file of such a format has in its first bytes: nothing else is replaced.
 MARKS = {".png": b"\x89PNG", ".pdf": b"%PDF-", ".svg": b"<svg"}
+
+
+# Widths of figures on the page of a journal [mm]: one column and two, as wide as the narrower ones of journals are.
+WIDTHS = {"single": 86.0, "double": 178.0}
+# Settings in which a figure one column wide differs: type of 7 points is the smallest that is read on paper.
+NARROW: dict[str, Any] = {
+    "font.size": 8.0,
+    "axes.titlesize": 9.0,
+    "axes.labelsize": 8.0,
+    "xtick.labelsize": 7.0,
+    "ytick.labelsize": 7.0,
+    "legend.fontsize": 7.0,
+    "legend.handlelength": 1.4,
+    "legend.columnspacing": 1.2,
+    "lines.linewidth": 1.1,
+}
+# How much lower than on a screen a figure one column wide is, by less than it is narrower, and what its lines of heading and legend add
+# [inch].
+_LOWER, _HEADING = 0.62, 0.55
+_PAGE: ContextVar[str | None] = ContextVar("page", default=None)
 
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -51,6 +82,42 @@ def style() -> Any:
         return matplotlib.rc_params_from_file(path, use_default_template=False)
 
 
+@contextmanager
+def page(width: str | None) -> Iterator[None]:
+    """Draw figures within as wide as a journal prints them, with type of 7 points and more.
+
+    Parameters
+    ----------
+    width : {"single", "double"} or None
+        One column, 86 mm, or two, 178 mm; None as for a screen.
+
+    Raises
+    ------
+    GranchainError
+        For another width.
+    """
+    if width is not None and width not in WIDTHS:
+        near = nearest(str(width), WIDTHS)
+        advice = f'did you mean "{near}"?' if near else "name one of them"
+        words = " or ".join(f'"{name}" ({size:g} mm)' for name, size in WIDTHS.items())
+        raise GranchainError(f'width: got "{str(width)[:40]}", allowed {words}; {advice}')
+    before = _PAGE.set(width)
+    try:
+        yield
+    finally:
+        _PAGE.reset(before)
+
+
+def narrow() -> bool:
+    """Whether figures are one column wide."""
+    return _PAGE.get() == "single"
+
+
+def columns_of(count: int) -> int:
+    """How many panels stand beside each other."""
+    return min({"single": 2, "double": 3}.get(_PAGE.get() or "", 4), count)
+
+
 def styled(function: Callable[_P, _T]) -> Callable[_P, _T]:
     """Run a function with our settings; the user's come back afterwards."""
 
@@ -58,28 +125,65 @@ def styled(function: Callable[_P, _T]) -> Callable[_P, _T]:
     def within(*args: _P.args, **kwargs: _P.kwargs) -> _T:
         import matplotlib
 
-        with matplotlib.rc_context(rc=style()):
+        with matplotlib.rc_context(rc=dict(style()) | (NARROW if narrow() else {})):
             return function(*args, **kwargs)
 
     return within
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """A figure [inch] without pyplot, which takes 0.4 s to load and keeps every figure alive."""
+    """A figure [inch], or as wide as `page` asks for, without pyplot, which takes 0.4 s to load and keeps every figure alive."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
+    asked = _PAGE.get()
+    if asked is not None:
+        # 25.4 mm are an inch by its definition: NIST Special Publication 811 (2008), appendix B.8
+        width, height = WIDTHS[asked] / 25.4, (_LOWER * height + _HEADING if narrow() else height)
     figure = Figure(figsize=(width, height))
     FigureCanvasAgg(figure)
     return figure
 
 
-def row_under_heading(figure: Figure, widths: Sequence[float]) -> tuple[Axes, np.ndarray]:
-    """Axes for a heading over the whole width, and a row of axes under it."""
-    grid = figure.add_gridspec(2, len(widths), height_ratios=[0.02, 1.0], width_ratios=widths)
+def one_panel(ax: Axes | None, width: float, height: float) -> tuple[Figure, Axes]:
+    """The axes that are given, with their figure, or those of a new figure."""
+    if ax is None:
+        figure = new_figure(width, height)
+        return figure, figure.subplots()
+    (axes,) = given_panels(ax, 1)
+    return figure_of(axes), axes
+
+
+def figure_of(axes: Axes) -> Figure:
+    """The figure that axes are in; a part of one counts as one."""
+    figure: Any = axes.figure
+    found: Figure = figure
+    return found
+
+
+def given_panels(ax: Any, count: int) -> np.ndarray:
+    """Axes that are given to be drawn into, as many as the figure has panels."""
+    from matplotlib.axes import Axes
+
+    panels = np.array(ax, dtype=object).reshape(-1)
+    if len(panels) != count or not all(isinstance(one, Axes) for one in panels):
+        kinds = sorted({type(one).__name__ for one in panels if not isinstance(one, Axes)})
+        got = f"{len(panels)} axes" if not kinds else f"{', '.join(kinds)} for axes"
+        asked = "one Axes of matplotlib" if count == 1 else f"{count} Axes of matplotlib, one for each panel"
+        raise GranchainError(f"ax: got {got}, allowed {asked}; make them with matplotlib.pyplot.subplots({count}), or leave ax out")
+    return panels
+
+
+def row_under_heading(width: float, height: float, widths: Sequence[float]) -> tuple[Figure, Axes, np.ndarray]:
+    """A figure with axes for a heading over the whole width, and a row of axes under it; one column wide, a column of them."""
+    n = len(widths)
+    down = n if narrow() else 1
+    figure = new_figure(width, height * (0.85 * n if narrow() else 1.0))
+    ratios = {} if narrow() else {"width_ratios": widths}
+    grid = figure.add_gridspec(down + 1, n // down, height_ratios=[0.02, *[1.0] * down], **ratios)
     top = figure.add_subplot(grid[0, :])
     top.set_axis_off()
-    return top, np.array([figure.add_subplot(grid[1, i]) for i in range(len(widths))])
+    return figure, top, np.array([figure.add_subplot(grid[1 + i // (n // down), i % (n // down)]) for i in range(n)])
 
 
 def palette() -> list[str]:
@@ -87,6 +191,71 @@ def palette() -> list[str]:
 
     colours: list[str] = matplotlib.rcParams["axes.prop_cycle"].by_key()["color"]
     return colours
+
+
+def look(i: int) -> dict[str, Any]:
+    """Colour and dashes of line i of a figure, of which no other line has both."""
+    colours = palette()
+    return {"color": colours[i % len(colours)], "linestyle": DASHES[i // len(colours) % len(DASHES)]}
+
+
+def need_few(count: int, what: str) -> None:
+    """Refuse more lines than are told apart where dashes already mean something."""
+    if count > len(palette()):
+        raise GranchainError(f"{what}: got {count} lines, allowed {len(palette())}, which is as many as there are colours; draw fewer")
+
+
+def small() -> float:
+    """Size of small type [points]."""
+    import matplotlib
+
+    return float(matplotlib.rcParams["legend.fontsize"])
+
+
+def label_size() -> float:
+    """Size of the type of axis labels [points]."""
+    import matplotlib
+
+    return float(matplotlib.rcParams["axes.labelsize"])
+
+
+def legend_beside(axes: Axes, given: bool = False, **look: Any) -> None:
+    """A legend to the right of the axes; one column wide below the figure; in axes that were given, where there is room in them."""
+    if given:
+        axes.legend(loc="best", **look)
+    elif narrow():
+        legend_below(axes, **look)
+    else:
+        axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0, **look)
+
+
+def legend_below(axes: Axes, given: bool = False, handles: Sequence[Any] | None = None, most: int = 4, **look: Any) -> None:
+    """A legend below the figure, in as many columns as its words leave room for; in axes that were given, where there is room in them."""
+    shown = list(handles) if handles is not None else axes.get_legend_handles_labels()[0]
+    if given:
+        axes.legend(handles=shown, loc="best", **look)
+        return
+    figure = figure_of(axes)
+    # six letters are the line and the space beside it
+    widest = LETTER * small() * (max((len(str(one.get_label())) for one in shown), default=1) + 6)
+    columns = max(1, min(most, len(shown), int(72.0 * figure.get_figwidth() / widest)))
+    figure.legend(handles=shown, loc="outside lower center", ncols=columns, **look)
+
+
+def round_end(axes: Axes) -> None:
+    """Let an axis that ends just before a round number end there, so that its last tick is drawn."""
+    low, high = axes.get_xlim()
+    for digits in (1, 2, 3):
+        step = 10.0 ** (math.floor(math.log10(high)) + 1 - digits) if high > 0.0 else math.inf
+        end = math.ceil(high / step * (1.0 - 1e-12)) * step
+        if 0.0 <= end - high <= ROUNDED * (high - low):
+            axes.set_xlim(low, end)
+            return
+
+
+def plain_powers(axes: Axes) -> None:
+    """Ticks of a logarithmic axis as 1e-6: the exponent of a power is too small to read."""
+    axes.yaxis.set_major_formatter(lambda value, _: f"1e{math.log10(value):.0f}" if not 1e-2 <= value <= 1e3 else f"{value:g}")
 
 
 def scaled(largest: float, unit: str) -> tuple[float, str]:
@@ -104,8 +273,16 @@ def time_unit(end: float) -> tuple[float, str]:
     return (1e3, "ms") if end <= 20.0 else (1.0, "s")
 
 
-def head(axes: Axes, results: Sequence[Result], *notes: str) -> None:
-    """Title of the case; under it, that it is simulated, the law, the step and, where it is so, that the run failed."""
+def head(axes: Axes, results: Sequence[Result], *notes: str, given: bool = False) -> None:
+    """Title of the case; under it, that it is simulated, the law, the step and, where it is so, that the run failed.
+
+    Over axes that were given, whose figure has a heading of its own, no more than a failure is stated.
+    """
+    if given:
+        failures = [f"RUN FAILED: {result.status.label}" for result in results if result.status.failed]
+        if failures:
+            axes.annotate("\n".join(failures), (0.02, 0.98), xycoords="axes fraction", va="top", fontsize=small(), color=FAILED)
+        return
     laws = list(dict.fromkeys(result.law for result in results))
     parts = ["simulated", ("contact law " if len(laws) == 1 else "contact laws ") + ", ".join(laws)]
     if len(results) == 1:
@@ -116,24 +293,34 @@ def head(axes: Axes, results: Sequence[Result], *notes: str) -> None:
     write_heading(axes, title_of(results) or "untitled case", parts, failed=any(result.status.failed for result in results))
 
 
-def write_heading(axes: Axes, title: str, parts: Sequence[str], failed: bool = False) -> None:
-    """A title, and under it the parts of a sentence in as many lines as they take."""
-    lines = [parts[0]]
-    for part in parts[1:]:
-        longer = f"{lines[-1]}  \N{MIDDLE DOT}  {part}"
-        lines[-1:] = [longer] if len(longer) <= 96 else [lines[-1], part]
+def write_heading(axes: Axes, title: str, parts: Sequence[str], failed: bool = False, indent: float = 46.0) -> None:
+    """A title, and under it the parts of a sentence in as many lines as they take; `indent` is where the axes begin [points]."""
+    import matplotlib
+
+    size = small()
+    most = letters_across(axes, size, indent)
+    lines: list[str] = []
+    for part in parts:
+        longer = f"{lines[-1]}  \N{MIDDLE DOT}  {part}" if lines else part
+        lines[-1:] = [longer] if len(longer) <= most else [*lines[-1:], *textwrap.wrap(part, most)]
     axes.annotate(
         "\n".join(lines),
         (0.0, 1.0),
         (0.0, 8.0),
         xycoords="axes fraction",
         textcoords="offset points",
-        fontsize=8,
-        color=palette()[2] if failed else "#555555",
+        fontsize=size,
+        color=FAILED if failed else "#555555",
         parse_math=False,
     )
-    # Room for the lines of 8 points below it; a dollar sign in a title is a dollar sign.
-    axes.set_title(textwrap.fill(title, 72), pad=13.0 + 10.0 * len(lines), parse_math=False)
+    # Room for the lines below it; a dollar sign in a title is a dollar sign.
+    words = textwrap.fill(title, letters_across(axes, matplotlib.rcParams["axes.titlesize"], indent))
+    axes.set_title(words, pad=13.0 + 1.25 * size * len(lines), parse_math=False)
+
+
+def letters_across(axes: Axes, size: float, indent: float) -> int:
+    """Letters of a size [points] that fit beside each other over axes that begin so far from the left of their figure [points]."""
+    return int((72.0 * figure_of(axes).get_figwidth() - indent) / (LETTER * size))
 
 
 def need(result: Result, *names: str) -> None:
@@ -178,8 +365,12 @@ def title_of(results: Sequence[Result]) -> str:
     return "; ".join(dict.fromkeys([*shared, *rest]))
 
 
-def labels_of(results: Sequence[Result]) -> list[str]:
-    """A word for each of several results: its law, or its title where laws are the same."""
+def labels_of(results: Sequence[Result], labels: Sequence[str] | None = None) -> list[str]:
+    """A word for each of several results: the one that is given, else its law, or its title where laws are the same."""
+    if labels is not None:
+        if len(labels) != len(results):
+            raise GranchainError(f"labels: got {len(labels)}, allowed {len(results)}, one for each result; name each")
+        return [str(label) for label in labels]
     for words in ([result.law for result in results], [result.title for result in results]):
         if len(set(words)) == len(words):
             return words

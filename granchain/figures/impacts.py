@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from granchain.errors import GranchainError
-from granchain.figures.frame import MOST_LINES, branches, framed_loops, new_figure, palette, scaled, styled, write_heading
+from granchain.figures.frame import branches, framed_loops, legend_beside, look, narrow, one_panel, palette, scaled, styled, write_heading
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,24 +18,27 @@ if TYPE_CHECKING:
 
 
 @styled
-def impact_loops(results: Sequence[ImpactResult]) -> tuple[Figure, Axes]:
+def impact_loops(results: Sequence[ImpactResult], ax: Axes | None = None) -> tuple[Figure, Axes]:
     """Force against overlap of impacts, on top of each other: approach full, recovery dashed, the residual overlap marked.
 
     Parameters
     ----------
     results : sequence of ImpactResult
-        One to ten.
+        One to nine.
+    ax : Axes, optional
+        Of matplotlib, to draw into: the heading is then left to its figure.
 
     Returns
     -------
     Figure, Axes
     """
-    if not 0 < len(results) <= MOST_LINES:
-        raise GranchainError(f"impact_loops: got {len(results)} impacts, allowed: 1 to {MOST_LINES}, which is as many as there are colours")
+    if not 0 < len(results) <= len(palette()):
+        raise GranchainError(
+            f"impact_loops: got {len(results)} impacts, allowed: 1 to {len(palette())}, which is as many as there are colours"
+        )
     laws, speeds = list(dict.fromkeys(one.law for one in results)), sorted({one.speed for one in results})
     factor, unit = scaled(max(float(one.overlap.max()) for one in results), "m")
-    figure = new_figure(6.4 if len(results) <= 3 else 8.0, 4.4)
-    axes = figure.subplots()
+    figure, axes = one_panel(ax, 6.4 if len(results) <= 3 else 8.0, 4.4)
     # The later the thinner: a law may load as another does, and none shall hide another.
     widths = np.linspace(2.2 if len(results) > 1 else 1.3, 1.0, len(results))
     for one, colour, width in zip(results, palette(), widths, strict=False):
@@ -49,27 +52,32 @@ def impact_loops(results: Sequence[ImpactResult]) -> tuple[Figure, Axes]:
             axes.plot(*mark, "|", color=colour, markersize=11, markeredgewidth=1.6, clip_on=False, label="_residual")
     handles = framed_loops(axes, unit, "approach", "recovery", any(one.residual_overlap != 0.0 for one in results))
     # A few names find room between the loops.
-    place: dict[str, Any] = {"loc": "best"} if len(results) <= 3 else {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0)}
-    axes.legend(handles=handles, **place)
-    title = "Impact of two bodies" + (f" at {speeds[0]:g} m/s" if len(speeds) == 1 else "")
-    write_heading(axes, title, ["simulated", _laws_of(laws)])
+    if len(results) <= 3 and not narrow():
+        axes.legend(handles=handles, loc="best")
+    else:
+        legend_beside(axes, given=ax is not None, handles=handles)
+    if ax is None:
+        title = "Impact of two bodies" + (f" at {speeds[0]:g} m/s" if len(speeds) == 1 else "")
+        write_heading(axes, title, ["simulated", _laws_of(laws)])
     return figure, axes
 
 
 @styled
-def restitution_against_speed(curves: Mapping[str, Sequence[tuple[float, float]]]) -> tuple[Figure, Axes]:
+def restitution_against_speed(curves: Mapping[str, Sequence[tuple[float, float]]], ax: Axes | None = None) -> tuple[Figure, Axes]:
     """Restitution of two bodies over their approach speed, a line a law.
 
     Parameters
     ----------
     curves : mapping of name to (speed, restitution) pairs
         Two or more speeds each [m/s].
+    ax : Axes, optional
+        Of matplotlib, to draw into: the heading is then left to its figure.
 
     Returns
     -------
     Figure, Axes
     """
-    figure, axes = _restitutions(curves)
+    figure, axes = _restitutions(curves, ax)
     speeds = [speed for curve in curves.values() for speed, _ in curve]
     if max(speeds) > 5.0 * min(speeds):
         axes.set_xscale("log")
@@ -77,12 +85,14 @@ def restitution_against_speed(curves: Mapping[str, Sequence[tuple[float, float]]
     axes.set_xlim(min(speeds), max(speeds))
     axes.set_xlabel("approach speed (m/s)")
     axes.set_ylabel("restitution")
-    write_heading(axes, "Restitution of two bodies over their speed", ["simulated", _laws_of(curves)])
+    legend_beside(axes, given=ax is not None)
+    if ax is None:
+        write_heading(axes, "Restitution of two bodies over their speed", ["simulated", _laws_of(curves)])
     return figure, axes
 
 
 @styled
-def restitution_delivered(curves: Mapping[str, Sequence[tuple[float, float]]], speed: float) -> tuple[Figure, Axes]:
+def restitution_delivered(curves: Mapping[str, Sequence[tuple[float, float]]], speed: float, ax: Axes | None = None) -> tuple[Figure, Axes]:
     """Delivered restitution of two bodies over the asked one, a line a law, with the diagonal on which the two are equal.
 
     Parameters
@@ -91,37 +101,36 @@ def restitution_delivered(curves: Mapping[str, Sequence[tuple[float, float]]], s
         Two or more each.
     speed : float
         Of the impacts [m/s].
+    ax : Axes, optional
+        Of matplotlib, to draw into: the heading is then left to its figure.
 
     Returns
     -------
     Figure, Axes
     """
-    figure, axes = _restitutions(curves)
-    axes.plot([0.0, 1.0], [0.0, 1.0], color="#b0b0b0", linewidth=0.8, zorder=0, label="as asked")
+    figure, axes = _restitutions(curves, ax)
+    axes.plot([0.0, 1.0], [0.0, 1.0], ":", color="#222222", linewidth=0.9, zorder=0, label="as asked")
     axes.set_xlim(0.0, 1.0)
     axes.set_aspect("equal", anchor="W")
     axes.set_xlabel("asked restitution")
     axes.set_ylabel("delivered restitution")
-    axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0)
-    write_heading(axes, f"Delivered restitution at {speed:g} m/s", ["simulated", _laws_of(curves)])
+    legend_beside(axes, given=ax is not None)
+    if ax is None:
+        write_heading(axes, f"Delivered restitution at {speed:g} m/s", ["simulated", _laws_of(curves)])
     return figure, axes
 
 
-def _restitutions(curves: Mapping[str, Sequence[tuple[float, float]]]) -> tuple[Figure, Axes]:
+def _restitutions(curves: Mapping[str, Sequence[tuple[float, float]]], ax: Axes | None) -> tuple[Figure, Axes]:
     """Lines by name over one axis, from 0 to 1."""
     if not curves or min(len(curve) for curve in curves.values()) < 2:
         raise GranchainError("figure: got fewer than two values, allowed two values at least; give more speeds or restitutions")
-    figure = new_figure(6.4, 4.4)
-    axes = figure.subplots()
-    colours = palette()
+    figure, axes = one_panel(ax, 6.4, 5.4 if narrow() else 4.4)
     # The later the thinner: several laws deliver the same, and none shall hide another.
     widths = np.linspace(1.9 if len(curves) > 1 else 1.3, 1.1, len(curves))
     for i, ((name, curve), width) in enumerate(zip(curves.items(), widths, strict=True)):
         x, y = np.array(sorted(curve)).T
-        dashes = ("-", "--", ":", "-.")[i // len(colours) % 4]
-        axes.plot(x, y, dashes, color=colours[i % len(colours)], linewidth=width, label=name)
+        axes.plot(x, y, **look(i), linewidth=width, label=name)
     axes.set_ylim(0.0, 1.02)
-    axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0)
     return figure, axes
 
 

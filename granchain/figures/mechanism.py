@@ -11,7 +11,27 @@ import numpy as np
 from granchain.analysis import energy_put_in, residual_share
 from granchain.case import MechanismCase
 from granchain.errors import CaseError, GranchainError
-from granchain.figures.frame import branches, framed_loops, head, labels_of, need, new_figure, palette, scaled, styled
+from granchain.figures.frame import (
+    branches,
+    figure_of,
+    framed_loops,
+    given_panels,
+    head,
+    labels_of,
+    legend_below,
+    legend_beside,
+    look,
+    narrow,
+    need,
+    need_few,
+    new_figure,
+    one_panel,
+    palette,
+    plain_powers,
+    round_end,
+    scaled,
+    styled,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -82,13 +102,16 @@ def label_turn(axes: Axes, part: Window, between: Sequence[float] | None) -> Non
     """Label, limits and ticks of the axis of crank angles."""
     from matplotlib.ticker import MaxNLocator
 
-    axes.set_xlabel(f"crank angle since the start of the {'revolution' if between is None else 'run'} (deg)")
+    since = "revolution" if between is None else "run"
+    axes.set_xlabel("crank angle (deg)" if narrow() else f"crank angle since the start of the {since} (deg)")
     axes.set_xlim(*part.ends)
     axes.xaxis.set_major_locator(MaxNLocator(nbins=9, steps=[1, 2, 3, 6, 10]))
 
 
 @styled
-def slider_acceleration(*results: Result, between: Sequence[float] | None = None) -> tuple[Figure, np.ndarray]:
+def slider_acceleration(
+    *results: Result, between: Sequence[float] | None = None, labels: Sequence[str] | None = None, ax: Sequence[Axes] | None = None
+) -> tuple[Figure, np.ndarray]:
     """Acceleration of the slider against the crank angle, with that without play; where it goes far beyond, below on the scale of that.
 
     Parameters
@@ -97,6 +120,10 @@ def slider_acceleration(*results: Result, between: Sequence[float] | None = None
         One or more of a mechanism.
     between : (from, to), optional
         Crank angles since the start [deg]; default: the last whole revolution.
+    labels : sequence of str, optional
+        A word for each result; default: its law, or its title where laws are the same.
+    ax : sequence of Axes, optional
+        Of matplotlib, one a row, to draw into: the heading is then left to their figure.
 
     Returns
     -------
@@ -106,14 +133,12 @@ def slider_acceleration(*results: Result, between: Sequence[float] | None = None
     largest = max(float(np.abs(result.ideal_acceleration).max()) for result in results)
     reach = max(float(np.abs(result.slider_acceleration[window(result, between).chosen]).max()) for result in results)
     twice = reach > FAR * largest
-    figure = new_figure(7.0, 5.2 if twice else 4.2)
-    ratios = [1.6, 1.0] if twice else [1.0]
-    rows = figure.subplots(len(ratios), 1, sharex=True, squeeze=False, height_ratios=ratios)[:, 0]
-    for result, colour, label in zip(results, palette() * len(results), labels_of(results), strict=False):
+    figure, rows = _rows(ax, 5.2 if twice else 4.2, [1.6, 1.0] if twice else [1.0])
+    for i, (result, label) in enumerate(zip(results, labels_of(results, labels), strict=True)):
         part = window(result, between)
         for axes in rows:
             name = label if len(results) > 1 else "with play"
-            axes.plot(part.turned, result.slider_acceleration[part.chosen], color=colour, linewidth=0.8, label=name)
+            axes.plot(part.turned, result.slider_acceleration[part.chosen], **look(i), linewidth=0.8, label=name)
     part = window(results[0], between)
     for axes in rows:
         axes.plot(part.turned, results[0].ideal_acceleration[part.chosen], "--", color=WITHOUT, linewidth=1.1, label="without play")
@@ -121,19 +146,19 @@ def slider_acceleration(*results: Result, between: Sequence[float] | None = None
     if twice:
         rows[1].set_ylim(-2.2 * largest, 2.2 * largest)
     label_turn(rows[-1], part, between)
-    figure.legend(*rows[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
-    figure.align_ylabels()
-    head(rows[0], results)
+    _finish(figure, rows, results, ax)
     return figure, rows
 
 
 @styled
-def slider_kinematics(*results: Result, between: Sequence[float] | None = None) -> tuple[Figure, np.ndarray]:
+def slider_kinematics(
+    *results: Result, between: Sequence[float] | None = None, labels: Sequence[str] | None = None, ax: Sequence[Axes] | None = None
+) -> tuple[Figure, np.ndarray]:
     """Position, velocity and acceleration of the slider against the crank angle.
 
     Parameters
     ----------
-    *results, between
+    *results, between, labels, ax
         As of `slider_acceleration`.
 
     Returns
@@ -141,33 +166,48 @@ def slider_kinematics(*results: Result, between: Sequence[float] | None = None) 
     Figure, array of Axes (3,)
     """
     named_rows(results, "slider_position")
-    figure = new_figure(7.0, 6.0)
-    rows = figure.subplots(3, 1, sharex=True)
+    figure, rows = _rows(ax, 6.0, [1.0, 1.0, 1.0])
     names = (("slider_position", 1e3, "position (mm)"), ("slider_velocity", 1.0, "velocity (m/s)"),
              ("slider_acceleration", 1.0, "acceleration (m/s\N{SUPERSCRIPT TWO})"))  # fmt: skip
-    for result, colour, label in zip(results, palette() * len(results), labels_of(results), strict=False):
+    for i, (result, label) in enumerate(zip(results, labels_of(results, labels), strict=True)):
         part = window(result, between)
         for axes, (name, factor, _) in zip(rows, names, strict=True):
-            axes.plot(part.turned, factor * getattr(result, name)[part.chosen], color=colour, linewidth=0.8, label=label)
+            axes.plot(part.turned, factor * getattr(result, name)[part.chosen], **look(i), linewidth=0.8, label=label)
     for axes, (_, _, text) in zip(rows, names, strict=True):
         axes.set_ylabel(text)
     part = window(results[0], between)
     rows[2].plot(part.turned, results[0].ideal_acceleration[part.chosen], "--", color=WITHOUT, linewidth=1.0, label="without play")
     label_turn(rows[2], part, between)
-    handles, labels = rows[2].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=4)
-    figure.align_ylabels()
-    head(rows[0], results)
+    _finish(figure, rows, results, ax, legend_of=rows[2])
     return figure, rows
 
 
+def _rows(ax: Sequence[Axes] | None, height: float, ratios: Sequence[float]) -> tuple[Figure, np.ndarray]:
+    """Rows of axes on one axis of angles, or those that are given."""
+    if ax is not None:
+        rows = given_panels(ax, len(ratios))
+        return figure_of(rows[0]), rows
+    figure = new_figure(7.0, height * (1.25 if narrow() else 1.0))
+    return figure, figure.subplots(len(ratios), 1, sharex=True, squeeze=False, height_ratios=list(ratios))[:, 0]
+
+
+def _finish(figure: Figure, rows: np.ndarray, results: Sequence[Result], ax: Any, legend_of: Axes | None = None) -> None:
+    """Legend below, labels in line, heading."""
+    legend_below(rows[0] if legend_of is None else legend_of, given=ax is not None)
+    if ax is None:
+        figure.align_ylabels()
+    head(rows[0], results, given=ax is not None)
+
+
 @styled
-def joint_force(*results: Result, between: Sequence[float] | None = None) -> tuple[Figure, Axes]:
+def joint_force(
+    *results: Result, between: Sequence[float] | None = None, labels: Sequence[str] | None = None, ax: Axes | None = None
+) -> tuple[Figure, Axes]:
     """Contact force in the joint against the crank angle; of a scotch yoke beside that without play.
 
     Parameters
     ----------
-    *results, between
+    *results, between, labels, ax
         As of `slider_acceleration`.
 
     Returns
@@ -175,11 +215,10 @@ def joint_force(*results: Result, between: Sequence[float] | None = None) -> tup
     Figure, Axes
     """
     named_rows(results, "contact_force")
-    figure = new_figure(7.0, 4.2)
-    axes = figure.subplots()
-    for result, colour, label in zip(results, palette() * len(results), labels_of(results), strict=False):
+    figure, axes = one_panel(ax, 7.0, 4.2)
+    for i, (result, label) in enumerate(zip(results, labels_of(results, labels), strict=True)):
         part = window(result, between)
-        axes.plot(part.turned, result.contact_force[part.chosen], color=colour, linewidth=0.8, label=label)
+        axes.plot(part.turned, result.contact_force[part.chosen], **look(i), linewidth=0.8, label=label)
     case = case_of(results[0])
     if case is not None and case.mechanism == "scotch-yoke":
         # with the laws and the engine, which take half a second to load
@@ -191,18 +230,20 @@ def joint_force(*results: Result, between: Sequence[float] | None = None) -> tup
     axes.set_ylim(0.0, None)
     axes.set_ylabel("contact force (N)")
     label_turn(axes, part, between)
-    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=3)
-    head(axes, results)
+    legend_below(axes, given=ax is not None, most=3)
+    head(axes, results, given=ax is not None)
     return figure, axes
 
 
 @styled
-def joint_penetration(*results: Result, between: Sequence[float] | None = None) -> tuple[Figure, Axes]:
+def joint_penetration(
+    *results: Result, between: Sequence[float] | None = None, labels: Sequence[str] | None = None, ax: Axes | None = None
+) -> tuple[Figure, Axes]:
     """Penetration in the joint against the crank angle.
 
     Parameters
     ----------
-    *results, between
+    *results, between, labels, ax
         As of `slider_acceleration`.
 
     Returns
@@ -211,22 +252,21 @@ def joint_penetration(*results: Result, between: Sequence[float] | None = None) 
     """
     named_rows(results, "penetration")
     factor, unit = scaled(max(float(result.penetration.max()) for result in results), "m")
-    figure = new_figure(7.0, 4.2)
-    axes = figure.subplots()
-    for result, colour, label in zip(results, palette() * len(results), labels_of(results), strict=False):
+    figure, axes = one_panel(ax, 7.0, 4.2)
+    for i, (result, label) in enumerate(zip(results, labels_of(results, labels), strict=True)):
         part = window(result, between)
-        axes.plot(part.turned, factor * result.penetration[part.chosen], color=colour, linewidth=0.8, label=label)
+        axes.plot(part.turned, factor * result.penetration[part.chosen], **look(i), linewidth=0.8, label=label)
     axes.set_ylim(0.0, None)
     axes.set_ylabel(f"penetration ({unit})")
     label_turn(axes, part, between)
     if len(results) > 1:
-        figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=3)
-    head(axes, results)
+        legend_below(axes, given=ax is not None, most=3)
+    head(axes, results, given=ax is not None)
     return figure, axes
 
 
 @styled
-def joint_orbit(result: Result, between: Sequence[float] | None = None) -> tuple[Figure, Axes]:
+def joint_orbit(result: Result, between: Sequence[float] | None = None, ax: Axes | None = None) -> tuple[Figure, Axes]:
     """Way of the journal's centre in its bearing, or of the pin about the slot's centre line, and the circle where they touch.
 
     Parameters
@@ -235,6 +275,8 @@ def joint_orbit(result: Result, between: Sequence[float] | None = None) -> tuple
         Of a mechanism.
     between : (from, to), optional
         As of `slider_acceleration`.
+    ax : Axes, optional
+        Of matplotlib, to draw into: the heading is then left to its figure.
 
     Returns
     -------
@@ -244,8 +286,7 @@ def joint_orbit(result: Result, between: Sequence[float] | None = None) -> tuple
     case = case_of(result)
     chosen = window(result, between).chosen
     x, y, closed = 1e3 * result.joint_x[chosen], 1e3 * result.joint_y[chosen], result.contact_force[chosen] > 0.0
-    figure = new_figure(6.0, 6.0)
-    axes = figure.subplots()
+    figure, axes = one_panel(ax, 6.0, 8.0 if narrow() else 6.0)
     turn = np.linspace(0.0, 2.0 * math.pi, 400)
     if case is not None:
         radius = 1e3 * case.clearance
@@ -256,8 +297,8 @@ def joint_orbit(result: Result, between: Sequence[float] | None = None) -> tuple
     axes.margins(0.06)
     axes.set_xlabel("along the slider's line (mm)")
     axes.set_ylabel("across it (mm)")
-    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=3)
-    head(axes, [result])
+    legend_below(axes, given=ax is not None, most=3)
+    head(axes, [result], given=ax is not None)
     return figure, axes
 
 
@@ -280,12 +321,14 @@ def impact_of(force: np.ndarray) -> slice:
 
 
 @styled
-def joint_impact(*results: Result, between: Sequence[float] | None = None) -> tuple[Figure, Axes]:
+def joint_impact(
+    *results: Result, between: Sequence[float] | None = None, labels: Sequence[str] | None = None, ax: Axes | None = None
+) -> tuple[Figure, Axes]:
     """Force against penetration in one impact: approach full, recovery dashed.
 
     Parameters
     ----------
-    *results, between
+    *results, between, labels, ax
         As of `slider_acceleration`; the impact is the largest in which the force rises once.
 
     Returns
@@ -293,31 +336,34 @@ def joint_impact(*results: Result, between: Sequence[float] | None = None) -> tu
     Figure, Axes
     """
     named_rows(results, "contact_force")
-    figure = new_figure(6.4, 4.4)
-    axes = figure.subplots()
+    need_few(len(results), "joint_impact")
+    figure, axes = one_panel(ax, 6.4, 5.4 if narrow() else 4.4)
     factor, unit = scaled(max(float(result.penetration.max()) for result in results), "m")
-    for result, colour, label in zip(results, palette() * len(results), labels_of(results), strict=False):
+    for i, (result, label) in enumerate(zip(results, labels_of(results, labels), strict=True)):
         chosen, turned, _ = window(result, between)
         part = impact_of(result.contact_force[chosen])
         depth, force = result.penetration[chosen][part], result.contact_force[chosen][part]
         loading, unloading = branches(depth, force)
+        colour = palette()[i]
         axes.plot(factor * depth, loading, color=colour, label=f"{label}, at {turned[part.start + 1]:.3g} deg")
         axes.plot(factor * depth, unloading, "--", color=colour, linewidth=1.0, label="_recovery")
     handles = framed_loops(axes, unit, "approach", "recovery", False)
     axes.set_xlabel(f"penetration ({unit})")
-    figure.legend(handles=handles, loc="outside lower center", ncols=3)
-    head(axes, results)
+    legend_below(axes, given=ax is not None, handles=handles, most=3)
+    head(axes, results, given=ax is not None)
     return figure, axes
 
 
 @styled
-def crank_energy(result: Result) -> tuple[Figure, np.ndarray]:
+def crank_energy(result: Result, ax: Sequence[Axes] | None = None) -> tuple[Figure, np.ndarray]:
     """Work of the crank and kinetic energy over the crank angle; what is lost; and, on a logarithmic axis, what the ledger leaves over.
 
     Parameters
     ----------
     result : Result
         Of a mechanism.
+    ax : sequence of Axes, optional
+        Of matplotlib, three of them, to draw into: the heading is then left to their figure.
 
     Returns
     -------
@@ -327,8 +373,8 @@ def crank_energy(result: Result) -> tuple[Figure, np.ndarray]:
     turned = np.degrees(np.interp(result.energy_time, result.time, result.crank_angle))
     moving = result.energy_kinetic - result.energy_kinetic[0]
     lost = {"damping": result.energy_viscous, "friction": result.energy_friction, "dents": result.energy_plastic}
-    figure = new_figure(7.0, 5.6)
-    ledger, losses, rest = axes = figure.subplots(3, 1, sharex=True, height_ratios=[2.0, 1.3, 1.0])
+    figure, axes = _rows(ax, 5.6, [2.0, 1.3, 1.0])
+    ledger, losses, rest = axes
     scale, joule = scaled(float(max(np.abs(moving).max(), np.abs(result.energy_external).max())), "J")
     ledger.plot(turned, scale * moving, color=palette()[0], label="kinetic, since the start")
     ledger.plot(turned, scale * result.energy_external, "--", color=WITHOUT, linewidth=1.0, label="work of the crank")
@@ -345,11 +391,17 @@ def crank_energy(result: Result) -> tuple[Figure, np.ndarray]:
     rest.set_ylabel("residual\n/ put in")
     rest.set_xlabel("crank angle since the start of the run (deg)")
     rest.grid(axis="y")
-    for part in (ledger, losses):
-        if part.get_lines():
-            part.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0)
-    figure.align_ylabels()
-    head(ledger, [result])
+    plain_powers(rest)
+    round_end(rest)
+    if narrow() and ax is None:
+        legend_below(ledger, handles=[handle for part in (ledger, losses) for handle in part.get_legend_handles_labels()[0]], most=2)
+    else:
+        for part in (ledger, losses):
+            if part.get_lines():
+                legend_beside(part, given=ax is not None)
+    if ax is None:
+        figure.align_ylabels()
+    head(ledger, [result], given=ax is not None)
     return figure, axes
 
 

@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from granchain.analysis import HELD, body_positions, energy_put_in, first_pulse, peak, residual_share, sensor_peak, wave_speed
+from granchain.analysis import (
+    HELD,
+    between_snapshots,
+    body_positions,
+    energy_put_in,
+    first_pulse,
+    peak,
+    residual_share,
+    sensor_peak,
+    wave_speed,
+)
 from granchain.errors import CaseError, GranchainError
 from granchain.figures.frame import (
     MOST_LINES,
@@ -17,13 +27,25 @@ from granchain.figures.frame import (
     body_name,
     branches,
     choose,
+    figure_of,
     framed_loops,
+    given_panels,
     head,
+    label_size,
     labels_of,
+    legend_below,
+    legend_beside,
+    look,
+    narrow,
     need,
+    need_few,
     new_figure,
+    one_panel,
     palette,
+    plain_powers,
+    round_end,
     scaled,
+    small,
     styled,
     time_unit,
 )
@@ -38,10 +60,18 @@ if TYPE_CHECKING:
 
 # Beads or contacts of a file that is drawn: a picture of more shows none of them.
 MOST_PLACES = 2**20
+# Entries of a legend that find room beside the loops of a hysteresis.
+IN_A_CORNER = 8
+# Width of the line of a wave front, and of the white about it [points].
+FRONT = 1.2, 2.8
+# Points of a drawn course: some four a dot of a printed figure two columns wide.
+COURSE = 4000
 
 
 @styled
-def force_traces(*results: Result, sensors: Sequence[int] | None = None) -> tuple[Figure, np.ndarray]:
+def force_traces(
+    *results: Result, sensors: Sequence[int] | None = None, labels: Sequence[str] | None = None, ax: Sequence[Axes] | None = None
+) -> tuple[Figure, np.ndarray]:
     """Force against time at every sensor, one row each, on one force and one time axis.
 
     Parameters
@@ -50,6 +80,10 @@ def force_traces(*results: Result, sensors: Sequence[int] | None = None) -> tupl
         One or more; the rows are the sensors of the first, and a result without one of them leaves that row to the others.
     sensors : sequence of int, optional
         Labels of the beads, from the first row down; default: those of the first result, evenly spaced ones of more than 12.
+    labels : sequence of str, optional
+        A word for each result; default: its law, or its title where laws are the same.
+    ax : sequence of Axes, optional
+        Of matplotlib, one a row, to draw into: the heading is then left to their figure.
 
     Returns
     -------
@@ -62,47 +96,61 @@ def force_traces(*results: Result, sensors: Sequence[int] | None = None) -> tupl
     places, note = choose(sensors, results[0].sensor_bead, MOST_ROWS, "sensors")
     beads = [int(results[0].sensor_bead[place]) for place in places]
     factor, unit = time_unit(max(float(result.time[-1]) for result in results))
-    figure = new_figure(7.0, 1.5 + 0.62 * len(beads))
-    figure.get_layout_engine().set(hspace=0.0, h_pad=0.02)  # type: ignore[union-attr,call-arg]
-    rows = figure.subplots(len(beads), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
-    colours, labels = palette(), labels_of(results)
+    if ax is None:
+        figure = new_figure(7.0, 1.5 + (0.8 if narrow() else 0.62) * len(beads))
+        figure.get_layout_engine().set(hspace=0.0, h_pad=0.02)  # type: ignore[union-attr,call-arg]
+        rows = figure.subplots(len(beads), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
+    else:
+        rows = given_panels(ax, len(beads))
+        figure = figure_of(rows[0])
+    words = labels_of(results, labels)
+    handles: dict[str, Any] = {}
     for axes, bead in zip(rows, beads, strict=True):
         text = body_name(bead)
-        for result, colour, label in zip(results, colours * len(results), labels, strict=False):
+        for i, (result, label) in enumerate(zip(results, words, strict=True)):
             column = np.flatnonzero(result.sensor_bead == bead)
             if not len(column):
                 continue
             force = result.sensor_force[:, column[0]]
-            axes.plot(factor * result.time, force, color=colour, label=label)
+            (handles[label],) = axes.plot(factor * result.time, force, **look(i), label=label)
             if len(results) == 1:
-                axes.fill_between(factor * result.time, force, color=colour, alpha=0.18, linewidth=0.0)
+                axes.fill_between(factor * result.time, force, color=look(i)["color"], alpha=0.18, linewidth=0.0)
                 top = sensor_peak(result, int(column[0]))
                 text += f"\n{top.force:.3g} N" if top.complete else "\nno pulse" if top.force == 0.0 else "\nstill rising"
                 text += "\nmerged" if top.merged else ""
-        axes.text(1.012, 0.5, text, transform=axes.transAxes, va="center", fontsize=8, linespacing=1.3)
+        axes.text(1.012, 0.5, text, transform=axes.transAxes, va="center", fontsize=small(), linespacing=1.15)
         axes.spines["bottom"].set_visible(axes is rows[-1])
         axes.tick_params(axis="x", length=3.0 if axes is rows[-1] else 0.0)
         axes.axhline(0.0, color="#b0b0b0", linewidth=0.5, zorder=0)
         axes.locator_params(axis="y", nbins=3)
-    _leave_room(rows[0])
+    _leave_room(rows)
     rows[-1].set_xlabel(f"time ({unit})")
-    figure.supylabel("sensor force (N)", fontsize=9)
+    if ax is None:
+        figure.supylabel("sensor force (N)", fontsize=label_size())
+    else:
+        rows[len(rows) // 2].set_ylabel("sensor force (N)")
     if len(results) > 1:
-        figure.legend(*rows[0].get_legend_handles_labels(), loc="outside lower center", ncols=min(4, len(results)))
-    head(rows[0], results, note)
+        legend_below(rows[0], given=ax is not None, handles=[handles[word] for word in words if word in handles])
+    head(rows[0], results, note, given=ax is not None)
     return figure, rows
 
 
-def _leave_room(axes: Axes) -> None:
-    """Force axis from just below 0, so that rows on top of each other do not touch."""
-    low, high = axes.dataLim.y0, axes.dataLim.y1
+def _leave_room(rows: np.ndarray) -> None:
+    """One force axis from just below 0, so that rows on top of each other do not touch, and one time axis."""
+    low, high = min(axes.dataLim.y0 for axes in rows), max(axes.dataLim.y1 for axes in rows)
+    begin, end = min(axes.dataLim.x0 for axes in rows), max(axes.dataLim.x1 for axes in rows)
     size = max(high, 0.0) - min(low, 0.0)
-    axes.set_ylim(min(low, 0.0) - 0.06 * size, max(high, 0.0) + 0.12 * size if size > 0.0 else 1.0)
+    for axes in rows:
+        axes.set_ylim(min(low, 0.0) - 0.06 * size, max(high, 0.0) + 0.12 * size if size > 0.0 else 1.0)
+        axes.set_xlim(begin, end)
+        round_end(axes)
 
 
 @styled
-def bead_velocities(result: Result, beads: Sequence[int] | None = None) -> tuple[Figure, Axes]:
-    """Velocity of chosen beads against time.
+def bead_velocities(result: Result, beads: Sequence[int] | None = None, ax: Axes | None = None) -> tuple[Figure, Axes]:
+    """Velocity of chosen beads against time, between the snapshots the course that has their velocities and displacements.
+
+    Where snapshots are too far apart to hold the motion, straight lines join them, and the figure says so.
 
     Parameters
     ----------
@@ -110,6 +158,8 @@ def bead_velocities(result: Result, beads: Sequence[int] | None = None) -> tuple
         With snapshots.
     beads : sequence of int, optional
         Labels; default: the striker and the sensors, or without sensors all; evenly spaced ones of more than 10.
+    ax : Axes, optional
+        Of matplotlib, to draw into: the heading is then left to its figure.
 
     Returns
     -------
@@ -125,20 +175,29 @@ def bead_velocities(result: Result, beads: Sequence[int] | None = None) -> tuple
         beads = [int(bodies[place]) for place in places]
     places, _ = choose(beads, result.bead, MOST_LINES, "beads")
     factor, unit = time_unit(float(result.snapshot_time[-1]))
-    figure = new_figure(7.0, 4.0)
-    axes = figure.subplots()
-    colours = palette()
+    figure, axes = one_panel(ax, 7.0, 4.0)
+    time, velocity, how = _course(result, places)
     for i, place in enumerate(places):
-        # Ten colours; after them the same with another line.
-        dashes = ("-", "--", ":", "-.")[i // len(colours) % 4]
-        label = body_name(int(result.bead[place]))
-        axes.plot(factor * result.snapshot_time, result.velocity[:, place], dashes, color=colours[i % len(colours)], label=label)
+        axes.plot(factor * time, velocity[:, i], **look(i), label=body_name(int(result.bead[place])))
     axes.axhline(0.0, color="#b0b0b0", linewidth=0.5, zorder=0)
     axes.set_xlabel(f"time ({unit})")
     axes.set_ylabel("velocity (m/s)")
-    axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0)
-    head(axes, [result], _interval(result.snapshot_time), note)
+    round_end(axes)
+    legend_beside(axes, given=ax is not None)
+    head(axes, [result], _interval(result.snapshot_time), how, note, given=ax is not None)
     return figure, axes
+
+
+def _course(result: Result, places: Sequence[int]) -> tuple[np.ndarray, np.ndarray, str]:
+    """Times, velocities of bodies, and how they were found between snapshots."""
+    time, velocity = np.asarray(result.snapshot_time), np.asarray(result.velocity)[:, places]
+    # Of a long file smallest and largest values are read, which are no course.
+    if "snapshot_time" in result.thinned or "displacement" not in result.variables or len(time) < 3 or not np.isfinite(velocity).all():
+        return time, velocity, ""
+    found = between_snapshots(time, np.asarray(result.displacement)[:, places], velocity, max(1, COURSE // len(time)))
+    if found is None:
+        return time, velocity, "too far apart for these pulses: straight between them"
+    return *found, "between them by displacement and velocity"
 
 
 def _interval(time: np.ndarray) -> str:
@@ -150,7 +209,7 @@ def _interval(time: np.ndarray) -> str:
 
 
 @styled
-def space_time(result: Result, quantity: str = "velocity") -> tuple[Figure, Axes]:
+def space_time(result: Result, quantity: str = "velocity", ax: Axes | None = None) -> tuple[Figure, Axes]:
     """Bead velocity, or force of the recorded contacts, over time and place in the chain, with the line of the wave front.
 
     The front is the arrival of the first pulse at each bead or contact where that pulse has ended, its speed that of the least-squares
@@ -161,12 +220,15 @@ def space_time(result: Result, quantity: str = "velocity") -> tuple[Figure, Axes
     result : Result
         With snapshots, or with contacts.
     quantity : {"velocity", "force"}
+    ax : Axes, optional
+        Of matplotlib, to draw into: the heading is then left to its figure.
 
     Returns
     -------
     Figure, Axes
     """
     from matplotlib.colors import Normalize, PowerNorm
+    from matplotlib.patheffects import withStroke
 
     if quantity == "velocity":
         need(result, "velocity", "snapshot_time", "bead")
@@ -184,8 +246,7 @@ def space_time(result: Result, quantity: str = "velocity") -> tuple[Figure, Axes
             "space_time: got fewer than two instants or places, allowed two of each at least; raise the end time, or record more"
         )
     factor, unit = time_unit(float(time[-1]))
-    figure = new_figure(7.0, 4.6)
-    axes = figure.subplots()
+    figure, axes = one_panel(ax, 7.0, 4.6)
     largest = float(np.nanmax(np.abs(values), initial=0.0)) or 1.0
     norm: Normalize
     if np.nanmin(values) < -0.1 * largest:
@@ -194,7 +255,7 @@ def space_time(result: Result, quantity: str = "velocity") -> tuple[Figure, Axes
     else:
         # A wave that decays stays visible on the scale of a square root.
         norm, colour_map = PowerNorm(0.5, 0.0, largest, clip=False), "magma_r"
-        extend, name = ("min" if np.nanmin(values) < 0.0 else "neither"), name + ", square-root scale"
+        extend, name = ("min" if np.nanmin(values) < 0.0 else "neither"), name + (",\n" if narrow() else ", ") + "square-root scale"
     mesh = axes.pcolormesh(factor * time, places, values.T, shading="nearest", rasterized=True, norm=norm, cmap=colour_map)
     figure.colorbar(mesh, ax=axes, label=name, pad=0.02, aspect=30, extend=extend)
     arrivals = np.array([_arrival(time, column) for column in values.T])
@@ -203,13 +264,19 @@ def space_time(result: Result, quantity: str = "velocity") -> tuple[Figure, Axes
     if len(passed) > 1:
         label = f"wave front, peaks of {quantity} of {place_name.split()[0]} {passed[0]} to {passed[-1]}"
         label += f": {speed:.3g} m/s" if math.isfinite(speed) else ""
-        axes.plot(factor * arrivals, places, "--", color=palette()[0], linewidth=1.0, label=label)
-        axes.legend(loc="upper left" if not speed < 0.0 else "upper right", frameon=True, framealpha=0.8, edgecolor="none")
+        # White about the dashes: they stand out from every colour of the map.
+        halo = [withStroke(linewidth=FRONT[1], foreground="white")]
+        axes.plot(factor * arrivals, places, "--", color=palette()[0], linewidth=FRONT[0], label=label, path_effects=halo)
+        if narrow():
+            legend_below(axes, given=ax is not None)
+        else:
+            axes.legend(loc="upper left" if not speed < 0.0 else "upper right", frameon=True, framealpha=0.85, edgecolor="none")
     axes.set_xlim(factor * time[0], factor * time[-1])
+    round_end(axes)
     axes.set_xlabel(f"time ({unit})")
     axes.set_ylabel(place_name)
     axes.locator_params(axis="y", integer=True)
-    head(axes, [result], _interval(time))
+    head(axes, [result], _interval(time), given=ax is not None)
     return figure, axes
 
 
@@ -232,7 +299,9 @@ def _front_speed(result: Result, quantity: str, places: np.ndarray, arrivals: np
 
 
 @styled
-def hysteresis(*results: Result, contacts: Sequence[int] | None = None) -> tuple[Figure, Axes]:
+def hysteresis(
+    *results: Result, contacts: Sequence[int] | None = None, labels: Sequence[str] | None = None, ax: Axes | None = None
+) -> tuple[Figure, Axes]:
     """Force against overlap of chosen contacts: loading full, unloading dashed, the residual overlap marked.
 
     Parameters
@@ -240,7 +309,11 @@ def hysteresis(*results: Result, contacts: Sequence[int] | None = None) -> tuple
     *results : Result
         One or more, with contacts.
     contacts : sequence of int, optional
-        Labels; default: those of each result, evenly spaced ones of more than 10.
+        Labels; default: those of each result, evenly spaced ones of more than there are colours.
+    labels : sequence of str, optional
+        A word for each result; default: its law, or its title where laws are the same.
+    ax : Axes, optional
+        Of matplotlib, to draw into: the heading is then left to its figure.
 
     Returns
     -------
@@ -252,18 +325,20 @@ def hysteresis(*results: Result, contacts: Sequence[int] | None = None) -> tuple
         need(result, "contact_force", "contact_overlap", "sensor_contact")
     largest = max(float(np.nanmax(result.contact_overlap, initial=0.0)) for result in results)
     factor, unit = scaled(largest, "m")
-    figure = new_figure(6.4, 4.4)
-    axes = figure.subplots()
     several, marked, notes = len(results) > 1, False, []
     loops = []
-    for result, word in zip(results, labels_of(results), strict=True):
-        places, note = choose(contacts, result.sensor_contact, MOST_LINES, "contacts")
+    # As many of each as leave a colour for every loop: full and dashed are taken.
+    most = max(1, len(palette()) // len(results))
+    for result, word in zip(results, labels_of(results, labels), strict=True):
+        places, note = choose(contacts, result.sensor_contact, most, "contacts")
         notes.append(note)
         loops += [(result, place, f"contact {result.sensor_contact[place]}" + (f", {word}" if several else "")) for place in places]
+    need_few(len(loops), "hysteresis")
+    figure, axes = one_panel(ax, 6.4, 4.4)
     # The later the thinner: contacts of one law load along one curve, and none shall hide another.
     widths = np.linspace(2.4 if len(loops) > 1 else 1.3, 1.0, len(loops))
     for i, ((result, place, label), width) in enumerate(zip(loops, widths, strict=True)):
-        colour = palette()[i % len(palette())]
+        colour = palette()[i]
         overlap, force = result.contact_overlap[:, place], result.contact_force[:, place]
         loading, unloading = branches(overlap, force)
         axes.plot(factor * overlap, loading, color=colour, linewidth=width, label=label)
@@ -273,8 +348,11 @@ def hysteresis(*results: Result, contacts: Sequence[int] | None = None) -> tuple
             marked = True
             axes.plot([factor * left], [0.0], "|", color=colour, markersize=11, markeredgewidth=1.6, clip_on=False, label="_residual")
     handles = framed_loops(axes, unit, "loading", "unloading", marked)
-    axes.legend(handles=handles, loc="upper left")
-    head(axes, results, *dict.fromkeys(notes))
+    if len(handles) > IN_A_CORNER or (narrow() and len(handles) > IN_A_CORNER // 2):
+        legend_beside(axes, given=ax is not None, handles=handles)
+    else:
+        axes.legend(handles=handles, loc="upper left")
+    head(axes, results, *dict.fromkeys(notes), given=ax is not None)
     return figure, axes
 
 
@@ -287,13 +365,15 @@ def _residual(result: Result, contact: int) -> float:
 
 
 @styled
-def energy(result: Result) -> tuple[Figure, np.ndarray]:
+def energy(result: Result, ax: Sequence[Axes] | None = None) -> tuple[Figure, np.ndarray]:
     """Energy ledger over time: its parts on top of each other, and below, on a logarithmic axis, what it does not account for.
 
     Parameters
     ----------
     result : Result
         With the ledger.
+    ax : sequence of Axes, optional
+        Of matplotlib, two of them, to draw into: the heading is then left to their figure.
 
     Returns
     -------
@@ -307,8 +387,13 @@ def energy(result: Result) -> tuple[Figure, np.ndarray]:
     factor, unit = time_unit(float(result.energy_time[-1]))
     scale, joule = scaled(float(np.abs(total).max()), "J")
     time = factor * result.energy_time
-    figure = new_figure(7.0, 5.0)
-    ledger, rest = axes = figure.subplots(2, 1, sharex=True, height_ratios=[3, 1.3])
+    if ax is None:
+        figure = new_figure(7.0, 6.2 if narrow() else 5.0)
+        axes = figure.subplots(2, 1, sharex=True, height_ratios=[3, 1.3])
+    else:
+        axes = given_panels(ax, 2)
+        figure = figure_of(axes[0])
+    ledger, rest = axes
     # One colour a part, whatever parts a run has.
     shown = [(name, colour) for name, colour in zip(HELD, palette(), strict=False) if np.any(parts[name] != 0.0)]
     labels = {"plastic": "plastic (dents)", "viscous": "viscous (damping)", "clamp": "clamp (damping that did not act)"}
@@ -323,7 +408,8 @@ def energy(result: Result) -> tuple[Figure, np.ndarray]:
     ledger.plot(time, scale * total, "--", color="black", linewidth=0.9, label="put in")
     ledger.set_ylabel(f"energy ({joule})")
     ledger.set_ylim(0.0 if all(parts[name].min() >= 0.0 for name in HELD) else None, None)
-    ledger.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0, reverse=True)
+    if not narrow() or ax is not None:
+        legend_beside(ledger, given=ax is not None, reverse=True)
     size = residual_share(result.energy_residual, put_in)
     rest.set_yscale("log")
     rest.plot(time, np.where(size > 0.0, size, math.nan), color="#555555", linewidth=1.0, label="residual")
@@ -331,25 +417,34 @@ def energy(result: Result) -> tuple[Figure, np.ndarray]:
     if bound is not None and put_in > 0.0:
         rest.axhline(bound, color=palette()[2], linewidth=0.9, linestyle=":", label="bound of the run")
     if not np.any(size > 0.0):
-        rest.text(0.5, 0.5, "exactly 0 throughout", transform=rest.transAxes, ha="center", va="center", fontsize=8)
+        rest.text(0.5, 0.5, "exactly 0 throughout", transform=rest.transAxes, ha="center", va="center", fontsize=small())
         rest.set_ylim(1e-18, 1.0)
     rest.set_ylabel("residual\n/ put in" if put_in > 0.0 else "residual (J)")
     rest.set_xlabel(f"time ({unit})")
     rest.grid(axis="y")
-    rest.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0)
-    figure.align_ylabels()
-    head(ledger, [result])
+    plain_powers(rest)
+    round_end(rest)
+    if narrow() and ax is None:
+        # one below the figure for both panels
+        legend_below(ledger, handles=[handle for one in axes for handle in one.get_legend_handles_labels()[0]], most=2)
+    else:
+        legend_beside(rest, given=ax is not None)
+    if ax is None:
+        figure.align_ylabels()
+    head(ledger, [result], given=ax is not None)
     return figure, axes
 
 
 @styled
-def losses(result: Result) -> tuple[Figure, Axes]:
+def losses(result: Result, ax: Axes | None = None) -> tuple[Figure, Axes]:
     """Where the energy went: what each contact has lost to its dent and to damping, and what the clamp spared, on top of each other.
 
     Parameters
     ----------
     result : Result
         With the ledger.
+    ax : Axes, optional
+        Of matplotlib, to draw into: the heading is then left to its figure.
 
     Returns
     -------
@@ -361,8 +456,7 @@ def losses(result: Result) -> tuple[Figure, Axes]:
     need(result, *(f"contact_{name}" for name in parts), "contact")
     lost = {name: getattr(result, f"contact_{name}") for name in parts}
     scale, joule = scaled(float(np.abs(sum(lost.values())).max(initial=0.0)), "J")
-    figure = new_figure(7.0, 4.0)
-    axes = figure.subplots()
+    figure, axes = one_panel(ax, 7.0, 4.0)
     edges = np.append(result.contact, result.contact[-1] + 1) - 0.5
     below = np.zeros(len(result.contact))
     labels = {"plastic": "plastic (dents)", "viscous": "viscous (damping)", "clamp": "clamp (damping that did not act)"}
@@ -373,15 +467,15 @@ def losses(result: Result) -> tuple[Figure, Axes]:
             axes.stairs(above, edges, baseline=below, fill=True, color=colour, alpha=0.85, linewidth=0.0, label=labels[name])
             below = above
     if np.any(below != 0.0):
-        axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0)
+        legend_beside(axes, given=ax is not None)
     else:
-        axes.text(0.5, 0.5, "no contact lost anything", transform=axes.transAxes, ha="center", va="center", fontsize=8)
+        axes.text(0.5, 0.5, "no contact lost anything", transform=axes.transAxes, ha="center", va="center", fontsize=small())
         axes.set_ylim(0.0, 1.0)
     axes.set_xlim(edges[0], edges[-1])
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_xlabel("contact (k joins body k and k + 1)")
     axes.set_ylabel(f"energy lost ({joule})")
-    head(axes, [result])
+    head(axes, [result], given=ax is not None)
     return figure, axes
 
 

@@ -14,7 +14,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from granchain.errors import GranchainError
-from granchain.figures.frame import MOST_LINES, new_figure, palette, scaled, styled, time_unit, write_heading
+from granchain.figures.frame import (
+    MOST_LINES,
+    legend_beside,
+    look,
+    narrow,
+    one_panel,
+    palette,
+    scaled,
+    small,
+    styled,
+    time_unit,
+    write_heading,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -151,8 +163,10 @@ def label_of(study: Any, name: str, largest: float) -> tuple[float, str]:
     return factor, f"{words} ({unit})"
 
 
-def framed(study: Any, axes: Axes, notes: list[str]) -> None:
-    """Title and heading of a study's figure."""
+def framed(study: Any, axes: Axes, notes: list[str], given: bool = False) -> None:
+    """Title and heading of a study's figure; none over axes that were given."""
+    if given:
+        return
     laws = str(study.attrs.get("law", ""))
     members = int(np.prod(study["status"].shape)) if "status" in study else 0
     failed = int((study["status"].values != "complete").sum()) if "status" in study else 0
@@ -169,17 +183,15 @@ def axis_label(study: Any, key: str) -> str:
     return f"{key} ({unit})" if unit not in ("", "1") else key
 
 
-def put_lines(axes: Axes, found: Shown, factor: float) -> None:
+def put_lines(axes: Axes, found: Shown, factor: float, given: bool = False) -> None:
     """Medians as lines, and bands between the quantiles of the draws."""
-    colours = palette()
     low, middle, high = (band_edge(factor * found.y, part) for part in (BAND[0], 0.5, BAND[1]))
     for i in range(len(middle)):
-        colour = colours[i % len(colours)]
         if found.y.shape[-1] > 2:
-            axes.fill_between(found.x, low[i], high[i], color=colour, alpha=0.2, linewidth=0.0)
-        axes.plot(found.x, middle[i], color=colour, label=found.labels[i] if found.labels else None)
+            axes.fill_between(found.x, low[i], high[i], color=look(i)["color"], alpha=0.2, linewidth=0.0)
+        axes.plot(found.x, middle[i], **look(i), label=found.labels[i] if found.labels else None)
     if found.labels:
-        axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0)
+        legend_beside(axes, given=given)
 
 
 def band_edge(values: np.ndarray, part: float) -> np.ndarray:
@@ -191,7 +203,9 @@ def band_edge(values: np.ndarray, part: float) -> np.ndarray:
 
 
 @styled
-def study_curves(study: Any, name: str = "peak", along: str = "sensor_bead", lines: str | None = None) -> tuple[Figure, Axes]:
+def study_curves(
+    study: Any, name: str = "peak", along: str = "sensor_bead", lines: str | None = None, ax: Axes | None = None
+) -> tuple[Figure, Axes]:
     """A variable along a dimension, a line for each value of another; over draws the median, and a band from 5 to 95 %.
 
     Parameters
@@ -202,6 +216,8 @@ def study_curves(study: Any, name: str = "peak", along: str = "sensor_bead", lin
         Of the variable.
     along, lines : str
         Names of dimensions.
+    ax : Axes, optional
+        Of matplotlib, to draw into: the heading is then left to its figure.
 
     Returns
     -------
@@ -211,26 +227,25 @@ def study_curves(study: Any, name: str = "peak", along: str = "sensor_bead", lin
     if found.x.dtype.kind not in "fiu":
         raise GranchainError(f"study_curves: got {along}, whose values are words, allowed a key with numbers; draw a line for each of them")
     factor, label = label_of(study, name, largest_of(found.y))
-    figure = new_figure(8.0 if lines else 6.4, 4.2)
-    axes = figure.subplots()
-    put_lines(axes, found, factor)
+    figure, axes = one_panel(ax, 8.0 if lines else 6.4, 4.2)
+    put_lines(axes, found, factor, given=ax is not None)
     if along != "sensor_bead" and spans(found.x):
         make_log(axes, "x", found.x)
     axes.set_xlabel(axis_label(study, along))
     axes.set_ylabel(label)
     if (axes.dataLim.y0 > 0.0) and axes.dataLim.y0 < 0.5 * axes.dataLim.y1:
         axes.set_ylim(0.0, 1.05 * axes.dataLim.y1)
-    framed(study, axes, found.notes)
+    framed(study, axes, found.notes, given=ax is not None)
     return figure, axes
 
 
 @styled
-def study_power_law(study: Any, name: str, along: str, lines: str | None = None) -> tuple[Figure, Axes]:
+def study_power_law(study: Any, name: str, along: str, lines: str | None = None, ax: Axes | None = None) -> tuple[Figure, Axes]:
     """A variable over a key, both logarithmic, with the exponent of the power law fitted to all draws, and its standard error.
 
     Parameters
     ----------
-    study, name, along, lines
+    study, name, along, lines, ax
         As of `study_curves`; values and key above 0.
 
     Returns
@@ -243,18 +258,18 @@ def study_power_law(study: Any, name: str, along: str, lines: str | None = None)
     labels = [f"{word}: ".removeprefix(": ") + f"exponent {fit.value:.4f} \N{PLUS-MINUS SIGN} {fit.error:.1g}" for word, fit in
               zip(words, fits, strict=True)]  # fmt: skip
     factor, label = label_of(study, name, largest_of(found.y))
-    figure = new_figure(8.0 if lines else 6.4, 4.2)
-    axes = figure.subplots()
-    put_lines(axes, found._replace(labels=labels), factor)
+    figure, axes = one_panel(ax, 8.0 if lines else 6.4, 4.2)
+    put_lines(axes, found._replace(labels=labels), factor, given=True)
     for fit in fits:
         axes.plot(found.x, factor * fit.factor * found.x**fit.value, "--", color="#555555", linewidth=0.8, label="_fit")
     make_log(axes, "x", found.x)
     make_log(axes, "y", factor * found.y)
     axes.margins(x=0.02, y=0.06)
-    axes.legend(loc="best")
+    if narrow():
+        legend_beside(axes, given=ax is not None)
     axes.set_xlabel(axis_label(study, along))
     axes.set_ylabel(label)
-    framed(study, axes, [*found.notes, "dashed: fitted power law"])
+    framed(study, axes, [*found.notes, "dashed: fitted power law"], given=ax is not None)
     return figure, axes
 
 
@@ -272,7 +287,7 @@ def make_log(axes: Axes, which: str, values: np.ndarray) -> None:
 
 
 @styled
-def study_map(study: Any, name: str, across: str, up: str) -> tuple[Figure, Axes]:
+def study_map(study: Any, name: str, across: str, up: str, ax: Axes | None = None) -> tuple[Figure, Axes]:
     """A variable over two keys, as colours: the median over draws.
 
     Parameters
@@ -282,6 +297,8 @@ def study_map(study: Any, name: str, across: str, up: str) -> tuple[Figure, Axes
         Of the variable.
     across, up : str
         Two keys with numbers.
+    ax : Axes, optional
+        Of matplotlib, to draw into: the heading is then left to its figure.
 
     Returns
     -------
@@ -290,8 +307,7 @@ def study_map(study: Any, name: str, across: str, up: str) -> tuple[Figure, Axes
     found = whole(study, name, across, up)
     middle = band_edge(found.y, 0.5)
     factor, label = label_of(study, name, largest_of(middle))
-    figure = new_figure(6.6, 4.6)
-    axes = figure.subplots()
+    figure, axes = one_panel(ax, 6.6, 4.6)
     mesh = axes.pcolormesh(found.x, np.asarray(study[up].values), factor * middle, shading="nearest", cmap="viridis", rasterized=True)
     for key, which in ((across, "x"), (up, "y")):
         if spans(np.asarray(study[key].values)):
@@ -299,7 +315,7 @@ def study_map(study: Any, name: str, across: str, up: str) -> tuple[Figure, Axes
     axes.set_xlabel(axis_label(study, across))
     axes.set_ylabel(axis_label(study, up))
     figure.colorbar(mesh, ax=axes, label=label, pad=0.02)
-    framed(study, axes, [note.replace(": median, and 5 to 95 %", ": median") for note in found.notes])
+    framed(study, axes, [note.replace(": median, and 5 to 95 %", ": median") for note in found.notes], given=ax is not None)
     return figure, axes
 
 
@@ -310,7 +326,7 @@ def whole(study: Any, name: str, along: str, lines: str) -> Shown:
 
 
 @styled
-def study_distribution(study: Any, name: str, lines: str | None = None) -> tuple[Figure, Axes]:
+def study_distribution(study: Any, name: str, lines: str | None = None, ax: Axes | None = None) -> tuple[Figure, Axes]:
     """How a variable is distributed over draws or runs: a histogram, with mean and standard deviation.
 
     Parameters
@@ -321,6 +337,8 @@ def study_distribution(study: Any, name: str, lines: str | None = None) -> tuple
         Of the variable.
     lines : str, optional
         A dimension: a histogram for each of its values.
+    ax : Axes, optional
+        Of matplotlib, to draw into: the heading is then left to its figure.
 
     Returns
     -------
@@ -340,12 +358,11 @@ def study_distribution(study: Any, name: str, lines: str | None = None) -> tuple
             values = values.isel({dim: place})
     rows = values.transpose(lines, over).values if lines else values.values[np.newaxis]
     places = list(range(len(rows)))
-    if len(rows) > MOST_LINES:
-        places = np.unique(np.linspace(0, len(rows) - 1, MOST_LINES).round().astype(int)).tolist()
+    if len(rows) > len(palette()):
+        places = np.unique(np.linspace(0, len(rows) - 1, len(palette())).round().astype(int)).tolist()
         notes.append(f"{len(places)} of {len(rows)} values of {lines} shown")
     factor, label = label_of(study, name, largest_of(rows))
-    figure = new_figure(6.4, 4.2)
-    axes = figure.subplots()
+    figure, axes = one_panel(ax, 6.4, 4.2)
     # as many classes as the cube root of the number asks for (Rice)
     classes = max(8, math.ceil(2.0 * rows.shape[1] ** (1.0 / 3.0)))
     for i, colour in zip(places, palette(), strict=False):
@@ -360,11 +377,15 @@ def study_distribution(study: Any, name: str, lines: str | None = None) -> tuple
         axes.axvline(own.mean(), color=colour, linewidth=0.8, linestyle="--")
     axes.margins(x=0.02, y=0.06)
     axes.set_ylim(0.0, None)
-    axes.legend(loc="best", title="mean \N{PLUS-MINUS SIGN} standard deviation", title_fontsize=8)
+    legend: dict[str, Any] = {"title": "mean \N{PLUS-MINUS SIGN} standard deviation", "title_fontsize": small()}
+    if narrow():
+        legend_beside(axes, given=ax is not None, **legend)
+    else:
+        axes.legend(loc="best", **legend)
     axes.set_xlabel(label)
     axes.set_ylabel("members")
     axes.yaxis.set_major_locator(MaxNLocator(integer=True))
-    framed(study, axes, notes)
+    framed(study, axes, notes, given=ax is not None)
     return figure, axes
 
 
