@@ -10,6 +10,7 @@ from pathlib import Path
 DOCS = Path(__file__).parent
 sys.path.insert(0, str(DOCS))
 
+import explained  # noqa: E402
 import gallery  # noqa: E402
 import law_pages  # noqa: E402
 import reference_pages  # noqa: E402
@@ -45,4 +46,5 @@ html_theme_options = {"navigation_with_keys": True}
 reference_pages.write(DOCS / "reference")
 law_pages.write(DOCS / "reference" / "laws")
 gallery.write(DOCS / "gallery")
+explained.write(DOCS / "gallery")
 shutil.copytree(DOCS.parent / "notebooks", DOCS / "notebooks", dirs_exist_ok=True, ignore=shutil.ignore_patterns("*.py", ".*", "*.h5"))

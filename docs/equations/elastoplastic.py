@@ -43,9 +43,9 @@ k = symbol("k", "of the critical overlap")
 C = symbol("C", "of the critical overlap")
 w = symbol("w", "overlap in critical overlaps")
 w_max = symbol(r"w_{\max}", "largest overlap in critical overlaps")
-n = symbol("n", "exponent on unloading")
+n = Symbol("n")
 B = symbol("B", "growth of the contact area beyond Hertz")
-a_c = symbol("a", "contact radius", "m")
+a_c = Symbol("a")
 H_G = symbol("H_G", "hardness, which falls as the contact grows", "Pa")
 p_p = symbol("p_p", "pressure of the plastic contact", "Pa")
 p_0 = symbol("p_0", "pressure of full plasticity", "Pa")
@@ -102,7 +102,7 @@ with evaluate(False):
                 *THROUGH_THE_POINT,
                 (R_u, (1 + K_c * Max(0, F_max - F_y)) * R),
             ),
-            {F_y: Meaning(key="yield_force")},
+            {F_y: Meaning(key="yield_force"), a_c: Meaning("contact radius", "m")},
         ),
         "kogut-etsion": Equation(
             (
@@ -125,7 +125,8 @@ with evaluate(False):
                 (d_c, (pi * k * H / (2 * E)) ** 2 * R),
                 (k, 0.454 + 0.41 * nu),
                 (F_c, 4 * E * sqrt(R) * d_c**THREE_HALVES / 3),
-            )
+            ),
+            {n: Meaning("exponent on unloading")},
         ),
         "jackson-green": Equation(
             (
@@ -153,7 +154,8 @@ with evaluate(False):
                 (H_G, 2.84 * s_y * (1 - exp(-0.82 * (a_c / R) ** (-0.7)))),
                 (a_c, sqrt(R * d * (w / 1.9) ** B)),
                 (B, 0.14 * exp(23 * s_y / E)),
-            )
+            ),
+            {a_c: Meaning("contact radius", "m")},
         ),
         "du-wang": Equation(
             (

@@ -55,6 +55,8 @@ class Equation:
 
     def meaning(self, symbol: Symbol) -> Meaning:
         """What a symbol stands for in this equation."""
+        if symbol == F and F_u in self.definitions:
+            return Meaning("force on loading, beyond the largest overlap so far", "N")
         return self.where.get(symbol) or MEANINGS[symbol]
 
     @property
@@ -167,16 +169,17 @@ MEANINGS: dict[Symbol, Meaning] = {}
 
 
 def symbol(text: str, *meaning: str, **more: str) -> Symbol:
-    """A symbol as LaTeX has it, with its meaning."""
+    """A symbol as LaTeX has it, with its meaning; one that means something else in some equation gets that in its `where`."""
     made = Symbol(text)
-    MEANINGS[made] = Meaning(*meaning, **more)
+    if MEANINGS.setdefault(made, Meaning(*meaning, **more)) != Meaning(*meaning, **more):
+        raise ValueError(f"{text}: got two meanings, allowed one; state the other in the equation's `where`")
     return made
 
 
 # Of a contact.
 d = symbol("d", "overlap", "m")
 rate = symbol(r"\dot{d}", "rate of the overlap, positive in approach", "m/s")
-F = symbol("F", "force of the contact; of a law with a dent, on loading beyond all overlaps before", "N")
+F = symbol("F", "force", "N")
 F_u = symbol("F_u", "force on unloading and reloading, up to the largest overlap; 0 below the residual one", "N")
 d_max = symbol(r"d_{\max}", "largest overlap so far", "m")
 F_max = symbol(r"F_{\max}", "force at the largest overlap, on the loading curve", "N")
