@@ -97,7 +97,7 @@ def bands_of_the_steel_chain() -> Any:
     """Bands of the chain, with what each number's part is."""
     keys = ("striker.speed", "chain.radius", "chain.material.youngs_modulus", "chain.material.yield_stress", "contact.psi", "contact.xi")
     case = gc.load_case("steel-chain").replace(**{"time.step": "fast"})
-    return gc.bands(case, {key: 0.01 for key in keys}, n=256, sensitivity=True)
+    return gc.bands(case, {key: 0.01 for key in keys}, n=128, sensitivity=True)
 
 
 def band_traces() -> Any:

@@ -17,7 +17,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+import typer
 from support.printed import differences
+
+import granchain as gc
+import granchain.cli  # the commands
+from granchain.cli import options
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -214,3 +219,12 @@ def test_the_gallery_shows_every_figure_of_a_run_and_of_an_impact(monkeypatch):
 )
 def test_shown_lines_are_compared_in_order_and_to_the_last_digit(shown, printed, holds):
     assert (missing(shown, printed) is None) is holds
+
+
+def test_every_public_name_and_every_command_has_a_page() -> None:
+    text = "\n".join((ROOT / page).read_text() for page in PAGES)
+    program = typer.main.get_command(options.app)
+    named = [f"gc.{name}" for name in gc.__all__]
+    commands = [f"granchain {name}" for name, command in program.commands.items() if not command.hidden]  # type: ignore[attr-defined]
+    assert len(commands) > 10
+    assert [name for name in named + commands if not re.search(rf"{re.escape(name)}\b", text)] == []

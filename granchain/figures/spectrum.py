@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from granchain.errors import GranchainError
-from granchain.figures.frame import new_figure, palette, styled, write_heading
+from granchain.figures.frame import figure_of, given_panels, narrow, new_figure, one_panel, palette, styled, write_heading
 from granchain.spectra import INCOHERENT
 
 if TYPE_CHECKING:
@@ -17,20 +18,22 @@ if TYPE_CHECKING:
 
     from granchain.spectra import Spectrum
 
-# Part of the largest power that is the darkest of a map, in decades below it.
+# How far below the largest power a map goes, in powers of ten.
 DECADES = 6.0
 # The highest frequency that is shown, over the highest edge of a band.
 ABOVE = 1.25
 
 
 @styled
-def spectrum(found: Spectrum) -> tuple[Figure, np.ndarray]:
+def spectrum(found: Spectrum, ax: Sequence[Axes] | None = None) -> tuple[Figure, np.ndarray]:
     """Transmission, coherence, and the map of frequency over wavenumber with the dispersion of the case.
 
     Parameters
     ----------
     found : Spectrum
         As `granchain.spectrum` gives it.
+    ax : sequence of Axes, optional
+        Of matplotlib, two or, with a map, three, to draw into: the heading is then left to their figure.
 
     Returns
     -------
@@ -38,8 +41,13 @@ def spectrum(found: Spectrum) -> tuple[Figure, np.ndarray]:
         Transmission, coherence and, where there is one, the map.
     """
     mapped = found.power.size > 0
-    figure = new_figure(7.0, 7.6 if mapped else 4.6)
-    rows = figure.subplots(3 if mapped else 2, 1, height_ratios=[2.0, 0.7, 2.6][: 3 if mapped else 2])
+    count = 3 if mapped else 2
+    if ax is None:
+        figure = new_figure(7.0, 7.6 if mapped else 4.6)
+        rows = figure.subplots(count, 1, height_ratios=[2.0, 0.7, 2.6][:count])
+    else:
+        rows = given_panels(ax, count)
+        figure = figure_of(rows[0])
     transmission(found, rows[0])
     _, kilo, unit = extent(found)
     rows[0].set_xlabel("")
@@ -51,8 +59,11 @@ def spectrum(found: Spectrum) -> tuple[Figure, np.ndarray]:
     rows[1].set_xlabel(f"frequency ({unit})")
     if mapped:
         wave_map(found, rows[2])
-    heading(rows[0], found)
-    figure.align_ylabels(rows)
+    if ax is None:
+        if narrow():
+            legend_below(rows[0])
+        heading(rows[0], found)
+        figure.align_ylabels(rows)
     return figure, rows
 
 
@@ -64,13 +75,13 @@ def transmission(found: Spectrum, ax: Axes | None = None) -> tuple[Figure, Axes]
     ----------
     found : Spectrum
     ax : Axes, optional
-        To draw into; default: a figure of its own.
+        Of matplotlib, to draw into: the heading is then left to their figure.
 
     Returns
     -------
     Figure, Axes
     """
-    figure, axes = _place(ax, 7.0, 3.6)
+    figure, axes = one_panel(ax, 7.0, 3.6)
     top, kilo, unit = extent(found)
     shown = (found.frequency > 0.0) & (found.frequency <= top) & (found.transmission > 0.0)
     line, coherent = found.transmission[shown], found.coherence[shown] >= INCOHERENT
@@ -89,8 +100,10 @@ def transmission(found: Spectrum, ax: Axes | None = None) -> tuple[Figure, Axes]
         axes.axvspan(kilo * (edge - error), kilo * (edge + error), color=palette()[2], alpha=0.25, linewidth=0.0)
     axes.set_ylabel("transmission" + (f" ({found.unit})" if found.unit != "1" else ""))
     axes.set_xlabel(f"frequency ({unit})")
-    axes.legend(loc="best", frameon=True, framealpha=0.85, edgecolor="none", fontsize=8)
+    axes.legend(loc="best", frameon=True, framealpha=0.85, edgecolor="none", fontsize=7)
     if ax is None:
+        if narrow():
+            legend_below(axes)
         heading(axes, found)
     return figure, axes
 
@@ -104,7 +117,7 @@ def wave_map(found: Spectrum, ax: Axes | None = None) -> tuple[Figure, Axes]:
     found : Spectrum
         With a map.
     ax : Axes, optional
-        To draw into; default: a figure of its own.
+        Of matplotlib, to draw into: the heading is then left to their figure.
 
     Returns
     -------
@@ -113,7 +126,7 @@ def wave_map(found: Spectrum, ax: Axes | None = None) -> tuple[Figure, Axes]:
     if not found.power.size:
         why = "; ".join(found.messages) or "nothing was recorded"
         raise GranchainError(f"wave_map: got a spectrum without map ({why}), allowed one with it; set an interval under [snapshots]")
-    figure, axes = _place(ax, 7.0, 4.6)
+    figure, axes = one_panel(ax, 7.0, 4.6)
     top, kilo, unit = extent(found)
     top = min(top, float(found.cell_frequency[-1]))
     rows = found.cell_frequency <= top
@@ -130,7 +143,7 @@ def wave_map(found: Spectrum, ax: Axes | None = None) -> tuple[Figure, Axes]:
             axes.plot(
                 q / math.pi, kilo * branch, color="#2a78c2", linewidth=1.0, linestyle="--", label="dispersion" if i == 0 else "_branch"
             )
-        axes.legend(loc="upper right", frameon=True, framealpha=0.85, edgecolor="none", fontsize=8)
+        axes.legend(loc="upper right", frameon=True, framealpha=0.85, edgecolor="none", fontsize=7)
     axes.set_xlim(-1.0, 1.0)
     axes.set_ylim(0.0, kilo * top)
     each = "cell" if found.dispersion is not None else "bead"
@@ -141,12 +154,12 @@ def wave_map(found: Spectrum, ax: Axes | None = None) -> tuple[Figure, Axes]:
     return figure, axes
 
 
-def _place(ax: Axes | None, width: float, height: float) -> tuple[Figure, Axes]:
-    """The figure and the axes to draw into."""
-    if ax is None:
-        figure = new_figure(width, height)
-        return figure, figure.subplots()
-    return ax.get_figure(root=True), ax  # type: ignore[return-value]
+def legend_below(axes: Axes) -> None:
+    """Move a legend under the figure, where one column leaves no room beside the lines."""
+    legend = axes.get_legend()
+    if legend is not None:
+        legend.remove()
+    figure_of(axes).legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=2)
 
 
 def extent(found: Spectrum) -> tuple[float, float, str]:
