@@ -9,8 +9,10 @@ VENV := .venv
 PYTHON := $(VENV)/bin/python
 # Processes that share the tests.
 WORKERS ?= 2
+# Where the package is built.
+WHEEL ?= dist
 
-.PHONY: help env run test test-fast test-plain test-bounds test-long check bench bench-peers laws docs verification steps measured notebooks reliability lock clean
+.PHONY: help env run test test-fast test-plain test-bounds test-long check bench bench-peers laws docs verification steps measured notebooks reliability lock package clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -86,8 +88,17 @@ laws: env ## docs/laws.md and granchain/contact/certified.json anew: every conta
 
 docs: env ## the documentation, in docs/_build/html
 	@echo "docs: sphinx"
-	@$(PYTHON) -m pip install -qq --disable-pip-version-check --no-build-isolation -e '.[docs]'
 	@$(PYTHON) -m sphinx -q -W -b html docs docs/_build/html
+
+package: env ## sdist and wheel, in WHEEL (dist); checked, and the wheel's own tests, outside the tree
+	@echo "package: sdist, from it the wheel, into $(WHEEL)"
+	@$(PYTHON) -m build --quiet --no-isolation --outdir "$(WHEEL)" .
+	@$(PYTHON) -m twine check --strict "$(WHEEL)"/*
+	@folder=$$(mktemp -d); trap 'rm -rf "$$folder"' EXIT; \
+	$(PYTHON) -m zipfile -e "$(WHEEL)"/*.whl "$$folder/installed"; \
+	cp tests/test_package.py "$$folder"; \
+	python="$$PWD/$(PYTHON)"; cd "$$folder"; \
+	PYTHONPATH="$$folder/installed" GRANCHAIN_INSTALLED="$$folder/installed" "$$python" -m pytest -q -p no:cacheprovider test_package.py
 
 verification: env ## docs/verification.md anew: elastic chains against exact results
 	@echo "verification: docs/verification.md"

@@ -19,7 +19,9 @@ project = "granchain"
 author = "The granchain developers"
 project_copyright = "2026, The granchain developers"
 version = release = granchain.__version__
-extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.viewcode", "sphinx_copybutton"]
+# Of a console block, the commands are copied, without the prompt and what they print.
+copybutton_prompt_text = "$ "
 exclude_patterns = ["_build", "examples", "jupyter_execute"]
 
 # Links such as #ma-liu lead to headings.
@@ -30,7 +32,8 @@ nb_execution_mode = "off"
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # the docstrings say types, shapes and units
 napoleon_google_docstring = False
-napoleon_use_ivar = True
+# "a, b : kind" are two names.
+napoleon_custom_sections = [("Attributes", "params_style")]
 default_role = "code"
 
 html_theme = "furo"

@@ -113,7 +113,7 @@ def bands_of_the_steel_chain() -> Any:
     """Bands of the chain, with what each number's part is."""
     keys = ("striker.speed", "chain.radius", "chain.material.youngs_modulus", "chain.material.yield_stress", "contact.psi", "contact.xi")
     case = gc.load_case("steel-chain").replace(**{"time.step": "fast"})
-    return gc.bands(case, {key: 0.01 for key in keys}, n=256, sensitivity=True)
+    return gc.bands(case, {key: 0.01 for key in keys}, n=128, sensitivity=True)
 
 
 def band_traces() -> Any:
@@ -142,6 +142,37 @@ def fit() -> Any:
     """Two numbers of a case found from a trace, here a synthetic one: no measurement. `granchain fit ... --figure` draws it."""
     case = gc.load_case("steel-chain")
     return figures.fit(gc.fit(case, Path(__file__).parents[1] / "data" / "synthetic2026", ["contact.psi", "striker.speed"]))
+
+
+@cache
+def spectrum_of_a_diatomic_chain() -> gc.Spectrum:
+    """Heavy and light beads pressed together with 20 N; noise at the left end."""
+    noise = {"drive": "displacement", "signal": "noise", "band": [500.0, 1.3e5], "rms": 1e-9, "seed": 1, "ramp": 1e-3}
+    beads = [{"count": 1}, {"count": 1, "radius": 1.19e-3, "repeat": 20}]
+    case = gc.Case(
+        title="40 steel beads, heavy and light, under 20 N and noise",
+        chain={"segment": beads, "radius": 2.38e-3, "material": "steel-316", "precompression": 20.0},
+        ends={"left": noise, "right": "wall"},
+        contact={"law": "hertz"},
+        sensors={"beads": "all", "interval": 3e-6},
+        time={"end": 0.04},
+    )
+    return gc.spectrum(gc.run(case), source=3, sensor=36)
+
+
+def spectrum() -> Any:
+    """What a chain lets through, and frequency over wavenumber, with the dispersion. `granchain spectrum ... --figure` draws it."""
+    return figures.spectrum(spectrum_of_a_diatomic_chain())
+
+
+def transmission() -> Any:
+    """The transmission alone, with the edges of the bands."""
+    return figures.transmission(spectrum_of_a_diatomic_chain())
+
+
+def wave_map() -> Any:
+    """The map alone."""
+    return figures.wave_map(spectrum_of_a_diatomic_chain())
 
 
 def dimer() -> Any:
@@ -266,6 +297,9 @@ FIGURES: tuple[Callable[[], Any], ...] = (
     impact_comparison,
     equivalence,
     fit,
+    spectrum,
+    transmission,
+    wave_map,
     dimer,
     vertical_chain,
     impact_loops,

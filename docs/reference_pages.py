@@ -244,7 +244,7 @@ def python_names() -> str:
             directive, extra = "autofunction", []
         lines = [f".. {directive}:: granchain.{name}", *extra]
         blocks += [f"## {name}", "```{eval-rst}\n" + "\n".join(lines) + "\n```"]
-    for module in MODULES:
+    for module in (name for name in MODULES if name not in gc.__all__):
         blocks += [f"## granchain.{module}", f"```{{eval-rst}}\n.. automodule:: granchain.{module}\n   :members:\n```"]
     return "\n\n".join(blocks) + "\n"
 

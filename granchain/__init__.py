@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from granchain.output import Result, open_result
     from granchain.sensor import Sensor
     from granchain.simulation import run
+    from granchain.spectra import Spectrum, spectrum
     from granchain.studies import Ensemble, open_ensemble, run_many
     from granchain.studies.bands import bands
     from granchain.studies.distributions import Disorder, Distribution, disorder, distribution, lognormal, normal, uniform
@@ -54,6 +55,7 @@ __all__ = [
     "Result",
     "Sensor",
     "Source",
+    "Spectrum",
     "Trace",
     "Verification",
     "analysis",
@@ -80,6 +82,7 @@ __all__ = [
     "run",
     "run_many",
     "run_mechanism",
+    "spectrum",
     "sweep",
     "theory",
     "uniform",
@@ -103,6 +106,7 @@ _HOMES = {
     "granchain.output": ("Result", "open_result"),
     "granchain.sensor": ("Sensor",),
     "granchain.simulation": ("run",),
+    "granchain.spectra": ("Spectrum", "spectrum"),
     "granchain.studies": ("Ensemble", "open_ensemble", "run_many"),
     "granchain.studies.bands": ("bands",),
     "granchain.studies.distributions": ("Disorder", "Distribution", "disorder", "distribution", "lognormal", "normal", "uniform"),

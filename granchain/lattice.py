@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from granchain.analysis import positions
@@ -41,6 +43,32 @@ def dispersion(case: Case) -> Dispersion:
     CaseError
         For a chain without precompression, or without a cell that is repeated.
     """
+    cell = cell_of(case)
+    return of_lattice(cell.masses, cell.stiffnesses, cell.length)
+
+
+class Cell(NamedTuple):
+    """The cell of a case's chain.
+
+    Parameters
+    ----------
+    first, last : int
+        Labels of the first and last bead of the part in which it is repeated.
+    masses, stiffnesses : (n,) array
+        Of its beads [kg], and of the contact behind each [N/m].
+    length : float
+        [m].
+    """
+
+    first: int
+    last: int
+    masses: np.ndarray
+    stiffnesses: np.ndarray
+    length: float
+
+
+def cell_of(case: Case) -> Cell:
+    """The cell of a case's chain, see `dispersion`."""
     chain, contacts, _ = prepare(case)
     beads = periodic_part(case, chain)
     stiffness = stiffnesses(contacts, range(beads.start + 1, beads.stop))
@@ -54,7 +82,8 @@ def dispersion(case: Case) -> Dispersion:
         )
     place = positions(chain.radius, chain.gap)
     length = float(place[beads.start + size] - place[beads.start])
-    return of_lattice(chain.mass[beads][:size], stiffness[:size], length)
+    to_label = 1 - chain.first_loaded
+    return Cell(beads.start + to_label, beads.stop - 1 + to_label, chain.mass[beads][:size], stiffness[:size], length)
 
 
 def periodic_part(case: Case, chain: Chain) -> slice:

@@ -36,11 +36,12 @@ NONE = Creation(0.0, 0.0)
 def laws_at_once_and_later() -> list[Any]:
     """Every law; of each file the first with and without a jump at once, the others in the long run: each costs a compilation.
 
-    The integral of jackson-green takes half a minute.
+    Of these laws a certificate takes 10 s and more, of jackson-green, with its integral, half a minute.
     """
+    slow = ("jackson-green", "kogut-etsion", "lee-wang-transition")
     first: dict[tuple[str, bool], str] = {}
     for name, law in LAWS.items():
-        if name != "jackson-green":
+        if name not in slow:
             first.setdefault((law.__module__, law.jumps is ContactLaw.jumps), name)
     return [pytest.param(name, marks=() if name in first.values() else pytest.mark.long) for name in LAWS]
 

@@ -17,7 +17,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+import typer
 from support.printed import differences
+
+import granchain as gc
+import granchain.cli  # the commands
+from granchain.cli import options
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -112,11 +117,17 @@ def clone(tmp_path, monkeypatch):
     return tmp_path
 
 
+# Half a minute each: bands and the ranking of dashpots take hundreds of runs, which tests of their own have at a smaller size.
+SLOW = ("docs/how-to/bands.md", "docs/how-to/equivalent.md")
+
+
 def does_something(page: str) -> bool:
     return any(language == "console" or (language == "python" and "how-to" in page) for language, _, _ in blocks((ROOT / page).read_text()))
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if does_something(page)])
+@pytest.mark.parametrize(
+    "page", [pytest.param(page, marks=pytest.mark.long if page in SLOW else ()) for page in PAGES if does_something(page)]
+)
 def test_what_a_page_shows_is_what_happens(page, clone):
     namespace: dict[str, object] = {}
     for language, body, name in blocks((ROOT / page).read_text()):
@@ -200,3 +211,12 @@ def test_the_gallery_shows_every_figure_of_a_run_and_of_an_impact(monkeypatch):
 )
 def test_shown_lines_are_compared_in_order_and_to_the_last_digit(shown, printed, holds):
     assert (missing(shown, printed) is None) is holds
+
+
+def test_every_public_name_and_every_command_has_a_page() -> None:
+    text = "\n".join((ROOT / page).read_text() for page in PAGES)
+    program = typer.main.get_command(options.app)
+    named = [f"gc.{name}" for name in gc.__all__]
+    commands = [f"granchain {name}" for name, command in program.commands.items() if not command.hidden]  # type: ignore[attr-defined]
+    assert len(commands) > 10
+    assert [name for name in named + commands if not re.search(rf"{re.escape(name)}\b", text)] == []

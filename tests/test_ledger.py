@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from support.kinds import distinct_laws, every_law
+from support.kinds import every_law, one_per_shape
 from support.rows import example_chain, ledger_residual, run_row
 
 from granchain import theory
@@ -51,7 +51,7 @@ def test_the_losses_of_the_contacts_add_up_to_the_ledgers(changes, figure) -> No
 
 @pytest.mark.promise("N3")
 # the forces of two laws solve an equation or integrate at every step: 5 s
-@pytest.mark.parametrize("law", every_law([law for law in distinct_laws() if law not in ("vu-quoc-zhang", "jackson-green")]))
+@pytest.mark.parametrize("law", every_law([law for law in one_per_shape() if law not in ("vu-quoc-zhang", "jackson-green")]))
 def test_the_ledger_closes_under_every_law(law, figure) -> None:
     # twelve bodies, as in the comparison with the plain loop, which compiles the same loops; long enough for contacts to open
     chain = example_chain(12)

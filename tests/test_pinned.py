@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 
 import pytest
-from support.kinds import every_law
+from support.kinds import PLAIN_HERE, distinct_laws, every_law, one_per_shape
 from support.pinned_states import FILE, N_STEPS, hash_of, machine, run, set_ups
 
 PINNED = json.loads(FILE.read_text())
 # Compiled, each kind of end costs a loop a law: the short run takes the one that other tests compile too. As plain Python these laws, which
 # integrate or solve an equation for each force, take half a minute: the long run has their other kinds of end, compiled.
 SLOW = ("jackson-green", "vu-quoc-zhang")
-PLAIN_HERE = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 SHARED = ("gaps",)
 
 pytestmark = pytest.mark.skipif(machine() != PINNED["machine"], reason="the C library here gives other last digits of log, exp and pow")
@@ -24,7 +22,7 @@ def differing(law: str, names: list[str], broken_at: int | None = None) -> list[
 
 
 @pytest.mark.plain
-@pytest.mark.parametrize("law", every_law())
+@pytest.mark.parametrize("law", every_law(distinct_laws() if PLAIN_HERE else one_per_shape()))
 def test_a_run_has_the_pinned_bits(law: str) -> None:
     assert PINNED["laws"][law].keys() == set_ups(law).keys()
     assert differing(law, list(set_ups(law)) if PLAIN_HERE and law not in SLOW else list(SHARED)) == []

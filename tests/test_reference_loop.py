@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.kinds import alternatives, distinct_laws, every_law, one_per_module
+from support.kinds import PLAIN_HERE, alternatives, distinct_laws, every_law, one_per_module, one_per_shape
 from support.reference_loop import Course, march
 from support.rows import example_chain
 from support.running import Running
@@ -21,6 +21,7 @@ from granchain.engine.timestep import TimeStep
 from granchain.status import Status
 
 LAWS = laws()
+FAMILIES = one_per_module() if PLAIN_HERE else ["hertz", "jankowski", "ma-liu"]
 N_BODIES = 12
 # Through the row for a pulse of 734 m/s (Hertz; 12 diameters of 4.76 mm take 78 us) and half-way back; a law that needs a small step is
 # followed for the largest number of steps.
@@ -76,14 +77,17 @@ def reference(contacts: Contacts, chain: Chain, step: TimeStep) -> Course:
 
 
 def settings() -> list[Any]:
-    """Every law on every chain, and every alternative of its inputs on the one with gaps; in the long run what another law shows too."""
-    near, modules = distinct_laws(), one_per_module()
+    """Every law on every chain, and every alternative of its inputs on the one with gaps; in the long run what another law shows too.
+
+    Compiled, each alternative and each load costs a loop; as plain Python those of a law of each file are run.
+    """
+    modules, near = one_per_module(), distinct_laws() if PLAIN_HERE else one_per_shape()
     found = []
     for name, law in LAWS.items():
         for changes in alternatives(law):
             for chain in CHAINS if not changes else ["gaps"]:
                 words = [name, chain.replace(" ", "-"), *(f"{key}={value}" for key, value in changes.items())]
-                fast = name in modules if changes or chain == "loaded" else name in near
+                fast = name in FAMILIES if changes or chain == "loaded" else name in near
                 marks = [] if fast else [pytest.mark.long]
                 if name in modules:
                     marks.append(pytest.mark.plain)
@@ -141,7 +145,7 @@ def bits(state: State) -> dict[str, bytes]:
 
 
 @pytest.mark.plain
-@pytest.mark.parametrize("law", every_law(one_per_module()))
+@pytest.mark.parametrize("law", every_law(FAMILIES))
 def test_loaded_row_stays_at_rest(law: str) -> None:
     """Each contact carries the sum of what loads the row to its left, yielded or not."""
     row = replace(CHAINS["loaded"], velocity=np.zeros(N_BODIES), has_striker=False)
@@ -155,7 +159,7 @@ def test_loaded_row_stays_at_rest(law: str) -> None:
 
 @pytest.mark.promise("R2")
 @pytest.mark.parametrize("chain", ["touching", "gaps"])
-@pytest.mark.parametrize("law", every_law(one_per_module()))
+@pytest.mark.parametrize("law", every_law(FAMILIES))
 def test_blocks_and_recordings_change_no_bit(law: str, chain: str) -> None:
     """Blocks of 1, 7 and 1000 steps; samples, snapshots and ledger at odd strides; all contacts swept instead of those behind the front."""
     row = CHAINS[chain]
@@ -175,7 +179,7 @@ def test_blocks_and_recordings_change_no_bit(law: str, chain: str) -> None:
 
 
 @pytest.mark.promise("R2")
-@pytest.mark.parametrize("law", every_law(one_per_module()))
+@pytest.mark.parametrize("law", every_law(FAMILIES))
 def test_samples_at_a_stride_are_those_of_every_step(law: str) -> None:
     """Bit for bit; and a sensor bead shows the mean of its two contacts, where a missing contact counts 0."""
     row = CHAINS["gaps"]
@@ -205,7 +209,7 @@ def test_snapshot_is_the_end_of_a_shorter_run(law: str) -> None:
 
 
 @pytest.mark.promise("R2")
-@pytest.mark.parametrize("law", every_law(one_per_module()))
+@pytest.mark.parametrize("law", every_law(FAMILIES))
 def test_the_window_behind_the_front_changes_no_bit_over_many_reflections(law: str) -> None:
     """Struck rows of 7, 16 and 33 bodies between walls, thousands of steps: whole vectors, and one contact more or less."""
     for n_bodies in (7, 16, 33):

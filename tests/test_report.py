@@ -6,7 +6,6 @@ import json
 import re
 import shutil
 import subprocess
-from pathlib import Path
 
 import pytest
 
@@ -178,7 +177,3 @@ def test_a_browser_shows_the_page_without_scrolling_sideways(computed, tmp_path,
     assert found, done.stderr[-500:]
     wide, broken, pictures = map(int, found.groups())
     assert wide <= width and broken == 0 and pictures >= 5
-
-
-def test_the_page_of_the_commands_names_it():
-    assert "granchain report" in (Path(__file__).parents[1] / "README.md").read_text()

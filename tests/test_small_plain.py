@@ -21,7 +21,7 @@ from granchain.contact.law import ContactLaw, Quantity, Source
 from granchain.contact.pair import Pair
 from granchain.engine import fields, numba_private
 from granchain.engine.restitution import restitution_at, source_of, with_restitution
-from granchain.engine.scans import coefficients
+from granchain.engine.scans import GUARD_POINTS, coefficients
 from granchain.engine.setup import contacts_of, time_step_of
 from granchain.engine.specialise import compiled
 from granchain.engine.state import Recording, State
@@ -280,6 +280,24 @@ def test_a_loss_that_falls_again_and_again_cannot_be_guarded():
     wavy = replace(model, guarded=model.guarded._replace(loss=loss))
     with pytest.raises(LawError, match=f"got a loss that falls on more than {GUARD_WINDOWS} windows of the largest overlap"):
         coefficients(wavy, steel_row(2).pair(), inputs, np.full(3, 1e-3))
+
+
+def test_a_loss_that_dips_and_jumps_between_two_points_is_held_from_its_jump_on():
+    # over a decade of overlap; x counts the points at which the guard looks
+    first, last = 1e-4, 1e-3
+    step = math.log(last / first) / (int(GUARD_POINTS) + 2)
+
+    def loss(s, c):
+        x = math.log(s / first) / step
+        # the dip between points 4 and 5 leads a search for the largest loss astray; behind the jump all is below it, up to point 9
+        return 0.4 if 4.2 < x < 4.8 else 1.0 if x <= 5.1 else 0.5 if x < 8.5 else 2.0
+
+    inputs = inputs_for("ma-liu")
+    model = laws()["ma-liu"].model(inputs)
+    stepped = replace(model, guarded=model.guarded._replace(loss=loss, elastic_limit=lambda c: first))
+    windows = coefficients(stepped, steel_row(2).pair(), inputs, np.full(3, last))[len(model.own) :, 1]
+    assert windows[:3] == pytest.approx([first * math.exp(5.1 * step), first * math.exp(8.5 * step), 1.0], rel=1e-12)
+    assert not windows[3:].any()
 
 
 def test_a_dashpot_that_may_pull_delivers_the_asked_restitution_to_order_two():

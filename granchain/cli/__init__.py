@@ -5,7 +5,8 @@ command that uses it: `granchain --help` takes a tenth of a second.
 """
 
 from granchain.cli import run  # noqa: I001  the order of the commands in the help
-from granchain.cli import mechanism, files, plot, animate, sweep, laws, impact, verify, traces, compare, equivalent, fit, report, materials
+from granchain.cli import mechanism, files, plot, animate, sweep, laws, impact, verify, traces, compare, equivalent, fit, spectrum, report
+from granchain.cli import materials
 from granchain.cli.process import main, obey
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "plot",
     "report",
     "run",
+    "spectrum",
     "sweep",
     "traces",
     "verify",

@@ -37,7 +37,7 @@ from granchain.engine.fields import (
 )
 from granchain.engine.loop import NEVER, next_stops
 from granchain.engine.row import leaf_sweeps
-from granchain.engine.specialise import compiled, gatherer, jitable, scatterer
+from granchain.engine.specialise import compiled, gatherer, jitable, lower_new_named_rows, scatterer
 from granchain.status import Status
 
 RUNNING = int(Status.RUNNING)
@@ -59,6 +59,7 @@ KEPT = (
 )
 Times, Kept = named("Times", TIME), named("Kept", KEPT)
 times_of, kept_of = rows_as(Times), rows_as(Kept)
+lower_new_named_rows()
 tables_of, drives_of, records_of = member_of(Tables), member_of(Drives), member_of(Records)
 
 

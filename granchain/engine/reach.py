@@ -270,7 +270,7 @@ class Reach:
         if function in LOWERED:
             parts = (function, *LOWERED[function])
             self._as_hashed |= {part: (part.__code__, part.__defaults__) for part in parts}
-            return b"".join(_hash_of_code(part.__code__) for part in parts)
+            return b"".join(_hash_of_code(part.__code__) + repr(part.__defaults__).encode() for part in parts)
         code, defaults = function.__code__, function.__defaults__
         self._as_hashed[function] = code, defaults
         pieces = [_hash_of_code(code)]

@@ -19,11 +19,13 @@ from numba.extending import register_jitable
 
 from granchain.contact import elementary
 from granchain.engine.bounded import Bounded
+from granchain.engine.fields import NAMED_ROWS
 from granchain.engine.numba_private import (
     IN_PLACE,
     LACKS,
     ROWS,
     UNCOUNTED,
+    lower_named_rows,
     lower_parts,
     lower_row_from,
     lower_rows,
@@ -152,6 +154,16 @@ LOWERED.update(lower_rows(rows_at, put_rows, OPTIONS))
 LOWERED.update(lower_row_from(row_from))
 LOWERED.update(lower_parts(elementary.parts, elementary.power_of_two, elementary.leading, {**OPTIONS, **IN_PLACE}))
 _jitable.update(LOWERED)
+
+
+def lower_new_named_rows() -> None:
+    """Give the functions of fields.NAMED_ROWS that are new their compiled form."""
+    new = {view: kind for view, kind in NAMED_ROWS.items() if view not in LOWERED}
+    LOWERED.update(lower_named_rows(new))
+    _jitable.update(new)
+
+
+lower_new_named_rows()
 
 
 @cache

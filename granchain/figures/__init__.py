@@ -39,6 +39,7 @@ from granchain.figures.run import (
     several_figures,
     space_time,
 )
+from granchain.figures.spectrum import spectrum, transmission, wave_map
 from granchain.figures.studies import study_curves, study_distribution, study_figures, study_map, study_power_law
 
 __all__ = [
@@ -86,10 +87,13 @@ __all__ = [
     "slider_acceleration",
     "slider_kinematics",
     "space_time",
+    "spectrum",
     "study_curves",
     "study_distribution",
     "study_figures",
     "study_map",
     "study_power_law",
     "style",
+    "transmission",
+    "wave_map",
 ]

@@ -3,6 +3,7 @@ inputs lead through their other branches."""
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import pytest
@@ -10,7 +11,10 @@ import pytest
 from granchain.certificates import example_inputs
 from granchain.contact import laws
 from granchain.contact.law import ContactLaw
+from granchain.engine.contact_step import Features, features_of
 
+# Numba compiles nothing here: the pass that counts lines.
+PLAIN_HERE = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 FUNCTIONS = ("history_of", "force", "needs_update", "update", "energy", "plastic", "largest_overlap", "jumps", "jump")
 
 
@@ -33,6 +37,14 @@ def one_per_module() -> list[str]:
     seen: dict[str, str] = {}
     for name in distinct_laws():
         seen.setdefault(laws()[name].__module__, name)
+    return sorted(seen.values())
+
+
+def one_per_shape() -> list[str]:
+    """One law for each shape of the loop: the short run has no time for the others, which run as plain Python and in the long run."""
+    seen: dict[Features, str] = {}
+    for name in distinct_laws():
+        seen.setdefault(features_of(laws()[name].model(example_inputs(laws()[name])), ledger=True, loaded=False, driven=False), name)
     return sorted(seen.values())
 
 

@@ -1,0 +1,40 @@
+"""The picture of README.md and the landing page: docs/picture.png.
+
+python docs/picture.py
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("Agg")
+
+from matplotlib.figure import Figure
+
+import granchain as gc
+
+FILE = Path(__file__).with_suffix(".png")
+
+
+def draw() -> Figure:
+    """A struck row of beads that yield: on the left where the wave is, on the right what sensor beads feel, beside an elastic row."""
+    case = gc.load_case("steel-chain")
+    yielding, elastic = gc.run(case), gc.run(case.replace(**{"contact.law": "hertz"}))
+    with matplotlib.rc_context(gc.figures.style()):
+        figure = Figure(figsize=(9.6, 3.8), layout="constrained")
+        left, right = figure.subfigures(1, 2, width_ratios=(1.0, 1.0))
+        _, row = gc.figures.space_time(yielding, ax=left.subplots())
+        legend = row.get_legend()
+        assert legend is not None
+        speed = legend.get_texts()[0].get_text().rsplit(": ", 1)[1]
+        legend.remove()
+        row.text(0.04, 0.96, f"front of the wave: {speed}", transform=row.transAxes, va="top")
+        rows = right.subplots(4, 1, sharex=True, sharey=True)
+        gc.figures.force_traces(yielding, elastic, sensors=[9, 24, 40, 63], ax=rows)
+    return figure
+
+
+if __name__ == "__main__":
+    draw().savefig(FILE, dpi=150)

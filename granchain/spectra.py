@@ -1,0 +1,525 @@
+"""Waves measured in a run: transmission from one place to another, frequency over wavenumber, and band edges with their errors."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from granchain.errors import CaseError, GranchainError, LawError
+from granchain.lattice import Cell, cell_of
+from granchain.theory import dispersion
+
+if TYPE_CHECKING:
+    from granchain.output import Result
+    from granchain.theory import Dispersion
+
+# Ours: pieces of a record that are averaged, each half over the next; more make a spectrum smooth, fewer resolve it.
+SEGMENTS, MOST_SEGMENTS = 8, 1000
+# Ours: instants of a piece at least, 32 frequencies; fewer show no band.
+LEAST = 64
+# Cos q is taken where this part of the motion of three beads a cell apart has one phase from cell to cell, and where the motion's power is
+# above this part of the largest: the sidelobes of a Hann window are there some 15 lines away, and fall with the sixth power of that.
+SEEN, STRONG = 0.9, 1e-10
+# Of cos q: how far beyond 1 waves must be to be outside a band, so that scatter at an edge is none; and how far from the edge the curve is
+# fitted that crosses it: of a whole range of -1 to 1, the last seventh.
+OUTSIDE, NEAR = 0.05, 0.3
+# Frequencies that a fit of four numbers takes at least, ours: each gives two, four times as many.
+LEAST_FITTED = 8
+# Below this coherence less than half of the power at the sensor comes from the source.
+INCOHERENT = 0.5
+# Of a normal distribution 95 % lie within so many standard deviations.
+_WITHIN = 1.96
+
+
+@dataclass(frozen=True, eq=False)
+class Spectrum:
+    """Waves measured in a run.
+
+    Attributes
+    ----------
+    title, law : str
+        Of the run.
+    source, sensor : str
+        From where to where: "left drive", "right drive", or the name of a bead.
+    unit : str
+        Of the transmission: "1" from bead to bead and from a driving force, "N/m" from a driving displacement.
+    frequency : (n,) array
+        [Hz].
+    transmission : (n,) array
+        Amplitude at the sensor over that at the source, abs(S_xy)/S_xx, the estimate H1 (Bendat & Piersol 2010, Random Data, ch. 6).
+    coherence : (n,) array
+        abs(S_xy)^2/(S_xx S_yy) [1]: 1 where the source alone moves the sensor, in a way that the pieces of the record resolve.
+    band_edges : (n_bands, 2) array
+        Lowest and highest frequency of each band that was seen [Hz]; nan where an edge was not. The first begins at 0.
+    band_edge_errors : (n_bands, 2) array
+        Within which the edges lie, at least 95 times in 100 [Hz]; of the first, the lowest frequency that was seen.
+    cell_frequency : (m,) array
+        [Hz].
+    cosine : (m,) complex array
+        cos q, q the phase from cell to cell; nan where it was not seen, empty without a cell.
+    wavenumber : (k,) array
+        Of the map: phase from cell to cell, without a cell from bead to bead, -pi to pi [rad]; waves to the right are positive.
+    power : (m, k) array
+        Of the map, over `cell_frequency` and `wavenumber`, its largest value 1; empty where the beads that were recorded make none.
+    measured : str
+        What cosine and map are from: "velocity" of the snapshots, "sensor_force", or "" without both.
+    dispersion : Dispersion or None
+        Of the case, where its row is periodic and pressed together.
+    messages : tuple of str
+        What was not found, and why.
+    """
+
+    title: str
+    law: str
+    source: str
+    sensor: str
+    unit: str
+    frequency: np.ndarray
+    transmission: np.ndarray
+    coherence: np.ndarray
+    band_edges: np.ndarray
+    band_edge_errors: np.ndarray
+    cell_frequency: np.ndarray
+    cosine: np.ndarray
+    wavenumber: np.ndarray
+    power: np.ndarray
+    measured: str
+    dispersion: Dispersion | None
+    messages: tuple[str, ...]
+
+    @property
+    def resolution(self) -> float:
+        """Distance of two frequencies [Hz]."""
+        return float(self.frequency[1])
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain numbers, words, lists and dicts, without cosine and map; a number that is not finite is None."""
+        names = ("frequency", "transmission", "coherence", "band_edges", "band_edge_errors")
+        return {
+            **{name: getattr(self, name) for name in ("title", "law", "source", "sensor", "unit", "resolution", "measured")},
+            **{name: plain(getattr(self, name).tolist()) for name in names},
+            "dispersion": None if self.dispersion is None else self.dispersion.band_edges.tolist(),
+            "messages": list(self.messages),
+        }
+
+
+def plain(value: Any) -> Any:
+    """A number, or lists of them, with None for what is not finite."""
+    if isinstance(value, list):
+        return [plain(entry) for entry in value]
+    return value if math.isfinite(value) else None
+
+
+def spectrum(result: Result, source: int | str | None = None, sensor: int | None = None, *, segments: int = SEGMENTS) -> Spectrum:
+    """Transmission between two places of a run, and the bands of its chain.
+
+    The record is cut into pieces, half over half, each under a Hann window (Welch 1967, doi:10.1109/TAU.1967.1161901). Any waves in a row
+    of equal cells, forth, back and standing, obey u(n - p) + u(n + p) = 2 cos q u(n), p the beads of a cell (the trace of a cell's transfer
+    matrix; Brillouin 1946, Wave Propagation in Periodic Structures, ch. 3): cos q is found from all beads whose neighbours a cell away
+    were recorded too, and ends and reflections are no part of it. A band ends where cos q passes 1 or -1. There a parabola in
+    omega^2/(1 + i omega tau) is fitted to it, tau the contacts' damping over their stiffness; its error is that of the fit, two-sided 95 %,
+    and one line of the spectrum, added in squares.
+
+    Parameters
+    ----------
+    result : Result
+        With sensors.
+    source : int or {"left", "right"}, optional
+        Label of a bead with a sensor, or a driven end; default: the driven end, else the first sensor.
+    sensor : int, optional
+        Label of a bead with a sensor; default: the last one.
+    segments : int
+        Pieces without the overlap; fewer resolve the frequencies better.
+
+    Returns
+    -------
+    Spectrum
+
+    Raises
+    ------
+    GranchainError
+        For a result without two such places, or with too few samples.
+    """
+    if "crank_angle" in result.variables:
+        raise GranchainError("spectrum: got the run of a mechanism, allowed one of a chain of beads; name another")
+    if isinstance(segments, bool) or not isinstance(segments, int) or not 1 <= segments <= MOST_SEGMENTS:
+        raise GranchainError(
+            f"spectrum: segments: got {segments!r}, allowed a whole number from 1 to {MOST_SEGMENTS}; leave it out for {SEGMENTS}"
+        )
+    if "sensor_force" not in result.variables:
+        raise GranchainError("spectrum: got a result without sensors, allowed one with some; name beads: `beads = [...]` under [sensors]")
+    messages: list[str] = []
+    time, interval = regular(result, "time")
+    place = sensor_place(result, int(result.sensor_bead[-1]) if sensor is None else sensor, "sensor")
+    given = source_of(result, source, time, place)
+    length = piece(len(time), segments)
+    if length < LEAST:
+        raise GranchainError(
+            f"spectrum: got {len(time)} samples of each sensor, allowed {LEAST * (segments + 1) // 2} or more for {segments} segments; "
+            "run longer, lower the interval under [sensors], or ask for fewer segments"
+        )
+    cell, waves = cell_and_waves(result, messages)
+    if waves is not None and waves.band_edges[-1, 1] > 0.5 / interval:
+        top = float(waves.band_edges[-1, 1])
+        messages.append(
+            f"sensors every {interval:.3g} s show frequencies to {0.5 / interval:.4g} Hz, but bands go to {top:.4g} Hz: waves above fold "
+            f"back into what is shown; set the interval under [sensors] to {0.4 / top:.1e} or less"
+        )
+    across = transferred(given.values, deviation(result, "sensor_force", len(time), place), interval, length)
+    if not (across[2] > INCOHERENT).any():
+        messages.append(
+            "transmission: got a coherence below 0.5 at all frequencies: what comes from the source is not in the same piece of "
+            "the record; ask for fewer segments, or drive with noise"
+        )
+    row = row_of(result, cell, segments)
+    if row is None:
+        messages.append(
+            "no band edges and no map: got fewer than three recorded beads, each a cell from the next, away from the ends; set an interval "
+            "under [snapshots], or name all beads under [sensors]"
+        )
+        row = Row(np.zeros((0, 0)), np.zeros(0, int), math.nan, "", 1, 0)
+    frequency, transmission, coherence = across
+    band_edges, band_edge_errors, cell_frequency, cosine, wavenumber, power = in_cells(row, cell, messages)
+    return Spectrum(
+        title=result.title,
+        law=result.law,
+        source=given.name,
+        sensor=body(int(result.sensor_bead[place])),
+        unit=given.unit,
+        frequency=frequency,
+        transmission=transmission,
+        coherence=coherence,
+        band_edges=band_edges,
+        band_edge_errors=band_edge_errors,
+        cell_frequency=cell_frequency,
+        cosine=cosine,
+        wavenumber=wavenumber,
+        power=power,
+        measured=row.measured,
+        dispersion=waves,
+        messages=tuple(messages),
+    )
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# From place to place
+
+
+class Given(NamedTuple):
+    """A signal, what it is called, and the unit of a force over it."""
+
+    values: np.ndarray
+    name: str
+    unit: str
+
+
+def regular(result: Result, axis: str) -> tuple[np.ndarray, float]:
+    """Instants of a record, and their distance [s], without one at the end of the run that comes sooner; refuses uneven ones."""
+    time = np.asarray(result.variables[axis].data, dtype=float)
+    steps = np.diff(time)
+    if len(steps) > 2 and steps[-1] < (1.0 - 1e-6) * steps[0]:
+        time, steps = time[:-1], steps[:-1]
+    if len(steps) < 2 or not np.ptp(steps) <= 1e-6 * steps.mean():
+        raise GranchainError(f"spectrum: got {len(time)} instants in {axis}, allowed three or more, evenly spaced; run longer")
+    return time, float(steps.mean())
+
+
+def piece(count: int, segments: int) -> int:
+    """Instants of a piece, of which so many lie half over half."""
+    return 2 * count // (segments + 1)
+
+
+def body(bead: int) -> str:
+    return "striker" if bead == 0 else f"bead {bead}"
+
+
+def sensor_place(result: Result, bead: Any, what: str) -> int:
+    """Place of a bead among the sensors."""
+    there = result.sensor_bead.tolist()
+    if isinstance(bead, bool) or bead not in there:
+        known = ", ".join(map(str, there[:20])) + (" ..." if len(there) > 20 else "")
+        raise GranchainError(f"spectrum: {what}: got {str(bead)[:60]!r}, allowed a bead with a sensor: {known}; name one of them")
+    return int(there.index(bead))
+
+
+def deviation(result: Result, name: str, count: int, places: Any = slice(None)) -> np.ndarray:
+    """What a variable does at the first so many instants beside its first value; refuses values that are no numbers."""
+    values = np.asarray(result.variables[name].data[:count, places], dtype=float)
+    if not np.isfinite(values).all():
+        raise GranchainError(f"spectrum: got {name} with values that are not finite, of a run that failed, allowed numbers; mend the run")
+    return np.asarray(values - values[0])
+
+
+def source_of(result: Result, source: int | str | None, time: np.ndarray, sensor: int) -> Given:
+    """The signal at the source."""
+    driven = driven_ends(result)
+    if source is None:
+        source = driven[0] if driven else int(result.sensor_bead[0])
+    if isinstance(source, str):
+        if source not in driven:
+            there = " or ".join(f'"{side}"' for side in driven) or "none here: no end is driven"
+            raise GranchainError(f"spectrum: source: got {source[:60]!r}, allowed a bead, or a driven end: {there}; name one of them")
+        at, value, slope = result.case.drive(source)
+        return Given(
+            followed(time, at, value, slope), f"{source} drive", "N/m" if getattr(result.case.ends, source).drive == "displacement" else "1"
+        )
+    place = sensor_place(result, source, "source")
+    if place == sensor:
+        raise GranchainError(
+            f"spectrum: got bead {source} as source and as sensor, allowed two places; name another sensor, or put more under [sensors]"
+        )
+    return Given(deviation(result, "sensor_force", len(time), place), body(int(source)), "1")
+
+
+def driven_ends(result: Result) -> list[str]:
+    """The driven ends of a result's case; none where it has no case that this version can read."""
+    try:
+        ends = result.case.ends
+    except (CaseError, LawError, AttributeError):
+        return []
+    return [side for side in ("left", "right") if hasattr(getattr(ends, side), "drive")]
+
+
+def followed(time: np.ndarray, at: np.ndarray, value: np.ndarray, slope: np.ndarray | None) -> np.ndarray:
+    """What a drive has been at these times: cubics through its table; behind its end its last value."""
+    from scipy.interpolate import CubicHermiteSpline, PchipInterpolator
+
+    curve = PchipInterpolator(at, value) if slope is None else CubicHermiteSpline(at, value, slope)
+    return np.asarray(curve(np.clip(time, at[0], at[-1])))
+
+
+def transferred(given: np.ndarray, there: np.ndarray, interval: float, length: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Frequencies, transmission and coherence; nan where the source does not move."""
+    from scipy.signal import csd, welch
+
+    how: dict[str, Any] = {"fs": 1.0 / interval, "nperseg": length}
+    frequency, cross = csd(given, there, **how)
+    (_, source), (_, sensor) = welch(given, **how), welch(there, **how)
+    if not source.max() > 0.0:
+        raise GranchainError("spectrum: got a source that does not move, allowed one that does; drive it, or name another")
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return frequency, np.abs(cross) / source, np.abs(cross) ** 2 / (source * sensor)
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# From cell to cell
+
+
+class Row(NamedTuple):
+    """Motion of the beads of a periodic row, without their values at the start.
+
+    Parameters
+    ----------
+    values : (n, n_beads) array
+    beads : (n_beads,) array
+        Labels, rising.
+    interval : float
+        [s].
+    measured : str
+        Name of the variable.
+    size : int
+        Beads of a cell.
+    length : int
+        Instants of a piece.
+    """
+
+    values: np.ndarray
+    beads: np.ndarray
+    interval: float
+    measured: str
+    size: int
+    length: int
+
+    @property
+    def middles(self) -> np.ndarray:
+        """Places of the beads whose neighbours a cell away, on both sides, are there too."""
+        return np.flatnonzero(np.isin(self.beads - self.size, self.beads) & np.isin(self.beads + self.size, self.beads))
+
+    @property
+    def whole(self) -> bool:
+        """Whether no bead between the first and the last is left out, and there are two cells or more."""
+        return len(self.beads) >= 2 * self.size and self.beads[-1] - self.beads[0] + 1 == len(self.beads)
+
+
+def cell_and_waves(result: Result, messages: list[str]) -> tuple[Cell | None, Dispersion | None]:
+    """The cell of a result's case, and its waves as they should be."""
+    try:
+        case = result.case
+        if case is None:
+            raise CaseError("the file has no case")
+        cell = cell_of(case)
+    except (CaseError, LawError) as error:
+        messages.append(f"no band edges and no dispersion: {error}")
+        return None, None
+    return cell, dispersion(cell.masses, cell.stiffnesses, cell.length)
+
+
+def row_of(result: Result, cell: Cell | None, segments: int) -> Row | None:
+    """The record that has the most beads a cell apart: velocities of snapshots, or forces of sensors; the more frequent of two alike."""
+    size = 1 if cell is None else len(cell.masses)
+    found = []
+    for name, axis, labels in (("velocity", "snapshot_time", "bead"), ("sensor_force", "time", "sensor_bead")):
+        if name not in result.variables or len(result.variables[axis].data) < 3:
+            continue
+        time, interval = regular(result, axis)
+        beads = np.asarray(result.variables[labels].data)
+        if cell is None:
+            inside = beads > 0
+        elif name == "velocity":
+            inside = (beads >= cell.first) & (beads <= cell.last)
+        else:
+            # the force of the outermost is that of a contact with a wall or another bead, too
+            inside = (beads > cell.first) & (beads < cell.last)
+        length = piece(len(time), segments)
+        places = np.flatnonzero(inside)[np.argsort(beads[inside])]
+        row = Row(np.zeros((0, 0)), beads[places], interval, name, size, length)
+        if length >= LEAST and len(row.middles):
+            found.append((row, places, len(time)))
+    if not found:
+        return None
+    row, places, count = max(found, key=lambda one: (len(one[0].middles), -one[0].interval))
+    return row._replace(values=deviation(result, row.measured, count, places))
+
+
+def in_cells(row: Row, cell: Cell | None, messages: list[str]) -> tuple[np.ndarray, ...]:
+    """Band edges, their errors, frequencies, cos q, wavenumbers and power of a row."""
+    none = np.zeros(0)
+    if not row.measured:
+        return np.zeros((0, 2)), np.zeros((0, 2)), none, none.astype(complex), none, np.zeros((0, 0))
+    frequency, cosine = relation(row)
+    edges, errors = bands_of(frequency, cosine, row.size) if cell is not None else (np.zeros((0, 2)), np.zeros((0, 2)))
+    if cell is None:
+        cosine = none.astype(complex)
+    elif not len(edges):
+        messages.append(
+            "no band edges: got waves at too few frequencies, allowed a drive with power at both sides of an edge; see coherence"
+        )
+    if not row.whole:
+        messages.append(
+            "no map: beads between others were not recorded; set an interval under [snapshots], or name all beads under [sensors]"
+        )
+        return edges, errors, frequency, cosine, none, np.zeros((0, 0))
+    return edges, errors, frequency, cosine, *mapped(row)
+
+
+def relation(row: Row) -> tuple[np.ndarray, np.ndarray]:
+    """Frequencies, and cos q at each by least squares over all beads and pieces; nan where it is not seen."""
+    from scipy.signal import csd, welch
+
+    middles = row.middles
+    centre = row.values[:, middles]
+    before, after = (row.values[:, np.searchsorted(row.beads, row.beads[middles] + step)] for step in (-row.size, row.size))
+    sides = 0.5 * (before + after)
+    how: dict[str, Any] = {"fs": 1.0 / row.interval, "nperseg": row.length, "axis": 0}
+    frequency, cross = csd(centre, sides, **how)
+    own, other = (welch(values, **how)[1].sum(axis=1) for values in (centre, sides))
+    crossed = cross.sum(axis=1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        cosine = crossed / own
+        beside_it = other - np.abs(crossed) ** 2 / own
+        seen = (beside_it < (1.0 - SEEN) * (own + other)) & (own > STRONG * own.max())
+    seen[0] = False
+    return frequency, np.where(seen, cosine, math.nan)
+
+
+class Edge(NamedTuple):
+    """An edge of a band [Hz], the error within which it lies, and whether the band begins there."""
+
+    frequency: float
+    error: float
+    begins: bool
+
+
+def bands_of(frequency: np.ndarray, cosine: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
+    """Edges of the bands that were seen, and their errors: at most as many as a cell has beads."""
+    seen = np.isfinite(cosine)
+    # over three frequencies: a single one is no edge
+    near = np.convolve(np.abs(cosine.real), np.full(3, 1.0 / 3.0), mode="same")
+    with np.errstate(invalid="ignore"):
+        inside, outside = near < 1.0 - OUTSIDE, near > 1.0 + OUTSIDE
+    decided = np.flatnonzero(inside | outside)
+    bands: list[list[Edge]] = []
+    unknown = Edge(math.nan, math.nan, True)
+    if len(decided) and inside[decided[0]] and cosine.real[decided[0]] > 0.0:
+        # the row as a whole moves freely, and the longest waves that were seen are of the first band
+        bands.append([Edge(0.0, float(frequency[decided[0]]), True)])
+    for i, j in pairwise(decided.tolist()):
+        if inside[i] == inside[j] or not seen[i : j + 1].all():
+            continue
+        edge = edge_between(frequency, cosine, i, j, begins=bool(inside[j]))
+        if edge is None:
+            continue
+        if edge.begins:
+            bands.append([edge])
+        elif bands and len(bands[-1]) == 1:
+            bands[-1].append(edge)
+        else:
+            bands.append([unknown, edge])
+    for band in bands:
+        band.extend([unknown] * (2 - len(band)))
+    # of a band without an edge that was measured nothing is known
+    bands = [band for band in bands if any(edge.frequency > 0.0 for edge in band)]
+    found = np.array([[(edge.frequency, edge.error) for edge in band] for band in bands[:size]]).reshape(-1, 2, 2)
+    return found[:, :, 0], found[:, :, 1]
+
+
+def edge_between(frequency: np.ndarray, cosine: np.ndarray, i: int, j: int, begins: bool) -> Edge | None:
+    """Where cos q passes 1 or -1 between the frequencies i and j, in a band the one, the other not; None where too few lie there."""
+    from scipy.optimize import least_squares
+
+    level = math.copysign(1.0, cosine.real[i if begins else j])
+    with np.errstate(invalid="ignore"):
+        near = np.abs(cosine.real - level) < NEAR
+    low, high = i, j
+    while low > 0 and near[low - 1]:
+        low -= 1
+    while high < len(near) - 1 and near[high + 1]:
+        high += 1
+    if high - low + 1 < LEAST_FITTED:
+        return None
+    at = 0.5 * float(frequency[i] + frequency[j])
+    x, y = frequency[low : high + 1] / at, cosine[low : high + 1]
+
+    def off(numbers: np.ndarray) -> np.ndarray:
+        z = x * x / (1.0 + 1j * numbers[3] * x) - 1.0
+        left = numbers[0] + z * (numbers[1] + z * numbers[2]) - y
+        return np.concatenate([left.real, left.imag])
+
+    start = np.polynomial.polynomial.polyfit(x * x - 1.0, y.real, 2)
+    fit = least_squares(off, [*start, -float(np.median(y.imag / (start[1] * x * x * x)))])
+    roots = np.roots([fit.x[2], fit.x[1], fit.x[0] - level])
+    z = float(roots[np.argmin(np.abs(roots))].real)
+    left, changes = fit.fun[: len(x)], np.asarray(fit.jac)
+    slope = fit.x[1] + 2.0 * fit.x[2] * z
+    by = np.array([1.0, z, z * z, 0.0]) / slope
+    # neighbours err alike: the variance grows with the sum of their correlations
+    alike = np.correlate(left, left, "full")[len(x) - 1 :] / max(float(left @ left), 1e-300)
+    more = 1.0 + 2.0 * float(np.maximum(alike[1 : max(2, len(x) // 8)], 0.0).sum())
+    covariance = np.linalg.pinv(changes.T @ changes) * float(left @ left) / (len(x) - 4)
+    deviation_of_z = math.sqrt(max(float(by @ covariance @ by), 0.0) * more)
+    if not z > -1.0:
+        return None
+    place = at * math.sqrt(1.0 + z)
+    error = math.hypot(_WITHIN * 0.5 * at * at / place * deviation_of_z, float(frequency[1]))
+    return Edge(place, error, begins)
+
+
+def mapped(row: Row) -> tuple[np.ndarray, np.ndarray]:
+    """Wavenumbers, and power over frequency and wavenumber: of each bead of a cell by itself, along the cells, and added."""
+    from scipy.signal.windows import hann
+
+    cells = len(row.beads) // row.size
+    count = 2 ** math.ceil(math.log2(4 * cells))
+    over_time, along = hann(row.length, sym=False)[:, None], hann(cells + 2)[1:-1]
+    power = np.zeros((row.length // 2 + 1, count))
+    for start in range(0, len(row.values) - row.length + 1, row.length // 2):
+        motion = np.fft.rfft(row.values[start : start + row.length, : cells * row.size] * over_time, axis=0)
+        for j in range(row.size):
+            # cos(omega t - q n) has exp(-i q n) at omega: summed with exp(i q n)
+            power += np.abs(np.fft.ifft(motion[:, j :: row.size] * along, count, axis=1)) ** 2
+    wavenumber = 2.0 * math.pi * np.fft.fftshift(np.fft.fftfreq(count))
+    return wavenumber, np.fft.fftshift(power, axes=1) / (power.max() or 1.0)

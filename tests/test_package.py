@@ -1,0 +1,45 @@
+"""What the package holds besides its code; `make package` runs this file alone on the built wheel, outside the tree."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from importlib.metadata import version
+from importlib.resources import files
+from pathlib import Path
+
+import granchain as gc
+from granchain.case import case_names, load_case, load_mechanism, mechanism_names
+from granchain.contact import laws
+from granchain.contact.certified import about_certificate, certified
+
+
+def test_it_is_the_package_that_shall_be_tested() -> None:
+    root = os.environ.get("GRANCHAIN_INSTALLED")
+    assert Path(gc.__file__).parents[1] == (Path(root).resolve() if root else Path(__file__).resolve().parents[1])
+    assert root is None or version("granchain") == gc.__version__
+
+
+def test_the_built_in_cases_and_mechanisms_are_in_it() -> None:
+    # four of the papers' kinds of chain, and both mechanisms
+    assert {"steel-chain", "dimer-chain", "tapered-chain", "driven-chain"} <= set(case_names())
+    assert {"slider-crank", "scotch-yoke"} == set(mechanism_names())
+    for name in case_names():
+        assert load_case(name).title
+    for name in mechanism_names():
+        assert load_mechanism(name).title
+
+
+def test_every_law_has_its_certificate_in_it() -> None:
+    for name, law in laws().items():
+        assert name in certified() and about_certificate(law) is None, name
+
+
+def test_it_says_that_it_is_typed() -> None:
+    assert files("granchain").joinpath("py.typed").is_file()
+
+
+def test_the_command_runs_outside_the_tree(tmp_path: Path) -> None:
+    done = subprocess.run([sys.executable, "-m", "granchain", "cases", "steel-chain"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0 and "[chain]" in done.stdout, done.stderr

@@ -1,0 +1,191 @@
+"""Waves measured in runs: edges of bands against the dispersion, transmission, maps, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import granchain as gc
+from granchain import figures
+from granchain.case import Case
+from granchain.cli import obey
+from granchain.cli.spectrum import report
+from granchain.errors import GranchainError
+from granchain.spectra import Row, bands_of, mapped, relation
+from granchain.theory import dispersion
+
+
+def dimer(seed: int = 1, pressed: float = 20.0, end: float = 0.025, **contact: Any) -> Case:
+    """40 beads, heavy and light in turn, between a wall that moves as noise and one at rest."""
+    return Case(
+        title="heavy and light beads under noise",
+        chain={
+            "segment": [{"count": 1}, {"count": 1, "radius": 1.19e-3, "repeat": 20}],
+            "radius": 2.38e-3,
+            "material": "steel-316",
+            "precompression": pressed,
+        },
+        ends={
+            "left": {"drive": "displacement", "signal": "noise", "band": [500.0, 1.3e5], "rms": 1e-9, "seed": seed, "ramp": 1e-3},
+            "right": "wall",
+        },
+        contact=contact or {"law": "hertz"},
+        sensors={"beads": "all", "interval": 3e-6},
+        time={"end": end},
+    )
+
+
+@pytest.fixture(scope="module")
+def run() -> Any:
+    return gc.run(dimer())
+
+
+@pytest.fixture(scope="module")
+def found(run) -> Any:
+    return gc.spectrum(run, 3, 36)
+
+
+def test_the_edges_of_a_diatomic_chain_are_those_of_the_dispersion(found):
+    known = gc.dispersion(dimer()).band_edges
+    assert found.band_edges.shape == known.shape == (2, 2)
+    off = np.abs(found.band_edges - known)
+    assert (off[known > 0.0] < 0.01 * known[known > 0.0]).all()
+    assert (off <= found.band_edge_errors).all()
+    # and the errors say something
+    assert (found.band_edge_errors[known > 0.0] < 0.01 * known[known > 0.0]).all()
+    assert found.dispersion.band_edges == pytest.approx(known, rel=1e-12)
+    assert found.messages == ()
+
+
+@pytest.mark.long
+def test_the_stated_error_covers_at_least_as_often_as_stated():
+    # 95 in 100 at least, over seeds, precompressions, and a law with damping
+    covered = asked = 0
+    rng = np.random.default_rng(3)
+    for seed in range(10):
+        for contact in ({"law": "hertz"}, {"law": "tsuji", "restitution": 0.9}):
+            case = dimer(seed, float(rng.uniform(5.0, 60.0)), **contact)
+            one, known = gc.spectrum(gc.run(case)), gc.dispersion(case).band_edges
+            assert one.band_edges.shape == known.shape
+            off = np.abs(one.band_edges - known)
+            there = np.isfinite(off) & (known > 0.0)
+            assert there.sum() >= 2
+            assert (off[there] < 0.01 * known[there]).all()
+            covered, asked = covered + int((off <= one.band_edge_errors)[there].sum()), asked + int(there.sum())
+    assert asked >= 50
+    assert covered >= 0.95 * asked
+
+
+def test_transmission_is_large_in_a_band_and_small_in_the_gap(found):
+    (_, first), (second, _) = found.dispersion.band_edges
+    inside = (found.frequency > 0.1 * first) & (found.frequency < 0.95 * first)
+    gap = (found.frequency > 1.2 * first) & (found.frequency < 0.9 * second)
+    assert np.median(found.transmission[inside]) > 0.5
+    assert np.median(found.transmission[gap]) < 0.03
+    assert np.median(found.coherence[inside]) > 0.95 > 0.5 > np.median(found.coherence[gap])
+    assert (found.source, found.sensor, found.unit) == ("bead 3", "bead 36", "1")
+
+
+def test_the_map_lies_on_the_dispersion(found):
+    assert found.measured == "sensor_force"
+    assert found.power.shape == (found.cell_frequency.size, found.wavenumber.size)
+    # below half of the first edge, where the line is steep: the strongest frequency at each wavenumber to the right
+    rows = found.cell_frequency < 1.1 * found.dispersion.band_edges[0, 1]
+    columns = (found.wavenumber > 0.3 * math.pi) & (found.wavenumber < 0.9 * math.pi)
+    centre = np.array([np.average(found.cell_frequency[rows], weights=found.power[rows, k]) for k in np.flatnonzero(columns)])
+    known = found.dispersion.frequency(found.wavenumber[columns])[:, 0]
+    # modes of 20 cells stand pi/20 apart
+    assert centre == pytest.approx(known, rel=0.12)
+
+
+def test_the_drive_is_a_source_of_its_own_unit(run):
+    one = gc.spectrum(run)
+    assert (one.source, one.sensor, one.unit) == ("left drive", "bead 40", "N/m")
+    slow = (one.frequency > 800.0) & (one.frequency < 1500.0)
+    # a row of springs at rest: the force at its end is the wall's displacement over their compliances; resonance is not far: 2.6 kHz
+    stiffness = 1.0 / np.sum(np.append(1.0 / np.repeat(one.dispersion.stiffnesses[0], 39), 0.6 / one.dispersion.stiffnesses[0]))
+    assert np.median(one.transmission[slow]) == pytest.approx(stiffness, rel=0.6)
+
+
+def test_a_wave_to_the_right_has_a_positive_wavenumber():
+    time, beads, q = np.arange(4096) * 1e-5, np.arange(1, 33), 0.6
+    values = np.cos(2.0 * math.pi * 5e3 * time[:, None] - q * beads)
+    wavenumber, power = mapped(Row(values, beads, 1e-5, "velocity", 1, 512))
+    row, column = np.unravel_index(np.argmax(power), power.shape)
+    assert (wavenumber[column], row / (512 * 1e-5)) == (pytest.approx(q, abs=0.06), pytest.approx(5e3, abs=100.0))
+
+
+def test_standing_waves_have_the_cosine_of_their_phase():
+    time, beads = np.arange(4096) * 1e-5, np.arange(1, 12)
+    forth, back = (np.cos(2.0 * math.pi * 5e3 * time[:, None] + sign * 0.6 * beads) for sign in (-1.0, 1.0))
+    frequency, cosine = relation(Row(forth + 0.7 * back, beads, 1e-5, "velocity", 1, 512))
+    assert cosine[np.argmin(np.abs(frequency - 5e3))] == pytest.approx(math.cos(0.6), abs=1e-4)
+
+
+def test_the_edge_of_a_damped_row_is_that_of_its_springs():
+    waves, tau = dispersion([2e-3, 1e-3], [3e6, 3e6]), 1.5e-6
+    omega = 2.0 * math.pi * np.linspace(1.0, 2e4, 3000)
+    x = omega**2 / (3e6 * (1.0 + 1j * omega * tau))
+    # two masses: cos q = 1 - (m1 + m2) x + m1 m2 x^2/2, x = omega^2/s (Brillouin 1946, ch. 3)
+    edges, errors = bands_of(omega / (2.0 * math.pi), 1.0 - 3e-3 * x + 1e-6 * x * x, 2)
+    assert edges[:, 1] == pytest.approx(waves.band_edges[:, 1], rel=1e-4)
+    assert edges[1, 0] == pytest.approx(waves.band_edges[1, 0], rel=1e-4)
+    assert (errors[:, 1] < 10.0).all()
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"source": 99}, "spectrum: source: got '99', allowed a bead with a sensor: 1, 2,"),
+        ({"sensor": True}, "spectrum: sensor: got 'True', allowed a bead with a sensor"),
+        ({"source": 5, "sensor": 5}, "spectrum: got bead 5 as source and as sensor"),
+        ({"source": "right"}, "spectrum: source: got 'right', allowed a bead, or a driven end: \"left\""),
+        ({"segments": 0}, "spectrum: segments: got 0, allowed a whole number from 1 to 1000"),
+        ({"segments": 1000}, "spectrum: got 8"),
+    ],
+)
+def test_what_is_no_place_is_refused(run, asked, said):
+    with pytest.raises(GranchainError) as raised:
+        gc.spectrum(run, **asked)
+    assert str(raised.value).startswith(said)
+
+
+def test_a_run_without_cell_or_coherence_says_what_it_lacks(struck):
+    one = gc.spectrum(struck, segments=2)
+    assert one.band_edges.shape == (0, 2)
+    assert one.cosine.size == 0
+    assert one.messages[0].startswith("no band edges and no dispersion: chain.precompression: got contacts that carry no force at rest")
+    json.dumps(one.as_dict(), allow_nan=False)
+
+
+@pytest.fixture(scope="module")
+def struck() -> Any:
+    case = gc.load_case("steel-chain-hertz", ["chain.beads=9", "sensors.beads=[2, 8]", "sensors.contacts=[1]", "time.end=2e-4"])
+    return gc.run(case)
+
+
+def test_the_command_draws_and_prints(run, found, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run.save("dimer.h5")
+    assert obey(["spectrum", "dimer.h5", "--from", "3", "--to", "36", "--figure", "dimer.png", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["band_edges"] == found.band_edges.tolist()
+    assert len(facts["frequency"]) == len(facts["transmission"]) == len(facts["coherence"])
+    assert (tmp_path / "dimer.png").stat().st_size > 50_000
+    for wrong in (["--from", "a"], ["--to", "-1"], ["--segments", "1.5"]):
+        assert obey(["spectrum", "dimer.h5", *wrong]) == 2
+    lines = report(found).splitlines()
+    assert lines[0].startswith("bead 3 to bead 36: ")
+    assert [line.split()[:2] for line in lines[2:]] == [["1", "begins"], ["1", "ends"], ["2", "begins"], ["2", "ends"]]
+
+
+def test_figures_take_axes(found):
+    figure = figures.frame.new_figure(6.0, 3.0)
+    axes = figure.subplots()
+    drawn, back = figures.transmission(found, ax=axes)
+    assert (drawn, back) == (figure, axes)
+    assert len(axes.get_lines()) >= 2
