@@ -78,7 +78,9 @@ def law_section(law: type[ContactLaw], equation: Equation, shared: set[tuple[str
     summary, *rest = paragraphs(law.__doc__)
     own = [row for row in symbol_rows(law, equation).values() if row not in shared]
     blocks = [f"## {law.name}", escaped(summary), f"$$\n{latex(equation)}\n$$"]
-    blocks += [grid(SYMBOL_COLUMNS, own)] if own else []
+    # the last column says something for symbols that a case gives
+    width = 3 if any(row[2] for row in own) else 2
+    blocks += [grid(SYMBOL_COLUMNS[:width], [row[:width] for row in own])] if own else []
     blocks += [f"```{{image}} {law.name}.png\n:alt: Force over overlap of one impact under {law.name}\n:width: 420px\n```"]
     blocks += [escaped(text) for text in rest]
     blocks += [delivered(law)]
