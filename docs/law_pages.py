@@ -13,7 +13,7 @@ from pathlib import Path
 
 import loops
 from equations import Symbol, equations, latex, symbols_of
-from equations.notation import Equation, quantity_of
+from equations.notation import CONDITIONS, Equation, quantity_of
 
 from granchain import figures
 from granchain.certificates.page import escaped, paragraphs
@@ -69,6 +69,9 @@ def symbol_rows(law: type[ContactLaw], equation: Equation) -> dict[Symbol, tuple
     for symbol in symbols_of(equation):
         text, unit, given = quantity_of(law, equation.meaning(symbol))
         rows[symbol] = (f"${symbol.name}$", escaped(text) + in_unit(unit), given)
+    if any(CONDITIONS.keys() & expression.free_symbols for _, expression in equation.lines):
+        (choice,) = (quantity for quantity in law.inputs if quantity.name == "contact")
+        rows[Symbol(choice.name)] = (" or ".join(choice.choices), choice.meaning, f"`contact.{choice.name}`")
     # what a case gives first
     return dict(sorted(rows.items(), key=lambda item: (not item[1][2].startswith("`contact"), not item[1][2])))
 
