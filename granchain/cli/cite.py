@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from granchain.cli.options import LawModuleOption, app, load_laws
+from granchain.cli.options import LawModuleOption, app, case_words, law_words, load_laws
 from granchain.cli.text import print_text
 from granchain.errors import FileError
 
@@ -17,12 +17,19 @@ from granchain.errors import FileError
 SAID = ("title", "kind", "doi", "who", "figure")
 
 
+def citable_words(incomplete: str) -> list[str]:
+    """Cases and contact laws."""
+    return [*case_words(incomplete), *law_words(incomplete)]
+
+
 @app.command()
 def cite(
     what: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[CASE|FILE|LAW|DIR]...", help="Case, file of granchain, contact law, or folder of a trace. None: granchain."
+            metavar="[CASE|FILE|LAW|DIR]...",
+            help="Case, file of granchain, contact law, or folder of a trace. None: granchain.",
+            autocompletion=citable_words,
         ),
     ] = None,
     law_module: LawModuleOption = None,

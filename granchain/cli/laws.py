@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from granchain.cli.options import MISSED, JsonOption, LawModuleOption, app, blamed, load_laws, the_one
+from granchain.cli.options import MISSED, JsonOption, LawModuleOption, app, blamed, law_words, load_laws, the_one
 from granchain.cli.text import blocks_as_text, clean, line_width, notify, print_json, print_text, table
 from granchain.errors import CaseError, LawError
 
@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 @app.command()
 def laws(
-    name: Annotated[str | None, typer.Argument(metavar="NAME", help="Measure this law and print its certificate.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="Measure this law and print its certificate.", autocompletion=law_words)
+    ] = None,
     law_module: LawModuleOption = None,
     as_json: JsonOption = False,
     as_markdown: Annotated[
