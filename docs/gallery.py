@@ -50,6 +50,22 @@ def force_traces_of_laws() -> Any:
     return figures.force_traces(*(gc.run(case.replace(**change)) for change in changes), sensors=[9, 24, 40, 63])
 
 
+def peaks() -> Any:
+    """What becomes of the pulse along the chain, and the power laws that it follows. `granchain plot` draws it."""
+    return figures.peaks(steel_chain())
+
+
+def peaks_of_laws() -> Any:
+    """The same beside an elastic chain, whose pulse does not decay."""
+    case = gc.load_case("steel-chain").replace(title="70 steel beads struck at 1.77 m/s")
+    return figures.peaks(*(gc.run(case.replace(**change)) for change in ({}, {"contact.law": "hertz"})))
+
+
+def animation() -> Any:
+    """The row in motion, displacements magnified. `granchain animate` draws it."""
+    return figures.animation(steel_chain(), frames=60, beads=(0, 30))
+
+
 def space_time() -> Any:
     """Bead velocity over time and place, with the line of the wave front. `granchain plot` draws it."""
     return figures.space_time(steel_chain())
@@ -266,6 +282,9 @@ def slider_kinematics() -> Any:
 FIGURES: tuple[Callable[[], Any], ...] = (
     force_traces,
     force_traces_of_laws,
+    peaks,
+    peaks_of_laws,
+    animation,
     space_time,
     bead_velocities,
     hysteresis,
@@ -319,9 +338,14 @@ def page() -> str:
     blocks = [HEAD]
     for draw in FIGURES:
         title, text = draw.__name__.replace("_", " ").capitalize(), inspect.getdoc(draw) or ""
-        image = f"```{{image}} {draw.__name__.replace('_', '-')}.png\n:alt: {title}\n```"
+        image = f"```{{image}} {file_of(draw)}\n:alt: {title}\n```"
         blocks += [f"## {title}", text, image, f"```python\n{lines_of(draw)}\n```"]
     return "\n\n".join(blocks) + "\n"
+
+
+def file_of(draw: Callable[[], Any]) -> str:
+    """Name of the picture."""
+    return draw.__name__.replace("_", "-") + (".gif" if draw is animation else ".png")
 
 
 def write(folder: Path) -> None:
@@ -329,7 +353,11 @@ def write(folder: Path) -> None:
     folder.mkdir(exist_ok=True)
     newest = max(file.stat().st_mtime for file in [Path(__file__), *Path(gc.__file__).parent.rglob("*.py")])
     for draw in FIGURES:
-        target = folder / f"{draw.__name__.replace('_', '-')}.png"
-        if not target.exists() or target.stat().st_mtime < newest:
+        target = folder / file_of(draw)
+        if target.exists() and target.stat().st_mtime >= newest:
+            continue
+        if draw is animation:
+            figures.save_animation(draw(), target)
+        else:
             figures.save(draw()[0], target)
     (folder / "index.md").write_text(page())

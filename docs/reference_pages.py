@@ -242,8 +242,10 @@ def python_names() -> str:
             directive, extra = "automodule", ["   :members:", "   :show-inheritance:"]
         elif inspect.isclass(value):
             directive, extra = "autoclass", ["   :members:", "   :exclude-members: model_config, model_fields, model_post_init"]
-        else:
+        elif callable(value):
             directive, extra = "autofunction", []
+        else:
+            directive, extra = "autodata", []
         lines = [f".. {directive}:: granchain.{name}", *extra]
         blocks += [f"## {name}", "```{eval-rst}\n" + "\n".join(lines) + "\n```"]
     for module in (name for name in MODULES if name not in gc.__all__):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from granchain.errors import CaseError
+from granchain.errors import CaseError, GranchainError
 
 if TYPE_CHECKING:
     from granchain.output import Result
@@ -574,6 +574,40 @@ def richardson(coarse: float, fine: float, ratio: float = 2.0, order: float = 2.
     """
     correction = (fine - coarse) / (ratio**order - 1.0)
     return Extrapolation(fine + correction, -correction)
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Power laws
+
+
+class Exponent(NamedTuple):
+    """A fitted power law: its exponent, the standard error of it, and the value where the key is 1."""
+
+    value: float
+    error: float
+    factor: float
+
+
+def power_law(x: np.ndarray, y: np.ndarray) -> Exponent:
+    """Least-squares line of log y against log x: slope, and its standard error from the scatter about the line.
+
+    Parameters
+    ----------
+    x, y : array (n,)
+        Above 0; three or more different x.
+    """
+    good = np.isfinite(x) & np.isfinite(y)
+    x, y = x[good], y[good]
+    if len(np.unique(x)) < 3 or not ((x > 0.0).all() and (y > 0.0).all()):
+        raise GranchainError(
+            f"power_law: got {len(x)} values at {len(np.unique(x))} places, allowed: values above 0 at three or more places; sweep more"
+        )
+    u, v = np.log(x), np.log(y)
+    away = u - u.mean()
+    slope = float(away @ v / (away @ away))
+    rest = v - v.mean() - slope * away
+    error = math.sqrt(float(rest @ rest) / (len(u) - 2) / float(away @ away))
+    return Exponent(slope, error, math.exp(float(v.mean() - slope * u.mean())))
 
 
 # --------------------------------------------------------------------------------------------------------------------

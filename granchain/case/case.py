@@ -124,6 +124,12 @@ class Case(Heading):
         case._titled = titled
         return case
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the keys, their values and units."""
+        from granchain.case.card import card_of
+
+        return card_of(self)
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Case) and self.resolved() == other.resolved()
 

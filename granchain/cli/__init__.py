@@ -5,10 +5,13 @@ command that uses it: `granchain --help` takes a tenth of a second.
 """
 
 from granchain.cli import run  # noqa: I001  the order of the commands in the help
-from granchain.cli import mechanism, files, sweep, laws, impact, verify, traces, compare, equivalent, fit, spectrum, report, materials
+from granchain.cli import mechanism, files, plot, animate, sweep, laws, impact, verify, traces, compare, equivalent, fit, spectrum, report
+from granchain.cli import materials, cite
 from granchain.cli.process import main, obey
 
 __all__ = [
+    "animate",
+    "cite",
     "compare",
     "equivalent",
     "files",
@@ -19,6 +22,7 @@ __all__ = [
     "materials",
     "mechanism",
     "obey",
+    "plot",
     "report",
     "run",
     "spectrum",

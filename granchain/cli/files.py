@@ -1,4 +1,4 @@
-"""Commands that read a file: `cases`, `info`, `plot`."""
+"""Commands that read a file: `cases`, `info`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 import math
 import os
 import platform
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,18 +16,17 @@ import typer
 
 from granchain import __version__
 from granchain.cli.mechanism import as_table, in_json
-from granchain.cli.options import FileArgument, JsonOption, OverwriteOption, app, the_one
+from granchain.cli.options import JsonOption, app, built_in_words, the_one
 from granchain.cli.run import numbers_of
-from granchain.cli.text import aligned, notify, print_json, print_text
-from granchain.errors import CaseError, FileError
+from granchain.cli.text import aligned, print_json, print_text
+from granchain.errors import CaseError
 
 if TYPE_CHECKING:
     from granchain.output import Result
     from granchain.output.variables import Unread
 
-# Bytes of a file that `info` sums up at most, and that `plot` draws of one axis of time.
+# Bytes of a file that `info` sums up at most.
 LARGEST_SUMMARY = 2.56e8
-LARGEST_PICTURE = 1.6e7
 
 AGREES = "every value agrees with the hash in the file, {}"
 # What the provenance of an ensemble has of each run.
@@ -37,7 +36,9 @@ MOST_MESSAGES = 10
 
 
 @app.command()
-def cases(name: Annotated[str | None, typer.Argument(metavar="NAME", help="Print this case's file.")] = None) -> None:
+def cases(
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="Print this case's file.", autocompletion=built_in_words)] = None,
+) -> None:
     """List the built-in cases, or print one."""
     from granchain.case import case_names, load_case, load_mechanism, mechanism_names
 
@@ -132,53 +133,6 @@ def info_of_ensemble(file: str, verify: bool, as_json: bool) -> None:
     print_text("to read it: granchain.open_ensemble, or xarray.open_dataset with engine h5netcdf")
     if data_sha256:
         print_text(AGREES.format(data_sha256))
-
-
-@app.command()
-def plot(
-    file: FileArgument,
-    out: Annotated[str, typer.Option(metavar="DIR", help="Folder for the figures; made if it is not there.")] = ".",
-    overwrite: OverwriteOption = False,
-) -> None:
-    """Draw an output file: traces, energy, velocities, hysteresis; of a mechanism motion and forces; of a study curves and maps."""
-    from granchain.figures import all_figures, drawn, lacking, study_figures
-    from granchain.output import open_result
-    from granchain.output.study import is_study, open_study
-
-    if is_study(file):
-        draw_all(file, study_figures(open_study(file).to_xarray()), out, overwrite)
-        return
-    result = open_result(file, variables=drawn, most=LARGEST_PICTURE)
-    draw_all(file, all_figures(result), out, overwrite)
-    for name, advice in lacking(result).items():
-        notify(f"no {name}: {advice}")
-    for axis, (kept, count) in result.thinned.items():
-        notify(f"{axis}: {kept} of {count} instants are drawn, with the smallest and largest values between them")
-
-
-def draw_all(file: str, figures: Mapping[str, Callable[[], tuple[Any, Any]]], out: str, overwrite: bool) -> None:
-    """Draw figures of a file into a folder; nothing is drawn where one of them is there and stays."""
-    from granchain.figures import save
-
-    folder = Path(out)
-    try:
-        folder.mkdir(exist_ok=True)
-    except (OSError, ValueError) as error:
-        raise FileError(
-            f"{out}: got a place where no folder can be made ({getattr(error, 'strerror', None) or error}), allowed a folder; name another"
-        ) from None
-    pictures = {folder / f"{Path(file).stem}-{name.replace('_', '-')}.png": draw for name, draw in figures.items()}
-    there = [target for target in pictures if os.path.lexists(target)]
-    if there and not overwrite:
-        more = f" and {len(there) - 1} more" if len(there) > 1 else ""
-        raise FileError(
-            f"{there[0]}{more}: got figures that exist and are kept, allowed new ones; name another folder with --out, or "
-            "replace them with --overwrite"
-        )
-    for target, draw in pictures.items():
-        figure, _ = draw()
-        save(figure, target, overwrite)
-        print_text(str(target))
 
 
 def about_system() -> dict[str, str]:

@@ -89,7 +89,7 @@ def _make(law: Functions, features: Features) -> Callable:
             # march to a whole step or the block's end, whichever is first; a wave's front moves by one contact a step at most
             until = min(min(step + clock.band, stop), whole_at)
             ordinary = until - step if step < whole_at else 1
-            n = min((front + ordinary + LANES) // LANES * LANES, start.size)
+            n = (min(front + ordinary, last_contact) + LANES) // LANES * LANES
             done, changed = march(row, clock, records, n, ordinary, step == whole_at)
             step += done
             clock.step = step

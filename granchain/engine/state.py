@@ -117,8 +117,8 @@ class State:
 
     def _table_shapes(self) -> tuple[tuple[int, int], ...]:
         """Shapes of its tables, in the order of `fields.Tables`."""
-        c, width = self._given.c, self._width
-        wide, places = width + fields.LANES, 0
+        c, width, wide = self._given.c, fields.pitch_of(self._width), fields.pitch_of(self._width + LANES)
+        places = 0
         if self.features.leaps:
             # a contact's force may jump at the onset and at each overlap that the law names, in one step, there and back
             places = 1 + 2 * len(self.functions.jumps(tuple(c[:, 0].tolist())))

@@ -6,6 +6,8 @@ markers, never the look of a measurement. With `ax` a function draws into axes o
 7 points and more.
 """
 
+from granchain.analysis import power_law
+from granchain.figures.animation import animation, save_animation
 from granchain.figures.bands import band_traces, sensitivities
 from granchain.figures.equivalence import equivalence
 from granchain.figures.fit import fit
@@ -21,20 +23,24 @@ from granchain.figures.mechanism import (
     slider_acceleration,
     slider_kinematics,
 )
+from granchain.figures.peaks import peaks
 from granchain.figures.run import (
     MOST_PLACES,
+    SEVERAL,
     all_figures,
     bead_velocities,
     drawn,
     energy,
     force_traces,
     hysteresis,
+    known_figures,
     lacking,
     losses,
+    several_figures,
     space_time,
 )
 from granchain.figures.spectrum import spectrum, transmission, wave_map
-from granchain.figures.studies import power_law, study_curves, study_distribution, study_figures, study_map, study_power_law
+from granchain.figures.studies import study_curves, study_distribution, study_figures, study_map, study_power_law
 
 __all__ = [
     "FORMATS",
@@ -44,9 +50,11 @@ __all__ = [
     "MOST_LINES",
     "MOST_PLACES",
     "MOST_ROWS",
+    "SEVERAL",
     "WIDTHS",
     "Sides",
     "all_figures",
+    "animation",
     "band_traces",
     "bead_velocities",
     "comparison",
@@ -63,15 +71,19 @@ __all__ = [
     "joint_impact",
     "joint_orbit",
     "joint_penetration",
+    "known_figures",
     "lacking",
     "losses",
     "page",
+    "peaks",
     "power_law",
     "pulse_numbers",
     "restitution_against_speed",
     "restitution_delivered",
     "save",
+    "save_animation",
     "sensitivities",
+    "several_figures",
     "slider_acceleration",
     "slider_kinematics",
     "space_time",

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from granchain.errors import FileError, GranchainError, nearest
+from granchain.case.tolerances import flattened
+from granchain.errors import CaseError, FileError, GranchainError, nearest
 from granchain.output import write_whole
 
 if TYPE_CHECKING:
@@ -34,6 +35,8 @@ _T = TypeVar("_T")
 MOST_LINES = 10
 # Width of a letter of our type in its size: 0.48 to 0.57 over the headings and labels of seven figures (measured, DejaVu Sans).
 LETTER = 0.55
+# Part of a figure's width that a legend beside it may take.
+BESIDE = 0.35
 # Part of an axis by which it is made longer to end on a round number.
 ROUNDED = 0.005
 # How a line is drawn when all colours have been used: the same colours again with other dashes.
@@ -42,6 +45,9 @@ MOST_ROWS = 12
 
 # Colour of a run that failed, the third of the palette.
 FAILED = "#bd1f01"
+
+# Keys in which cases may differ to be told apart by them in a legend.
+MOST_KEYS = 2
 
 # File formats of `save`, by the end of the name, with the metadata that leave the date out of the file: equal figures, equal bytes.
 FORMATS: dict[str, dict[str, None]] = {".png": {}, ".pdf": {"CreationDate": None}, ".svg": {"Date": None}}
@@ -223,10 +229,17 @@ def legend_beside(axes: Axes, given: bool = False, **look: Any) -> None:
     """A legend to the right of the axes; one column wide below the figure; in axes that were given, where there is room in them."""
     if given:
         axes.legend(loc="best", **look)
-    elif narrow():
+    elif narrow() or widest(axes, look.get("handles")) > BESIDE * 72.0 * figure_of(axes).get_figwidth():
         legend_below(axes, **look)
     else:
         axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0, **look)
+
+
+def widest(axes: Axes, handles: Sequence[Any] | None) -> float:
+    """Width of the longest entry of a legend [points]."""
+    shown = handles if handles is not None else axes.get_legend_handles_labels()[0]
+    # six letters are the line and the space beside it
+    return LETTER * small() * (max((len(str(one.get_label())) for one in shown), default=1) + 6)
 
 
 def legend_below(axes: Axes, given: bool = False, handles: Sequence[Any] | None = None, most: int = 4, **look: Any) -> None:
@@ -236,9 +249,7 @@ def legend_below(axes: Axes, given: bool = False, handles: Sequence[Any] | None 
         axes.legend(handles=shown, loc="best", **look)
         return
     figure = figure_of(axes)
-    # six letters are the line and the space beside it
-    widest = LETTER * small() * (max((len(str(one.get_label())) for one in shown), default=1) + 6)
-    columns = max(1, min(most, len(shown), int(72.0 * figure.get_figwidth() / widest)))
+    columns = max(1, min(most, len(shown), int(72.0 * figure.get_figwidth() / widest(axes, shown))))
     figure.legend(handles=shown, loc="outside lower center", ncols=columns, **look)
 
 
@@ -365,16 +376,39 @@ def title_of(results: Sequence[Result]) -> str:
     return "; ".join(dict.fromkeys([*shared, *rest]))
 
 
-def labels_of(results: Sequence[Result], labels: Sequence[str] | None = None) -> list[str]:
-    """A word for each of several results: the one that is given, else its law, or its title where laws are the same."""
+def labels_of(results: Sequence[Result], labels: Sequence[str] | None = None, otherwise: Sequence[str] | None = None) -> list[str]:
+    """A word for each of several results: the one that is given, else its law, what differs between the cases, or its title.
+
+    Where none of these tells all of them apart: `otherwise`, or their number.
+    """
     if labels is not None:
         if len(labels) != len(results):
             raise GranchainError(f"labels: got {len(labels)}, allowed {len(results)}, one for each result; name each")
         return [str(label) for label in labels]
-    for words in ([result.law for result in results], [result.title for result in results]):
-        if len(set(words)) == len(words):
+    for words in ([result.law for result in results], differences(results), [result.title for result in results]):
+        if len(set(words)) == len(results) and all(words):
             return words
-    return [f"run {i + 1}: {result.law}" for i, result in enumerate(results)]
+    return list(otherwise) if otherwise is not None else [f"run {i + 1}: {result.law}" for i, result in enumerate(results)]
+
+
+def differences(results: Sequence[Result]) -> list[str]:
+    """The keys that differ between the cases of results, with their values; nothing where there are none or more than two."""
+    cases = []
+    for result in results:
+        try:
+            cases.append(dict(flattened(result.case.resolved())))
+        except (CaseError, AttributeError):
+            return []
+    keys = [key for key in dict.fromkeys(key for case in cases for key in case) if key != "title"]
+    unlike = [key for key in keys if any(case.get(key) != cases[0].get(key) for case in cases)]
+    if not 0 < len(unlike) <= MOST_KEYS or any(isinstance(case.get(key), list) for case in cases for key in unlike):
+        return []
+    return [", ".join(f"{key} {worded(case.get(key))}" for key in unlike) for case in cases]
+
+
+def worded(value: Any) -> str:
+    """A value of a key."""
+    return "not given" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def framed_loops(axes: Axes, unit: str, there: str, back: str, marked: bool) -> list[Line2D]:
@@ -408,8 +442,8 @@ def branches(overlap: np.ndarray, force: np.ndarray) -> tuple[np.ndarray, np.nda
 
 
 @styled
-def save(figure: Figure, path: str | os.PathLike[str], overwrite: bool = True) -> None:
-    """Write a figure as PNG (150 dpi), PDF or SVG, by the end of the name; equal figures give equal bytes.
+def save(figure: Figure, path: str | os.PathLike[str], overwrite: bool = True, dpi: float | None = None) -> None:
+    """Write a figure as PNG, PDF or SVG, by the end of the name; equal figures give equal bytes.
 
     Parameters
     ----------
@@ -418,6 +452,8 @@ def save(figure: Figure, path: str | os.PathLike[str], overwrite: bool = True) -
         Ends in .png, .pdf or .svg.
     overwrite : bool
         Replace a figure of that name; any other file stays.
+    dpi : float, optional
+        Dots an inch of a PNG; default: 150.
 
     Raises
     ------
@@ -428,5 +464,6 @@ def save(figure: Figure, path: str | os.PathLike[str], overwrite: bool = True) -
     if ending not in FORMATS:
         raise FileError(f"{os.fspath(path)}: got the ending {ending!r}, allowed: {', '.join(FORMATS)}; name the figure accordingly")
     image = io.BytesIO()
-    figure.savefig(image, format=ending[1:], metadata=FORMATS[ending])
+    dots: dict[str, Any] = {} if dpi is None else {"dpi": dpi}
+    figure.savefig(image, format=ending[1:], metadata=FORMATS[ending], **dots)
     write_whole(path, image.getvalue(), overwrite, marks=(MARKS[ending],))

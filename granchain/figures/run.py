@@ -50,6 +50,7 @@ from granchain.figures.frame import (
     styled,
     time_unit,
 )
+from granchain.figures.peaks import need_sensors, peaks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -491,12 +492,49 @@ def _bound(result: Result) -> float | None:
 
 _NEEDS: dict[str, tuple[Callable[..., tuple[Any, Any]], tuple[str, ...]]] = {
     "force_traces": (force_traces, ("sensor_force", "sensor_bead", "time")),
+    "peaks": (peaks, ("sensor_force", "sensor_bead", "time")),
     "bead_velocities": (bead_velocities, ("velocity", "snapshot_time")),
     "space_time": (space_time, ("velocity", "snapshot_time")),
     "hysteresis": (hysteresis, ("contact_force", "contact_overlap", "sensor_contact")),
     "energy": (energy, ("energy_time",)),
     "losses": (losses, ("contact_plastic", "contact_viscous", "contact_clamp")),
 }
+
+
+# Figures that lay several results over each other; any other is of one.
+SEVERAL = (
+    *("force_traces", "peaks", "hysteresis"),
+    *("slider_acceleration", "slider_kinematics", "joint_force", "joint_penetration", "joint_impact"),
+)
+
+
+def known_figures(result: Result) -> list[str]:
+    """The names of all figures of results of this kind, whether or not it has the variables for them."""
+    return list(_figures_of(result.variables))
+
+
+def several_figures(results: Sequence[Result], labels: Sequence[str] | None = None) -> dict[str, Callable[[], tuple[Figure, Any]]]:
+    """The figures in which several results of one kind lie over each other, each of those results that have the variables for it.
+
+    Parameters
+    ----------
+    results : sequence of Result
+        Of chains, or of mechanisms.
+    labels : sequence of str, optional
+        A word for each.
+
+    Returns
+    -------
+    dict
+        Name -> function without arguments that draws it.
+    """
+    words, absent = labels_of(results, labels), [lacking(result) for result in results]
+    found: dict[str, Callable[[], tuple[Figure, Any]]] = {}
+    for name, (function, _) in _figures_of(results[0].variables).items():
+        those = [i for i in range(len(results)) if name not in absent[i]]
+        if name in SEVERAL and those:
+            found[name] = partial(function, *(results[i] for i in those), labels=[words[i] for i in those])
+    return found
 
 
 def all_figures(result: Result) -> dict[str, Callable[[], tuple[Figure, Any]]]:
@@ -519,7 +557,9 @@ def _figures_of(names: Iterable[str]) -> dict[str, tuple[Callable[..., tuple[Any
 
 def drawn(headers: Mapping[str, Unread]) -> list[str]:
     """The variables of a file that its figures show, or take a place or a mark from."""
-    needed = {name for _, names in _figures_of(headers).values() for name in names} | {"bead", "radius", "contact", "residual_overlap"}
+    needed = {name for _, names in _figures_of(headers).values() for name in names} | {
+        *("bead", "radius", "position", "contact", "residual_overlap", "displacement"),
+    }
     needed |= {name for name in headers if name.startswith("energy_")}
     wide = {name for name, header in headers.items() if header.dims == (name,) and header.shape[0] > MOST_PLACES and "time" not in name}
     return [name for name, header in headers.items() if name in needed and not wide & {*header.dims}]
@@ -531,6 +571,8 @@ def lacking(result: Result) -> dict[str, str]:
     for name, (_, needed) in _figures_of(result.variables).items():
         try:
             need(result, *needed)
+            if name == "peaks":
+                need_sensors(result)
         except GranchainError as error:
             absent[name] = str(error)
     return absent

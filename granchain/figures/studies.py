@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from granchain.analysis import power_law
 from granchain.errors import GranchainError
 from granchain.figures.frame import (
     MOST_LINES,
@@ -41,36 +42,6 @@ MANY = 16
 LOG_SPAN = 5.0
 # What lies along an axis and is no key of the case.
 _OWN = ("draw", "run", "sensor_bead", "sample")
-
-
-class Exponent(NamedTuple):
-    """A fitted power law: its exponent, the standard error of it, and the value where the key is 1."""
-
-    value: float
-    error: float
-    factor: float
-
-
-def power_law(x: np.ndarray, y: np.ndarray) -> Exponent:
-    """Least-squares line of log y against log x: slope, and its standard error from the scatter about the line.
-
-    Parameters
-    ----------
-    x, y : array (n,)
-        Above 0; three or more different x.
-    """
-    good = np.isfinite(x) & np.isfinite(y)
-    x, y = x[good], y[good]
-    if len(np.unique(x)) < 3 or not ((x > 0.0).all() and (y > 0.0).all()):
-        raise GranchainError(
-            f"power_law: got {len(x)} values at {len(np.unique(x))} places, allowed: values above 0 at three or more places; sweep more"
-        )
-    u, v = np.log(x), np.log(y)
-    away = u - u.mean()
-    slope = float(away @ v / (away @ away))
-    rest = v - v.mean() - slope * away
-    error = math.sqrt(float(rest @ rest) / (len(u) - 2) / float(away @ away))
-    return Exponent(slope, error, math.exp(float(v.mean() - slope * u.mean())))
 
 
 class Shown(NamedTuple):
@@ -260,14 +231,12 @@ def study_power_law(study: Any, name: str, along: str, lines: str | None = None,
               zip(words, fits, strict=True)]  # fmt: skip
     factor, label = label_of(study, name, largest_of(found.y))
     figure, axes = one_panel(ax, 8.0 if lines else 6.4, 4.2)
-    put_lines(axes, found._replace(labels=labels), factor, given=True)
+    put_lines(axes, found._replace(labels=labels), factor, given=ax is not None or not narrow())
     for fit in fits:
         axes.plot(found.x, factor * fit.factor * found.x**fit.value, "--", color="#555555", linewidth=0.8, label="_fit")
     make_log(axes, "x", found.x)
     make_log(axes, "y", factor * found.y)
     axes.margins(x=0.02, y=0.06)
-    if narrow():
-        legend_beside(axes, given=ax is not None)
     axes.set_xlabel(axis_label(study, along))
     axes.set_ylabel(label)
     framed(study, axes, [*found.notes, "dashed: fitted power law"], given=ax is not None)

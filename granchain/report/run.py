@@ -21,6 +21,7 @@ from granchain.report.page import Block, Folded, Picture
 # What a figure shows, for who cannot see it.
 _WORDS = {
     "force_traces": "Force over time at each sensor.",
+    "peaks": "Peak force, arrival, width and speed of the first pulse along the chain, with power laws of the bead's number.",
     "space_time": "Velocity of every body over time and place.",
     "bead_velocities": "Velocities of bodies over time.",
     "hysteresis": "Contact force over overlap of the recorded contacts.",

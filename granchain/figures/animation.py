@@ -1,0 +1,298 @@
+"""The row of beads in motion: displacements magnified, forces as colours."""
+
+from __future__ import annotations
+
+import io
+import math
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from granchain.analysis import body_positions
+from granchain.errors import CaseError, FileError, GranchainError
+from granchain.figures.frame import head, look, narrow, need, new_figure, small, styled, time_unit
+from granchain.output import write_whole
+
+if TYPE_CHECKING:
+    from matplotlib.animation import FuncAnimation
+
+    from granchain.output import Result
+
+# Bodies that are drawn one by one: narrower than two dots of a screen they are not seen. Of more, so many bins are drawn.
+MOST_BODIES = 350
+# Pictures of an animation: 100 last five seconds, and more than 600 take more memory than a picture is worth.
+FRAMES, MOST_FRAMES = 100, 600
+# Pictures a second.
+RATE = 20
+# Dots an inch, as on a screen; one column wide as in print.
+DOTS, NARROW_DOTS = 100.0, 150.0
+# Of its own accord an overlap is drawn as no more than this part of a diameter, and no body goes further than so many diameters.
+SEEN_OVERLAP, SEEN_WAY = 0.35, 3.0
+# Length of a row from which places are in metres [m].
+LONG = 10.0
+# Circles are drawn where the row is no higher than so many radii.
+LOWEST = 4.5
+# First bytes of the format: GIF89a specification (CompuServe 1990), section 17.
+GIF = b"GIF8"
+
+
+class Motion(NamedTuple):
+    """What is drawn of a result.
+
+    Parameters
+    ----------
+    time : array (n_frames,)
+        [s].
+    place, half : array (n_marks,)
+        Centres at the start, and half the width of each mark [m].
+    moved : array (n_frames, n_marks)
+        Displacements [m].
+    force : array (n_frames, n_marks) or None
+        Mean of the two contact forces of a body beyond the static ones, of a bin the largest [N]; None where nothing gives it.
+    speed : array (n_frames, n_marks)
+        Velocities [m/s], drawn where there is no force.
+    over : float
+        Time over which a force is the mean [s].
+    each : int
+        Bodies in a mark.
+    """
+
+    time: np.ndarray
+    place: np.ndarray
+    half: np.ndarray
+    moved: np.ndarray
+    force: np.ndarray | None
+    speed: np.ndarray
+    over: float
+    each: int
+
+
+def contact_forces(result: Result, rows: np.ndarray) -> np.ndarray | None:
+    """Forces of the contacts between bodies beyond the static ones [N], (rows, n_bodies - 1), each the mean over the snapshots beside it.
+
+    The balance of momentum gives them exactly, whatever the law: the momentum of all bodies on one side of a contact changes by its force
+    alone, where nothing but constant forces acts on them from outside. That side ends freely, at a precompression or under gravity.
+    None where both ends are walls or driven.
+    """
+    try:
+        ends = result.case.ends
+        free = [end == "free" for end in (ends.left, ends.right)]
+    except (CaseError, AttributeError):
+        # a wall has a contact beyond the last body of its side
+        free = [result.bead[0] - 1 not in result.contact, result.bead[-1] not in result.contact]
+    if not any(free):
+        return None
+    time, last = result.snapshot_time, len(result.snapshot_time) - 1
+    before, after = np.maximum(rows - 1, 0), np.minimum(rows + 1, last)
+    change = result.mass * (result.velocity[after] - result.velocity[before]) / (time[after] - time[before])[:, None]
+    if free[0]:
+        forces: np.ndarray = -np.cumsum(change, axis=1)[:, :-1]
+        return forces
+    return np.asarray(np.cumsum(change[:, ::-1], axis=1)[:, ::-1][:, 1:])
+
+
+def motion_of(result: Result, frames: int, beads: tuple[int, int] | None) -> Motion:
+    """Evenly spaced snapshots, and the bodies between two labels, in bins where they are many."""
+    need(result, "displacement", "velocity", "snapshot_time", "bead", "radius")
+    time = np.asarray(result.snapshot_time)
+    if len(time) < 2:
+        raise GranchainError("animation: got one snapshot, allowed two and more; make `interval` under [snapshots] shorter")
+    rows = np.unique(np.searchsorted(time, np.linspace(time[0], time[-1], frames) - 1e-9 * (time[-1] - time[0]))).clip(0, len(time) - 1)
+    low, high = (int(result.bead[0]), int(result.bead[-1])) if beads is None else beads
+    chosen = np.flatnonzero((result.bead >= low) & (result.bead <= high))
+    if not len(chosen):
+        raise GranchainError(
+            f"beads: got {low} to {high}, allowed a first and a last one from {result.bead[0]} to {result.bead[-1]}; name others"
+        )
+    forces = contact_forces(result, rows)
+    mean = None
+    if forces is not None:
+        # of the two contacts of a body; a missing one counts 0
+        beside = np.pad(forces, ((0, 0), (1, 1)))
+        mean = 0.5 * (beside[:, :-1] + beside[:, 1:])[:, chosen]
+    place, half = body_positions(result)[chosen], np.asarray(result.radius)[chosen]
+    if not np.isfinite(place).all():
+        place = np.cumsum(2.0 * half) - half
+    moved, speed = result.displacement[np.ix_(rows, chosen)], result.velocity[np.ix_(rows, chosen)]
+    if not (np.isfinite(moved).all() and np.isfinite(speed).all()):
+        raise GranchainError(
+            f"animation: got motions that are no finite numbers (status {result.status.label}), allowed finite ones; see why the run failed"
+        )
+    each = -(-len(chosen) // MOST_BODIES)
+    over = float(np.median(time[np.minimum(rows + 1, len(time) - 1)] - time[np.maximum(rows - 1, 0)]))
+    if each == 1:
+        return Motion(time[rows], place, half, moved, mean, speed, over, 1)
+    edges = np.arange(0, len(chosen), each)
+    counts = np.diff(np.append(edges, len(chosen)))
+    ends = np.add.reduceat(2.0 * half, edges)
+    return Motion(
+        time[rows],
+        np.add.reduceat(place, edges) / counts,
+        0.5 * ends,
+        np.add.reduceat(moved, edges, axis=1) / counts,
+        None if mean is None else np.maximum.reduceat(mean, edges, axis=1),
+        np.add.reduceat(speed, edges, axis=1) / counts,
+        over,
+        each,
+    )
+
+
+def magnification(motion: Motion) -> float:
+    """How many times displacements are magnified, 1, 2 or 5 times a power of ten: overlaps are seen, and bodies stay near their places."""
+    diameter = 2.0 * float(np.median(motion.half))
+    overlap = float(np.max(-np.diff(motion.moved, axis=1), initial=0.0))
+    way = float(np.abs(motion.moved).max(initial=0.0))
+    asked = [part * diameter / size for part, size in ((SEEN_OVERLAP, overlap), (SEEN_WAY, way)) if size > 0.0]
+    if not asked:
+        return 1.0
+    power = 10.0 ** math.floor(math.log10(min(asked)))
+    return max(float(part * power) for part in (1, 2, 5) if part * power <= min(asked) * (1.0 + 1e-12))
+
+
+@styled
+def animation(result: Result, magnify: float | None = None, frames: int = FRAMES, beads: Sequence[int] | None = None) -> FuncAnimation:
+    """The row in motion: each body where it is, its displacement magnified, its contact forces as colour and below as a line.
+
+    The forces follow from the momenta in the snapshots, each the mean over the time between the snapshots beside it, beyond the static
+    force; where both ends of the chain are walls or driven, colours are velocities. In a long row beads are ellipses, higher than they are
+    wide; of more than 350 bodies, bins are drawn, with the
+    largest force and the mean displacement in each.
+
+    Parameters
+    ----------
+    result : Result
+        With snapshots.
+    magnify : float, optional
+        Times that displacements are magnified; default: so that overlaps are seen.
+    frames : int
+        Pictures, 2 to 600; no more than there are snapshots.
+    beads : (first, last), optional
+        Labels of the bodies that are drawn; default: all.
+
+    Returns
+    -------
+    matplotlib.animation.FuncAnimation
+        `save_animation` writes it; in a notebook `IPython.display.HTML(moving.to_jshtml())` shows it.
+
+    Raises
+    ------
+    GranchainError
+        For a result without snapshots, with what to ask for in the case.
+    """
+    from matplotlib.animation import FuncAnimation
+    from matplotlib.collections import EllipseCollection
+    from matplotlib.colors import Normalize, PowerNorm
+
+    if not isinstance(frames, int) or not 2 <= frames <= MOST_FRAMES:
+        raise GranchainError(f"frames: got {frames!r}, allowed a whole number from 2 to {MOST_FRAMES}; ask for fewer pictures")
+    if magnify is not None and not (math.isfinite(magnify) and magnify > 0.0):
+        raise GranchainError(f"magnify: got {magnify!r}, allowed a number above 0; leave it out for one that shows the overlaps")
+    ends = None
+    if beads is not None:
+        if len(beads) != 2:
+            raise GranchainError(f"beads: got {list(beads)[:6]}, allowed two labels, the first and the last that is drawn; name two")
+        ends = int(beads[0]), int(beads[1])
+    motion = motion_of(result, frames, ends)
+    times = magnification(motion) if magnify is None else float(magnify)
+    length, metre = (1e3, "mm") if float(np.ptp(motion.place)) < LONG else (1.0, "m")
+    x = length * (motion.place + times * motion.moved)
+    half = length * motion.half
+    tallest = float(half.max())
+    factor, unit = time_unit(float(motion.time[-1]))
+    figure = new_figure(7.0, 3.2)
+    row, line = figure.subplots(2, 1, sharex=True, height_ratios=[1.0, 1.6])
+    if motion.force is not None:
+        values, name = motion.force, "force (N)"
+        norm: Normalize = PowerNorm(0.5, 0.0, float(values.max(initial=0.0)) or 1.0)
+        colours = "magma_r"
+    else:
+        values, name = motion.speed, "velocity (m/s)"
+        largest = float(np.abs(values).max(initial=0.0)) or 1.0
+        norm, colours = Normalize(-largest, largest), "RdBu_r"
+    heights = 2.0 * half if motion.each == 1 else np.full(len(half), 2.0 * tallest)
+    drawn: dict[str, Any] = {"units": "xy", "edgecolors": "#555555", "linewidths": 0.3, "cmap": colours, "norm": norm}
+    places = np.column_stack([x[0], np.zeros(len(half))])
+    bodies = EllipseCollection(2.0 * half, heights, np.zeros(len(half)), offsets=places, offset_transform=row.transData, **drawn)
+    bodies.set_array(values[0])
+    row.add_collection(bodies)
+    row.set_ylim(-1.15 * tallest, 1.15 * tallest)
+    row.set_xlim(float((x - half).min()), float((x + half).max()))
+    row.set_yticks([])
+    row.tick_params(axis="x", length=0.0)
+    row.spines[["left", "bottom"]].set_visible(False)
+    figure.colorbar(bodies, ax=[row, line], label=name, pad=0.02, aspect=18)
+    (curve,) = line.plot(x[0], values[0], **look(0))
+    low, high = float(min(values.min(), 0.0)), float(max(values.max(), 0.0))
+    line.set_ylim(low - 0.03 * (high - low), high + 0.06 * (high - low) if high > low else 1.0)
+    line.axhline(0.0, color="#b0b0b0", linewidth=0.5, zorder=0)
+    line.set_ylabel(name)
+    line.set_xlabel(f"place ({metre})")
+    clock = line.text(0.99, 0.96, "", transform=line.transAxes, ha="right", va="top", fontsize=small())
+    notes = [f"displacements {times:g} times"]
+    if motion.force is not None:
+        notes.append(f"forces: mean over {factor * motion.over:.3g} {unit}, beyond the static ones")
+    else:
+        notes.append("both ends held: velocities, as momenta do not give the forces")
+    if motion.each > 1:
+        notes.append(f"bins of {motion.each} bodies: largest force, mean displacement")
+    if ends is not None:
+        notes.append(f"bodies {ends[0]} to {ends[1]}")
+    head(row, [result], *notes)
+
+    def show(i: int) -> tuple[Any, ...]:
+        bodies.set_offsets(np.column_stack([x[i], np.zeros(len(half))]))
+        bodies.set_array(values[i])
+        curve.set_data(x[i], values[i])
+        clock.set_text(f"{factor * motion.time[i]:.1f} {unit}")
+        return bodies, curve, clock
+
+    show(0)
+    # One layout for all pictures: nothing jumps, and each takes a fifth of the time.
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")
+    # Circles, or where they would be too low to be seen ellipses.
+    box = row.get_window_extent()
+    reach = 0.5 * float(np.ptp(row.get_xlim())) * box.height / box.width
+    if reach <= LOWEST * tallest:
+        row.set_ylim(-max(reach, 1.15 * tallest), max(reach, 1.15 * tallest))
+    return FuncAnimation(figure, show, frames=len(motion.time), interval=1000.0 / RATE, blit=False, cache_frame_data=False)
+
+
+@styled
+def save_animation(moving: FuncAnimation, path: str | os.PathLike[str], overwrite: bool = True) -> None:
+    """Write an animation as a GIF, whole or not at all.
+
+    Parameters
+    ----------
+    moving : FuncAnimation
+        As `animation` gives it.
+    path : str or path
+        Ends in .gif.
+    overwrite : bool
+        Replace a GIF of that name; any other file stays.
+
+    Raises
+    ------
+    FileError
+        For another ending, a folder that is missing, a file that must stay or a full disk.
+    """
+    from matplotlib.animation import PillowWriter
+
+    if Path(path).suffix.lower() != ".gif":
+        raise FileError(f"{os.fspath(path)}: got the ending {Path(path).suffix!r}, allowed .gif; name the animation accordingly")
+
+    class Kept(io.BytesIO):
+        # the name tells Pillow the format
+        name = "animation.gif"
+
+    class InMemory(PillowWriter):
+        def setup(self, fig: Any, outfile: Any, dpi: float | None = None) -> None:
+            super().setup(fig, outfile, dpi)
+            self.outfile = image  # type: ignore[assignment]
+
+    image = Kept()
+    moving.save(image.name, writer=InMemory(fps=int(RATE)), dpi=NARROW_DOTS if narrow() else DOTS)
+    write_whole(path, image.getvalue(), overwrite, marks=(GIF,))
