@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping
 from importlib import metadata
 from typing import Any, NamedTuple
 
+from pydantic import BaseModel
+
 from granchain.contact import laws
 from granchain.contact.law import Source
 from granchain.errors import GranchainError
@@ -121,9 +123,10 @@ def laws_of_result(result: Any) -> list[str]:
 
 
 def laws_in(contact: Mapping[str, Any]) -> list[str]:
-    """The law of a table [contact], and the one that its restitution is from."""
+    """The law of a table [contact], and those that its restitutions are from, of pairs of materials too."""
     names = [str(contact["law"])] if isinstance(contact.get("law"), str) else []
-    return names + [name for value in contact.values() if isinstance(value, Mapping) for name in laws_in(value)]
+    tables = [part for value in contact.values() for part in (value if isinstance(value, (list, tuple)) else [value])]
+    return names + [name for table in tables if isinstance(table, (Mapping, BaseModel)) for name in laws_in(dict(table))]
 
 
 def package(version: str) -> Entry:

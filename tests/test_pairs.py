@@ -79,6 +79,7 @@ def test_a_restitution_of_a_pair_may_be_another_laws() -> None:
     here = chain.between("steel", "soft")
     assert contacts.c[:, here].tobytes() == alone.c[:, here].tobytes()
     assert case.laws == [("flores", False), ("ma-liu", False)]
+    assert "% contact law ma-liu" in gc.cite(case)
     assert case.replace(**{"contact.pair.0.restitution.psi": 3.0}).contact.pair[0].restitution["psi"] == 3.0
     assert quantity_of(case, "contact.pair.0.restitution.psi").name == "psi"
 
