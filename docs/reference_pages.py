@@ -207,7 +207,8 @@ def output_file() -> str:
             [(f"`{name}`", ", ".join(entry.dims), entry.unit, entry.long_name) for name, entry in MECHANISM.items()],
         ),
         "## History of the contacts",
-        "What a law with memory leaves behind, one value a contact, at the end of the run.",
+        "What a law with memory leaves behind, one value a contact, at the end of the run. A unit whose power is no whole number (n is the "
+        'exponent of the unloading curve) is none that UDUNITS reads: the number is in SI, `units` is "1", and `unit_in_words` the unit.',
         grid(
             ("variable", "unit", "meaning", "laws"),
             [(f"`{n}`", q.unit or "1", q.meaning, ", ".join(kept[n])) for n, q in history.items()],

@@ -360,7 +360,7 @@ def newer_format(file, folder):
     file.attrs["granchain_format"] = "1.4"
 
 
-@hostile("format 10.0, newer than 1.2", "update granchain")
+@hostile("format 10.0, newer than 1.3", "update granchain")
 def much_newer_format(file, folder):
     file.attrs["granchain_format"] = "10.0"
 

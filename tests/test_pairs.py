@@ -13,6 +13,8 @@ from granchain import errors
 from granchain.case import Case
 from granchain.case.document import put
 from granchain.case.quantities import quantity_of, value_at
+from granchain.contact import laws
+from granchain.engine.setup import Row, contacts_together
 from granchain.report.run import law_blocks
 from granchain.simulation import prepare, prepare_together
 
@@ -128,6 +130,18 @@ def test_members_that_differ_in_a_pair_are_set_up_together_as_alone() -> None:
     for case, (_, contacts, step) in zip(cases, prepare_together(cases), strict=True):
         _, alone, own = prepare(case)
         assert (contacts.c.tobytes(), step.value) == (alone.c.tobytes(), own.value)
+
+
+@pytest.mark.plain
+def test_the_engine_refuses_contacts_of_two_forms_of_a_law() -> None:
+    chain = prepare(made())[0]
+    inputs, others = (
+        made().law_inputs(),
+        made(contact__impact_speed="onset", contact__impact_speed_floor=0.1, contact__pair=None).law_inputs(),
+    )
+    row = Row(chain, chain.pair(), chain.overlap_limits(), inputs, ((chain.between("soft", "soft"), others),))
+    with pytest.raises(errors.LawError, match="make it another law"):
+        contacts_together(laws()["flores"], [row])
 
 
 @pytest.mark.plain

@@ -11,6 +11,7 @@ import numpy as np
 
 from granchain.contact.law import Quantity
 from granchain.errors import nearest
+from granchain.output.units import written
 
 # Version of the file layout: a reader refuses a newer one.
 FORMAT = "1.3"
@@ -151,7 +152,7 @@ class Variable:
     @property
     def attributes(self) -> dict[str, str]:
         """What a file says of it; a text, and a key of the case, have no unit."""
-        return {"long_name": self.long_name} | ({"units": self.unit} if self.unit else {})
+        return {"long_name": self.long_name} | written(self.unit)
 
     def pieces(self) -> Iterator[Any]:
         """The bytes of all values, in C order."""
