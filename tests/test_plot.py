@@ -292,4 +292,7 @@ def test_many_bodies_are_binned_and_held_ends_show_velocities_and_both_are_said(
         assert len(bodies.get_offsets()) == (345 if len(row.bead) == 10_000 else 30)
         assert faults(figure) == []
         figures.save_animation(moving, tmp_path / f"{len(row.bead)}.gif")
+    # the last picture: displacements so many times as the heading says, in mm
+    times = float(heading.split("displacements ")[1].split(" times")[0])
+    assert times > 1.0 and bodies.get_offsets()[:, 0] == pytest.approx(1e3 * (row.position + times * row.displacement[-1]), rel=1e-12)
     assert len(frames_of(tmp_path / "30.gif")) == 6
