@@ -131,6 +131,13 @@ def test_files_of_unlike_kinds_are_refused_and_every_unreadable_one_is_named(her
     assert "found.json: got a conclusion that holds nothing to draw" in capsys.readouterr().err
 
 
+def test_a_figure_that_cannot_be_drawn_does_not_keep_the_others_from_being_drawn(here, capsys):
+    # a colour for each loop, full and dashed being taken: nine
+    assert obey(["plot", *["fast.h5"] * 10, "--only", "hysteresis,force-traces", "--out", "out"]) == 2
+    assert names("out") == ["fast-and-9-more-force-traces.png"]
+    assert "hysteresis: got 10 lines, allowed 9" in capsys.readouterr().err
+
+
 # --- the course of a pulse ------------------------------------------------------------------------------------------
 
 
