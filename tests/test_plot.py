@@ -131,6 +131,13 @@ def test_files_of_unlike_kinds_are_refused_and_every_unreadable_one_is_named(her
     assert "found.json: got a conclusion that holds nothing to draw" in capsys.readouterr().err
 
 
+def test_a_figure_that_cannot_be_drawn_does_not_keep_the_others_from_being_drawn(here, capsys):
+    # a colour for each loop, full and dashed being taken: nine
+    assert obey(["plot", *["fast.h5"] * 10, "--only", "hysteresis,force-traces", "--out", "out"]) == 2
+    assert names("out") == ["fast-and-9-more-force-traces.png"]
+    assert "hysteresis: got 10 lines, allowed 9" in capsys.readouterr().err
+
+
 # --- the course of a pulse ------------------------------------------------------------------------------------------
 
 
@@ -292,4 +299,7 @@ def test_many_bodies_are_binned_and_held_ends_show_velocities_and_both_are_said(
         assert len(bodies.get_offsets()) == (345 if len(row.bead) == 10_000 else 30)
         assert faults(figure) == []
         figures.save_animation(moving, tmp_path / f"{len(row.bead)}.gif")
+    # the last picture: displacements so many times as the heading says, in mm
+    times = float(heading.split("displacements ")[1].split(" times")[0])
+    assert times > 1.0 and bodies.get_offsets()[:, 0] == pytest.approx(1e3 * (row.position + times * row.displacement[-1]), rel=1e-12)
     assert len(frames_of(tmp_path / "30.gif")) == 6
