@@ -13,7 +13,7 @@ from pathlib import Path
 
 import loops
 from equations import Symbol, equations, latex, symbols_of
-from equations.notation import Equation, quantity_of
+from equations.notation import CONDITIONS, Equation, quantity_of
 
 from granchain import figures
 from granchain.certificates.page import escaped, paragraphs
@@ -69,6 +69,9 @@ def symbol_rows(law: type[ContactLaw], equation: Equation) -> dict[Symbol, tuple
     for symbol in symbols_of(equation):
         text, unit, given = quantity_of(law, equation.meaning(symbol))
         rows[symbol] = (f"${symbol.name}$", escaped(text) + in_unit(unit), given)
+    if any(CONDITIONS.keys() & expression.free_symbols for _, expression in equation.lines):
+        (choice,) = (quantity for quantity in law.inputs if quantity.name == "contact")
+        rows[Symbol(choice.name)] = (" or ".join(choice.choices), choice.meaning, f"`contact.{choice.name}`")
     # what a case gives first
     return dict(sorted(rows.items(), key=lambda item: (not item[1][2].startswith("`contact"), not item[1][2])))
 
@@ -78,7 +81,9 @@ def law_section(law: type[ContactLaw], equation: Equation, shared: set[tuple[str
     summary, *rest = paragraphs(law.__doc__)
     own = [row for row in symbol_rows(law, equation).values() if row not in shared]
     blocks = [f"## {law.name}", escaped(summary), f"$$\n{latex(equation)}\n$$"]
-    blocks += [grid(SYMBOL_COLUMNS, own)] if own else []
+    # the last column says something for symbols that a case gives
+    width = 3 if any(row[2] for row in own) else 2
+    blocks += [grid(SYMBOL_COLUMNS[:width], [row[:width] for row in own])] if own else []
     blocks += [f"```{{image}} {law.name}.png\n:alt: Force over overlap of one impact under {law.name}\n:width: 420px\n```"]
     blocks += [escaped(text) for text in rest]
     blocks += [delivered(law)]

@@ -125,7 +125,7 @@ def picture(law: type[ContactLaw], cylinders: bool) -> Figure:
         axes.axhline(0.0, color="#888888", linewidth=0.5, zorder=2)
     axes.set_xlabel("overlap [\N{MICRO SIGN}m]")
     axes.set_ylabel("force [N]")
-    axes.legend(loc="upper left", borderaxespad=0.1)
+    axes.legend(loc="upper left", borderaxespad=0.1, frameon=True, edgecolor="none", facecolor="white", framealpha=0.85)
     return figure
 
 

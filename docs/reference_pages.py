@@ -64,6 +64,7 @@ KEY_COLUMNS = ("key", "meaning", "allowed", "default")
 # Tables that stand inside others: what they are called there.
 INNER: tuple[tuple[str, type[Table]], ...] = (
     ("`[[chain.segment]]`", tables.SegmentTable),
+    ("`[[contact.pair]]`", tables.PairTable),
     ("A material: `{ youngs_modulus = ..., ... }`", tables.MaterialTable),
     ("A driven end: `{ drive = ..., ... }`", tables.DRIVE_TABLE),
 )

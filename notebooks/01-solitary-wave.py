@@ -29,7 +29,7 @@ import granchain as gc
 from granchain import theory
 from granchain.analysis import peak, pulse_width
 
-plt.rcParams.update({"figure.figsize": (6.5, 3.6), "figure.dpi": 80, "axes.spines.top": False, "axes.spines.right": False})
+plt.rcParams.update({"figure.figsize": (6.5, 3.6), "figure.dpi": 150, "axes.spines.top": False, "axes.spines.right": False})
 
 # %% [markdown]
 # ## One pulse

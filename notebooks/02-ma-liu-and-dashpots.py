@@ -24,7 +24,7 @@ import numpy as np
 
 import granchain as gc
 
-plt.rcParams.update({"figure.figsize": (7, 3.4), "figure.dpi": 80, "axes.spines.top": False, "axes.spines.right": False})
+plt.rcParams.update({"figure.figsize": (7, 3.4), "figure.dpi": 150, "axes.spines.top": False, "axes.spines.right": False})
 COLOURS = {"ma-liu": "k", "hunt-crossley": "C0", "lankarani-nikravesh": "C2", "flores": "C1", "wang-liu-hysteretic": "C3"}
 
 # %% [markdown]

@@ -28,7 +28,7 @@ import xarray as xr
 import granchain as gc
 from granchain.analysis import peak
 
-plt.rcParams.update({"figure.figsize": (6.5, 3.6), "figure.dpi": 80, "axes.spines.top": False, "axes.spines.right": False})
+plt.rcParams.update({"figure.figsize": (6.5, 3.6), "figure.dpi": 150, "axes.spines.top": False, "axes.spines.right": False})
 
 gc.run(gc.load_case("steel-chain")).save("chain.h5", overwrite=True)
 print(f"{Path('chain.h5').stat().st_size / 1e6:.1f} MB")

@@ -28,7 +28,7 @@ import granchain as gc
 from granchain import figures
 from granchain.contact.user import load_law_module
 
-plt.rcParams.update({"figure.figsize": (6.5, 3.6), "figure.dpi": 80, "axes.spines.top": False, "axes.spines.right": False})
+plt.rcParams.update({"figure.figsize": (6.5, 3.6), "figure.dpi": 150, "axes.spines.top": False, "axes.spines.right": False})
 
 file = Path("../docs/examples/my_law.py")
 load_law_module(str(file))

@@ -295,6 +295,8 @@ def test_no_two_lines_of_a_figure_look_alike(name):
 def test_every_public_figure_with_lines_is_looked_at():
     # of areas, of numbers in squares, of marks beside measured ones; and those that look at a comparison, whose lines are `look`'s
     others = {"losses", "study_map", "fit", "band_traces", "impact_comparison", "comparison"}
+    # one line each, pale where it is not coherent
+    others |= {"spectrum", "transmission", "wave_map"}
     drawing = set()
     for name in figures.__all__:
         returns = getattr(getattr(figures, name), "__annotations__", {}).get("return", "")

@@ -10,14 +10,14 @@ from equations.notation import R_1, R_2, E, Equation, F, K, Meaning, R, a, d, ex
 
 L = symbol("L", key="length")
 W = symbol("W", "force per length", "N/m")
-dr = symbol(r"\Delta R", "sum of the radii, or their difference: the clearance", "m")
+dr = symbol(r"\Delta R", "sum of the radii, or their difference: the clearance", "m", given="`contact.clearance`, or the radii")
 b, n, Y = Symbol("b"), Symbol("n"), Symbol("Y")
 OF_TWO_CYLINDERS = {R: Meaning("effective radius of the two cylinders", "m"), K: Meaning("stiffness", "N/m^1.5")}
 MILLIMETRES = {
     d: Meaning("overlap", "mm"),
     E: Meaning("effective modulus", "MPa", "effective_modulus", "material: `youngs_modulus`, `poissons_ratio`"),
     L: Meaning("length of the line contact, in mm here; default the pair's", "mm", "length"),
-    dr: Meaning("sum of the radii, or their difference, the clearance", "mm"),
+    dr: Meaning("sum of the radii, or their difference: the clearance", "mm", given="`contact.clearance`, or the radii"),
     R_1: Meaning("radius of body 1, the outer one of an internal contact", "mm", "radius_1", "`chain.radius`"),
     R_2: Meaning("radius of body 2", "mm", "radius_2", "`chain.radius`"),
     a: Meaning("of the stiffness"),

@@ -50,8 +50,9 @@ H_G = symbol("H_G", "hardness, which falls as the contact grows", "Pa")
 p_p = symbol("p_p", "pressure of the plastic contact", "Pa")
 p_0 = symbol("p_0", "pressure of full plasticity", "Pa")
 a_p = symbol("a_p", "contact radius at full plasticity", "m")
-k_y = symbol("k_y", "slope at first yield", "N/m")
-k_p = symbol("k_p", "slope beyond full plasticity", "N/m")
+F_m = symbol("F_m", "force between first yield and full plasticity: Hermite's cubic", "N")
+G_y = symbol("G_y", "slope at first yield times the way to full plasticity", "N")
+G_p = symbol("G_p", "slope beyond full plasticity times the way to it", "N")
 s = symbol("s", "part of the way from first yield to full plasticity")
 C_a = symbol("C_a", key="C_a")
 K_c = symbol("K_c", key="K_c")
@@ -172,19 +173,14 @@ with evaluate(False):
                     F,
                     Piecewise(
                         (HERTZ, d < d_y),
-                        (
-                            (2 * s**3 - 3 * s**2 + 1) * F_y
-                            + (s**3 - 2 * s**2 + s) * (d_p - d_y) * k_y
-                            + (3 * s**2 - 2 * s**3) * F_p
-                            + (s**3 - s**2) * (d_p - d_y) * k_p,
-                            d < d_p,
-                        ),
+                        (F_m, d < d_p),
                         (p_0 * pi * (2 * R * d - a_p**2), d >= d_p),
                     ),
                 ),
+                (F_m, (2 * s**3 - 3 * s**2 + 1) * F_y + (s**3 - 2 * s**2 + s) * G_y + (3 * s**2 - 2 * s**3) * F_p + (s**3 - s**2) * G_p),
                 (s, (d - d_y) / (d_p - d_y)),
-                (k_y, 2 * E * sqrt(R * d_y)),
-                (k_p, 2 * pi * R * p_0),
+                (G_y, 2 * E * sqrt(R * d_y) * (d_p - d_y)),
+                (G_p, 2 * pi * R * p_0 * (d_p - d_y)),
                 *THROUGH_THE_POINT,
                 (R_u, Piecewise((R, d_max < d_y), (R + d_max / 2, d_max >= d_y))),
                 (p_y, 1.6 * s_y),

@@ -52,12 +52,12 @@ class Family(NamedTuple):
 
 
 def families() -> list[Family]:
-    """The laws that are known now, family by family: those of spheres, then those of cylinders."""
+    """The laws that are known now, family by family: those of spheres, single laws first, then those of cylinders."""
     found: dict[str, list[type[ContactLaw]]] = {}
     for law in laws().values():
         found.setdefault(law.__module__, []).append(law)
     made = [_family(module, members) for module, members in sorted(found.items())]
-    return sorted(made, key=lambda family: family.of_cylinders)
+    return sorted(made, key=lambda family: (family.of_cylinders, len(family.laws) > 1))
 
 
 def _family(module: str, members: list[type[ContactLaw]]) -> Family:

@@ -63,6 +63,7 @@ BODY = (
     Field("loads", "body", "force from outside, steady and driven [N]"),
     Field("steady", "body", "its steady part: weight and precompression [N]"),
     Field("weight", "body", "its weight along the chain [N]"),
+    Field("drag", "body", "drag force over momentum [1/s]"),
 )
 
 CONTACT = (
@@ -116,6 +117,8 @@ RUN = (
     Field("pending", "run", "time over which the last forces' losses are not yet in the ledger [s]"),
     Field("drive_work", "run", "of the driven ends on the chain [J]"),
     Field("drive_rest", "run", "what its rounding has left out [J]"),
+    Field("drag_work", "run", "energy taken by drag [J]"),
+    Field("drag_rest", "run", "what its rounding has left out [J]"),
     Field("left_last", "run", "displacement of the driven left end [m]"),
     Field("right_last", "run", "of the right one [m]"),
     Field("left_speed", "run", "velocity of the driven left end [m/s]"),
@@ -151,6 +154,7 @@ RECORD = (
     Field("displacement", "snapshot", "of every body [m]"),
     Field("velocity", "snapshot", "of every body at the step [m/s]"),
     Field("energies", "entry", "in the order of ENERGIES [J]"),
+    Field("drag", "entry", "energy taken by drag, of a chain that has some [J]"),
 )
 ENERGY = (
     Field("kinetic", "entry", "of the bodies [J]"),

@@ -171,7 +171,7 @@ def sensitivities(bands: Any, name: str = "peak", ax: Axes | None = None) -> tup
     prefix = "" if name == "peak" else f"{name}_"
     need_bands(bands, f"{prefix}first_order")
     first, total = f"{prefix}first_order", f"{prefix}total_order"
-    figure, axes = one_panel(ax, 8.0, 4.2)
+    figure, axes = one_panel(ax, 8.0, 7.0 if narrow() else 4.2)
     keys = bands["key"].values.tolist()
     order = np.argsort(-np.nan_to_num(bands[total].values).mean(axis=1), kind="stable")[: len(palette())]
     beads = bands.sensor_bead.values

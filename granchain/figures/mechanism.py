@@ -215,7 +215,7 @@ def joint_force(
     Figure, Axes
     """
     named_rows(results, "contact_force")
-    figure, axes = one_panel(ax, 7.0, 4.2)
+    figure, axes = one_panel(ax, 7.0, 5.6 if narrow() else 4.2)
     for i, (result, label) in enumerate(zip(results, labels_of(results, labels), strict=True)):
         part = window(result, between)
         axes.plot(part.turned, result.contact_force[part.chosen], **look(i), linewidth=0.8, label=label)
@@ -252,7 +252,7 @@ def joint_penetration(
     """
     named_rows(results, "penetration")
     factor, unit = scaled(max(float(result.penetration.max()) for result in results), "m")
-    figure, axes = one_panel(ax, 7.0, 4.2)
+    figure, axes = one_panel(ax, 7.0, 5.6 if narrow() else 4.2)
     for i, (result, label) in enumerate(zip(results, labels_of(results, labels), strict=True)):
         part = window(result, between)
         axes.plot(part.turned, factor * result.penetration[part.chosen], **look(i), linewidth=0.8, label=label)
@@ -286,7 +286,7 @@ def joint_orbit(result: Result, between: Sequence[float] | None = None, ax: Axes
     case = case_of(result)
     chosen = window(result, between).chosen
     x, y, closed = 1e3 * result.joint_x[chosen], 1e3 * result.joint_y[chosen], result.contact_force[chosen] > 0.0
-    figure, axes = one_panel(ax, 6.0, 8.0 if narrow() else 6.0)
+    figure, axes = one_panel(ax, 6.0, 6.6 if narrow() else 6.0)
     turn = np.linspace(0.0, 2.0 * math.pi, 400)
     if case is not None:
         radius = 1e3 * case.clearance

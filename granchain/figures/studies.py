@@ -230,14 +230,12 @@ def study_power_law(study: Any, name: str, along: str, lines: str | None = None,
               zip(words, fits, strict=True)]  # fmt: skip
     factor, label = label_of(study, name, largest_of(found.y))
     figure, axes = one_panel(ax, 8.0 if lines else 6.4, 4.2)
-    put_lines(axes, found._replace(labels=labels), factor, given=True)
+    put_lines(axes, found._replace(labels=labels), factor, given=ax is not None or not narrow())
     for fit in fits:
         axes.plot(found.x, factor * fit.factor * found.x**fit.value, "--", color="#555555", linewidth=0.8, label="_fit")
     make_log(axes, "x", found.x)
     make_log(axes, "y", factor * found.y)
     axes.margins(x=0.02, y=0.06)
-    if narrow():
-        legend_beside(axes, given=ax is not None)
     axes.set_xlabel(axis_label(study, along))
     axes.set_ylabel(label)
     framed(study, axes, [*found.notes, "dashed: fitted power law"], given=ax is not None)

@@ -13,7 +13,7 @@ from granchain.contact.law import Quantity
 from granchain.errors import nearest
 
 # Version of the file layout: a reader refuses a newer one.
-FORMAT = "1.2"
+FORMAT = "1.3"
 # Attribute of a file that does not hold the result of one run: says what it holds.
 CONTENT = "granchain_content"
 ENSEMBLE = "ensemble"
@@ -61,6 +61,7 @@ TABLE: dict[str, Entry] = {
     "energy_plastic": Entry(_LEDGER, "J", "energy lost to dents"),
     "energy_viscous": Entry(_LEDGER, "J", "energy lost to damping"),
     "energy_clamp": Entry(_LEDGER, "J", "work of the forces that the clamp at zero adds; negative: damping that did not act"),
+    "energy_drag": Entry(_LEDGER, "J", "energy lost to drag on the beads"),
     "energy_external": Entry(_LEDGER, "J", "work from outside: gravity, precompression and drives; a wall at rest does none"),
     "energy_gravity": Entry(_LEDGER, "J", "part of it: work of gravity"),
     "energy_precompression": Entry(_LEDGER, "J", "part of it: work of the precompression at the free ends"),
