@@ -65,8 +65,8 @@ _VALUES: dict[str, Material] = {
         density=7800.0,
         source="Alaci et al., Dynamic aspects of damped elastic impact, part 1, the example's spheres",
     ),
-    # Annealed: Poisson's ratio, density and yield stress of RoyMech, 302 stainless steel; modulus of MatWeb, AISI Type 302, which has the same
-    # Poisson's ratio and density.
+    # Annealed: Poisson's ratio, density and yield stress of RoyMech, 302 stainless steel; modulus of MatWeb, AISI Type 302, which has the
+    # same Poisson's ratio and density.
     "steel-302": Material(
         youngs_modulus=193e9,
         poissons_ratio=0.25,
