@@ -121,9 +121,13 @@ def laws_of_result(result: Any) -> list[str]:
 
 
 def laws_in(contact: Mapping[str, Any]) -> list[str]:
-    """The law of a table [contact], and the one that its restitution is from."""
+    """The law of a table [contact], and those that restitutions in it and in its pairs of materials are from."""
     names = [str(contact["law"])] if isinstance(contact.get("law"), str) else []
-    return names + [name for value in contact.values() if isinstance(value, Mapping) for name in laws_in(value)]
+    for value in contact.values():
+        for table in value if isinstance(value, list | tuple) else (value,):
+            # a table that was read, or one as it was written
+            names += laws_in(dict(table)) if isinstance(table, Mapping) or hasattr(table, "model_fields") else []
+    return names
 
 
 def package(version: str) -> Entry:
