@@ -8,8 +8,6 @@ from collections.abc import Iterable, Mapping
 from importlib import metadata
 from typing import Any, NamedTuple
 
-from pydantic import BaseModel
-
 from granchain.contact import laws
 from granchain.contact.law import Source
 from granchain.errors import GranchainError
@@ -123,10 +121,13 @@ def laws_of_result(result: Any) -> list[str]:
 
 
 def laws_in(contact: Mapping[str, Any]) -> list[str]:
-    """The law of a table [contact], and those that its restitutions are from, of pairs of materials too."""
+    """The law of a table [contact], and those that restitutions in it and in its pairs of materials are from."""
     names = [str(contact["law"])] if isinstance(contact.get("law"), str) else []
-    tables = [part for value in contact.values() for part in (value if isinstance(value, (list, tuple)) else [value])]
-    return names + [name for table in tables if isinstance(table, (Mapping, BaseModel)) for name in laws_in(dict(table))]
+    for value in contact.values():
+        for table in value if isinstance(value, list | tuple) else (value,):
+            # a table that was read, or one as it was written
+            names += laws_in(dict(table)) if isinstance(table, Mapping) or hasattr(table, "model_fields") else []
+    return names
 
 
 def package(version: str) -> Entry:

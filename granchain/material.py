@@ -65,12 +65,17 @@ _VALUES: dict[str, Material] = {
         density=7800.0,
         source="Alaci et al., Dynamic aspects of damped elastic impact, part 1, the example's spheres",
     ),
-    # Modulus, Poisson's ratio (calculated there) and density of MatWeb, AISI Type 302, after cold work; it gives no yield stress.
+    # Annealed: Poisson's ratio, density and yield stress of RoyMech, 302 stainless steel; modulus of MatWeb, AISI Type 302, which has the
+    # same Poisson's ratio and density.
     "steel-302": Material(
         youngs_modulus=193e9,
         poissons_ratio=0.25,
         density=7860.0,
-        source="MatWeb, AISI Type 302 stainless steel after cold work, https://asm.matweb.com/search/SpecificMaterial.asp?bassnum=MQ302AI",
+        yield_stress=255e6,
+        source=(
+            "RoyMech, 302 stainless steel, annealed, https://www.roymech.co.uk/material-properties/metals/ferrous-metals/"
+            "302-Stainless-Steel-Q000cQ; modulus: MatWeb, AISI Type 302, https://asm.matweb.com/search/SpecificMaterial.asp?bassnum=MQ302AI"
+        ),
     ),
     # Annealed: Alloys International, stainless steel 304, material data sheet.
     "steel-304": Material(

@@ -11,6 +11,7 @@ import numpy as np
 
 from granchain.errors import CaseError, GranchainError, LawError
 from granchain.lattice import Cell, cell_of
+from granchain.markup import card, table
 from granchain.theory import dispersion
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ INCOHERENT = 0.5
 _WITHIN = 1.96
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Spectrum:
     """Waves measured in a run.
 
@@ -90,6 +91,21 @@ class Spectrum:
     measured: str
     dispersion: Dispersion | None
     messages: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        edges = ", ".join(f"{low:.5g} to {high:.5g} Hz" for low, high in self.band_edges.tolist()) or "no band edges"
+        return f"<Spectrum: {self.source} to {self.sensor}, {len(self.frequency)} frequencies {self.resolution:.4g} Hz apart; {edges}>"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the edges that were measured beside those of the dispersion."""
+        rows = []
+        for i, (edges, errors) in enumerate(zip(self.band_edges.tolist(), self.band_edge_errors.tolist(), strict=True)):
+            for j, name in enumerate(("begins", "ends")):
+                known = "-" if self.dispersion is None else f"{float(self.dispersion.band_edges[i, j]):.6g}"
+                rows.append((f"{i + 1} {name}", f"{edges[j]:.6g}", f"{errors[j]:.2g}", known))
+        made = table(("band", "measured [Hz]", "+- [Hz]", "dispersion [Hz]"), rows, styled=True) if rows else ""
+        said = table((), [(message,) for message in self.messages], styled=True) if self.messages else ""
+        return card(f"{self.title or 'untitled run'}: {self.source} to {self.sensor}", made, said)
 
     @property
     def resolution(self) -> float:

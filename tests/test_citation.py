@@ -14,7 +14,7 @@ import pytest
 from support.synthetic import synthetic
 
 import granchain as gc
-from granchain.citation import NO_DOI, cite, entries_of, plain, slug
+from granchain.citation import NO_DOI, cite, entries_of, laws_in, plain, slug
 from granchain.cli import obey
 from granchain.contact.law import Source
 from granchain.errors import GranchainError
@@ -99,6 +99,8 @@ def test_the_package_is_cited_as_the_citation_file_says():
 def test_a_case_and_a_result_cite_their_laws_and_the_version_that_computed():
     case = gc.load_case("steel-chain", ["contact.law=flores", "contact.restitution={law='ma-liu', psi=2.84, xi=13.0}"])
     assert {"flores-2011", "ma-liu-2015", "wang-liu-liu-2022"} < read(cite(case)).keys()
+    pairs = [{"restitution": 0.9}, {"restitution": {"law": "thornton"}}]
+    assert laws_in({"law": "tsuji", "pair": pairs, "restitution": 0.5}) == ["tsuji", "thornton"]
     old = SimpleNamespace(law="hertz", provenance={"granchain_version": "0.1.0"})
     assert read(cite(old))["granchain-0.1.0"]["version"] == "0.1.0"
     assert "johnson-1985" in read(cite(synthetic()))

@@ -17,7 +17,7 @@ from granchain.material import MATERIALS
 PROGRAM = Path(sys.executable).with_name("granchain")
 
 # Each line as it is typed, the last word unfinished.
-ASKED = ("granchain ru", "granchain run steel-", "granchain laws hunt", "granchain run --ov", "granchain plot ")
+ASKED = ("granchain ru", "granchain run steel-", "granchain laws hunt", "granchain plot ")
 
 
 def test_names_that_begin_so_are_offered(tmp_path, monkeypatch):
@@ -50,7 +50,6 @@ def test_bash_completes_by_the_function_that_granchain_prints(tmp_path):
     steel = [name for name in case_names() if name.startswith("steel-")]
     assert found["granchain run steel-"].split("|") == [*steel, "steel-$(touch evil).toml"]
     assert found["granchain laws hunt"] == "hunt-crossley|hunt-crossley-alpha"
-    assert found["granchain run --ov"] == "--overwrite"
     # where nothing is offered bash takes over and offers files
     assert found["granchain plot "] == ""
     assert not (tmp_path / "evil").exists()

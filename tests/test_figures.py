@@ -352,7 +352,8 @@ def test_the_line_of_the_wave_front_stands_out_from_every_colour_under_it():
     (halo,) = (effect for effect in front.get_path_effects() if getattr(effect, "_gc", {}).get("linewidth", 0.0) > front.get_linewidth())
     both = (front.get_color(), halo._gc["foreground"])
     shades = [matplotlib.colors.to_hex(axes.collections[0].cmap(x)) for x in np.linspace(0.0, 1.0, 64)]
-    assert min(max(apart(shade, one) for one in both) for shade in shades) > 2.0 * LEAST_APART
+    # in lightness, of 100 from black to white
+    assert min(max(abs(in_lab(shade)[0] - in_lab(one)[0]) for one in both) for shade in shades) > 45.0
 
 
 # --- axes of one's own ----------------------------------------------------------------------------------------------

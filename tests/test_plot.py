@@ -131,6 +131,13 @@ def test_files_of_unlike_kinds_are_refused_and_every_unreadable_one_is_named(her
     assert "found.json: got a conclusion that holds nothing to draw" in capsys.readouterr().err
 
 
+def test_a_figure_that_cannot_be_drawn_does_not_keep_the_others_from_being_drawn(here, capsys):
+    # a colour for each loop, full and dashed being taken: nine
+    assert obey(["plot", *["fast.h5"] * 10, "--only", "hysteresis,force-traces", "--out", "out"]) == 2
+    assert names("out") == ["fast-and-9-more-force-traces.png"]
+    assert "hysteresis: got 10 lines, allowed 9" in capsys.readouterr().err
+
+
 # --- the course of a pulse ------------------------------------------------------------------------------------------
 
 
@@ -214,12 +221,12 @@ def frames_of(path):
 
 
 def test_a_run_is_animated_and_an_animation_that_is_there_is_kept(here, capsys):
-    command = ["animate", "fast.h5", "--frames", "4", "--width", "single", "--magnify", "300"]
+    command = ["animate", "fast.h5", "--frames", "2", "--width", "single", "--magnify", "300"]
     assert obey(command) == 0
     assert capsys.readouterr().out == "fast.gif\n"
     pictures = frames_of("fast.gif")
     # 86 mm at 150 dots an inch
-    assert len(pictures) == 4 and pictures[0].shape[1] == int(86.0 / 25.4 * 150.0)
+    assert len(pictures) == 2 and pictures[0].shape[1] == int(86.0 / 25.4 * 150.0)
     assert all((one != other).any() for one, other in pairwise(pictures))
     before = Path("fast.gif").read_bytes()
     assert obey(command) == 4
@@ -269,7 +276,7 @@ def test_the_forces_of_an_animation_are_those_of_the_contacts(files):
 
 def a_row(count, end="free"):
     """What an animation looks at, of a row in which a pulse travels."""
-    bead, time = np.arange(1, count + 1), np.linspace(0.0, 1e-4, 6)
+    bead, time = np.arange(1, count + 1), np.linspace(0.0, 1e-4, 3)
     velocity = np.exp(-0.5 * ((bead - count * time[:, None] / 1e-4) / (0.05 * count)) ** 2)
     contact = np.arange(1, count) if end == "free" else np.arange(count + 1)
     data = {"bead": bead, "radius": np.full(count, 2e-3), "mass": np.full(count, 1e-3), "position": 4e-3 * bead, "contact": contact,
@@ -292,4 +299,7 @@ def test_many_bodies_are_binned_and_held_ends_show_velocities_and_both_are_said(
         assert len(bodies.get_offsets()) == (345 if len(row.bead) == 10_000 else 30)
         assert faults(figure) == []
         figures.save_animation(moving, tmp_path / f"{len(row.bead)}.gif")
-    assert len(frames_of(tmp_path / "30.gif")) == 6
+    # the last picture: displacements so many times as the heading says, in mm
+    times = float(heading.split("displacements ")[1].split(" times")[0])
+    assert times > 1.0 and bodies.get_offsets()[:, 0] == pytest.approx(1e3 * (row.position + times * row.displacement[-1]), rel=1e-12)
+    assert len(frames_of(tmp_path / "30.gif")) == 3

@@ -68,7 +68,7 @@ def test_the_stated_error_covers_at_least_as_often_as_stated():
     rng = np.random.default_rng(3)
     for seed in range(10):
         for contact in ({"law": "hertz"}, {"law": "tsuji", "restitution": 0.9}):
-            case = dimer(seed, float(rng.uniform(5.0, 60.0)), **contact)
+            case = dimer(seed, float(rng.uniform(5.0, 60.0)), 0.025, **contact)
             one, known = gc.spectrum(gc.run(case)), gc.dispersion(case).band_edges
             assert one.band_edges.shape == known.shape
             off = np.abs(one.band_edges - known)

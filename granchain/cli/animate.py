@@ -39,6 +39,8 @@ def animate(
         raise FileError(f"{target}: got a file that exists and is kept, allowed a new one; name another with --out, or give --overwrite")
     between = None if beads is None else first_and_last(beads)
     result = open_result(file, variables=lambda headers: [name for name in headers if name in WANTED], most=LARGEST_MOTION)
+    if "crank_angle" in result.unread:
+        raise FileError(f"{file}: got the run of a mechanism, allowed that of a chain; granchain plot draws its motion")
     if "snapshot_time" not in result.variables or "displacement" not in result.variables:
         raise FileError(
             f"{file}: got a file without snapshots, allowed one with displacements and velocities; run the case again with `interval` "

@@ -219,8 +219,16 @@ def draw_all(figures: Mapping[str, Draw], out: str, ending: str, width: str | No
             f"{there[0]}{more}: got figures that exist and are kept, allowed new ones; name another folder with --out, or "
             "replace them with --overwrite"
         )
+    problems: list[GranchainError] = []
     for target, draw in pictures.items():
-        with page(width):
-            figure, _ = draw()
+        try:
+            with page(width):
+                figure, _ = draw()
+        except GranchainError as error:
+            # what one figure lacks is no reason to leave out the others
+            problems.append(error)
+            continue
         save(figure, target, overwrite, dpi=None if width is None else PRINTED)
         print_text(str(target))
+    if problems:
+        raise type(problems[0])("\n".join(str(error) for error in problems))

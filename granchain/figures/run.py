@@ -266,9 +266,9 @@ def space_time(result: Result, quantity: str = "velocity", ax: Axes | None = Non
     if len(passed) > 1:
         label = f"wave front, peaks of {quantity} of {place_name.split()[0]} {passed[0]} to {passed[-1]}"
         label += f": {speed:.3g} m/s" if math.isfinite(speed) else ""
-        # White about the dashes: they stand out from every colour of the map.
+        # Black with white about it stands out from every colour of the map.
         halo = [withStroke(linewidth=FRONT[1], foreground="white")]
-        axes.plot(factor * arrivals, places, "--", color=palette()[0], linewidth=FRONT[0], label=label, path_effects=halo)
+        axes.plot(factor * arrivals, places, "--", color="black", linewidth=FRONT[0], label=label, path_effects=halo)
         if narrow():
             legend_below(axes, given=ax is not None)
         else:

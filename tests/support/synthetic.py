@@ -1,5 +1,6 @@
 """Synthetic results, made from closed forms, not from a run: no engine is needed to test what reads a result."""
 
+from functools import cache
 from types import SimpleNamespace
 
 import numpy as np
@@ -21,6 +22,23 @@ def wave_speed() -> float:
     return solitary_speed(STIFFNESS, MASS, peak_force=PEAK_FORCE)
 
 
+@cache
+def passing(beads: int, end: float) -> tuple[np.ndarray, np.ndarray]:
+    """Overlaps of all contacts over the samples, in the largest one, and velocities of all beads in the snapshots: computed once."""
+    wave, speed = solitary_wave(), wave_speed()
+    # contact k sits half a bead beyond bead k
+    overlaps = wave.overlap(np.subtract.outer(np.arange(beads + 1) + 0.5, speed * sampled(end) + CREST)).T
+    return overlaps, 1.2 * wave.bead_velocity(np.subtract.outer(np.arange(1, beads + 1), speed * shots(end) + CREST)).T
+
+
+def sampled(end: float) -> np.ndarray:
+    return 2e-7 * np.arange(round(end / 2e-7))
+
+
+def shots(end: float) -> np.ndarray:
+    return 2e-6 * np.arange(round(end / 2e-6))
+
+
 def synthetic(
     *,
     beads: int = 20,
@@ -35,17 +53,11 @@ def synthetic(
     change: dict | None = None,
 ) -> Result:
     """The exact solitary wave running through a chain without striker, as a Result; plastic and viscous energy are invented."""
-    wave, speed = solitary_wave(), wave_speed()
-
-    def overlaps(time, labels):  # contact k sits half a bead beyond bead k
-        return wave.overlap(np.subtract.outer(np.asarray(labels) + 0.5, speed * time + CREST)).T
-
-    labels = np.arange(1, beads + 1)
-    time = 2e-7 * np.arange(round(end / 2e-7))
-    shots = 2e-6 * np.arange(round(end / 2e-6))
+    overlaps, velocity = passing(beads, end)
+    labels, time, snapshots = np.arange(1, beads + 1), sampled(end), shots(end)
     ledger = np.linspace(0.0, end, 51)
     largest = (PEAK_FORCE / STIFFNESS) ** (2.0 / 3.0)
-    force = PEAK_FORCE * np.maximum(overlaps(time, np.arange(beads + 1)), 0.0) ** 1.5
+    force = PEAK_FORCE * np.maximum(overlaps, 0.0) ** 1.5
     plastic, viscous = 2e-4 * ledger / end, 1e-4 * (ledger / end) ** 2
     data = {
         "time": time,
@@ -58,7 +70,7 @@ def synthetic(
         "final_velocity": np.zeros(beads),
         "sensor_contact": np.array(contacts),
         "contact_force": force[:, contacts],
-        "contact_overlap": largest * overlaps(time, contacts),
+        "contact_overlap": largest * overlaps[:, contacts],
         "contact": np.arange(1, beads),
         "contact_peak_force": np.full(beads - 1, PEAK_FORCE),
         "contact_plastic": np.full(beads - 1, 1e-5),
@@ -72,9 +84,9 @@ def synthetic(
         "energy_clamp": np.zeros(51),
         "energy_external": np.zeros(51),
         "energy_residual": 1e-9 * np.sin(ledger / end),
-        "snapshot_time": shots,
-        "displacement": np.zeros((len(shots), beads)),
-        "velocity": 1.2 * wave.bead_velocity(np.subtract.outer(labels, speed * shots + CREST)).T,
+        "snapshot_time": snapshots,
+        "displacement": np.zeros((len(snapshots), beads)),
+        "velocity": velocity.copy(),
     }
     data |= change or {}
     history = (Quantity("residual_overlap", "m", "overlap at which the unloading contact opens", output=True),)
