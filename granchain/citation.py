@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping
 from importlib import metadata
 from typing import Any, NamedTuple
 
+from pydantic import BaseModel
+
 from granchain.contact import laws
 from granchain.contact.law import Source
 from granchain.errors import GranchainError
@@ -126,7 +128,7 @@ def laws_in(contact: Mapping[str, Any]) -> list[str]:
     for value in contact.values():
         for table in value if isinstance(value, list | tuple) else (value,):
             # a table that was read, or one as it was written
-            names += laws_in(dict(table)) if isinstance(table, Mapping) or hasattr(table, "model_fields") else []
+            names += laws_in(dict(table)) if isinstance(table, (Mapping, BaseModel)) else []
     return names
 
 
