@@ -10,7 +10,9 @@ from pathlib import Path
 DOCS = Path(__file__).parent
 sys.path.insert(0, str(DOCS))
 
+import explained  # noqa: E402
 import gallery  # noqa: E402
+import law_pages  # noqa: E402
 import reference_pages  # noqa: E402
 
 import granchain  # noqa: E402
@@ -19,13 +21,16 @@ project = "granchain"
 author = "The granchain developers"
 project_copyright = "2026, The granchain developers"
 version = release = granchain.__version__
-extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.viewcode", "sphinx_copybutton"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.viewcode", "sphinx_copybutton", "mathml"]
 # Of a console block, the commands are copied, without the prompt and what they print.
 copybutton_prompt_text = "$ "
 exclude_patterns = ["_build", "examples", "jupyter_execute"]
 
 # Links such as #ma-liu lead to headings.
 myst_heading_anchors = 3
+# $...$ and $$...$$, drawn by the browser itself.
+myst_enable_extensions = ["dollarmath"]
+html_math_renderer = "mathml"
 # The notebooks are shown as they were run and committed; the tests run them anew.
 nb_execution_mode = "off"
 
@@ -42,5 +47,7 @@ html_copy_source = False
 html_theme_options = {"navigation_with_keys": True}
 
 reference_pages.write(DOCS / "reference")
+law_pages.write(DOCS / "reference" / "laws")
 gallery.write(DOCS / "gallery")
+explained.write(DOCS / "gallery")
 shutil.copytree(DOCS.parent / "notebooks", DOCS / "notebooks", dirs_exist_ok=True, ignore=shutil.ignore_patterns("*.py", ".*", "*.h5"))

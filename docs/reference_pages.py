@@ -64,6 +64,7 @@ KEY_COLUMNS = ("key", "meaning", "allowed", "default")
 # Tables that stand inside others: what they are called there.
 INNER: tuple[tuple[str, type[Table]], ...] = (
     ("`[[chain.segment]]`", tables.SegmentTable),
+    ("`[[contact.pair]]`", tables.PairTable),
     ("A material: `{ youngs_modulus = ..., ... }`", tables.MaterialTable),
     ("A driven end: `{ drive = ..., ... }`", tables.DRIVE_TABLE),
 )
@@ -206,7 +207,8 @@ def output_file() -> str:
             [(f"`{name}`", ", ".join(entry.dims), entry.unit, entry.long_name) for name, entry in MECHANISM.items()],
         ),
         "## History of the contacts",
-        "What a law with memory leaves behind, one value a contact, at the end of the run.",
+        "What a law with memory leaves behind, one value a contact, at the end of the run. A unit whose power is no whole number (n is the "
+        'exponent of the unloading curve) is none that UDUNITS reads: the number is in SI, `units` is "1", and `unit_in_words` the unit.',
         grid(
             ("variable", "unit", "meaning", "laws"),
             [(f"`{n}`", q.unit or "1", q.meaning, ", ".join(kept[n])) for n, q in history.items()],
@@ -240,8 +242,10 @@ def python_names() -> str:
             directive, extra = "automodule", ["   :members:", "   :show-inheritance:"]
         elif inspect.isclass(value):
             directive, extra = "autoclass", ["   :members:", "   :exclude-members: model_config, model_fields, model_post_init"]
-        else:
+        elif callable(value):
             directive, extra = "autofunction", []
+        else:
+            directive, extra = "autodata", []
         lines = [f".. {directive}:: granchain.{name}", *extra]
         blocks += [f"## {name}", "```{eval-rst}\n" + "\n".join(lines) + "\n```"]
     for module in (name for name in MODULES if name not in gc.__all__):

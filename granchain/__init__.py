@@ -10,17 +10,19 @@ if TYPE_CHECKING:
     from granchain import analysis, errors, figures, theory
     from granchain.case import Case, MechanismCase, load_case, load_mechanism
     from granchain.certificates import Certificate, certificate
+    from granchain.citation import cite
     from granchain.comparison import Comparison, compare
     from granchain.comparison.impacts import ImpactComparison, compare_impacts
     from granchain.contact import laws
     from granchain.contact.guard import Elastoplastic
-    from granchain.contact.law import ContactLaw, Quantity, Source
+    from granchain.contact.law import OPEN, ContactLaw, Quantity, Source
     from granchain.contact.pair import Pair
     from granchain.impacts import ImpactResult, impact
     from granchain.lattice import dispersion
     from granchain.material import Material
     from granchain.mechanism.runs import run_mechanism
     from granchain.output import Result, open_result
+    from granchain.progress import ProgressLine
     from granchain.sensor import Sensor
     from granchain.simulation import run
     from granchain.spectra import Spectrum, spectrum
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
 __version__ = "0.2.0"
 
 __all__ = [
+    "OPEN",
     "Case",
     "Certificate",
     "Comparison",
@@ -51,6 +54,7 @@ __all__ = [
     "Material",
     "MechanismCase",
     "Pair",
+    "ProgressLine",
     "Quantity",
     "Result",
     "Sensor",
@@ -61,6 +65,7 @@ __all__ = [
     "analysis",
     "bands",
     "certificate",
+    "cite",
     "compare",
     "compare_impacts",
     "disorder",
@@ -93,17 +98,19 @@ __all__ = [
 _HOMES = {
     "granchain.case": ("Case", "MechanismCase", "load_case", "load_mechanism"),
     "granchain.certificates": ("Certificate", "certificate"),
+    "granchain.citation": ("cite",),
     "granchain.comparison": ("Comparison", "compare"),
     "granchain.comparison.impacts": ("ImpactComparison", "compare_impacts"),
     "granchain.contact": ("laws",),
     "granchain.contact.guard": ("Elastoplastic",),
-    "granchain.contact.law": ("ContactLaw", "Quantity", "Source"),
+    "granchain.contact.law": ("OPEN", "ContactLaw", "Quantity", "Source"),
     "granchain.contact.pair": ("Pair",),
     "granchain.impacts": ("ImpactResult", "impact"),
     "granchain.lattice": ("dispersion",),
     "granchain.material": ("Material",),
     "granchain.mechanism.runs": ("run_mechanism",),
     "granchain.output": ("Result", "open_result"),
+    "granchain.progress": ("ProgressLine",),
     "granchain.sensor": ("Sensor",),
     "granchain.simulation": ("run",),
     "granchain.spectra": ("Spectrum", "spectrum"),

@@ -403,7 +403,8 @@ def wave_speed(position: ArrayLike, arrival: ArrayLike) -> float:
     Returns
     -------
     float
-        [m/s], negative where the wave runs towards smaller positions; nan with fewer than two places, or with arrivals at once.
+        [m/s], negative where the wave runs towards smaller positions; nan with fewer than two places, and where arrivals do not go with
+        the position, as those of two waves that meet.
     """
     x, t = np.asarray(position, dtype=float), np.asarray(arrival, dtype=float)
     known = np.isfinite(x) & np.isfinite(t)
@@ -412,7 +413,8 @@ def wave_speed(position: ArrayLike, arrival: ArrayLike) -> float:
         return math.nan
     x, t = x - x.mean(), t - t.mean()
     spread, slope = float(x @ x), float(x @ t)
-    return spread / slope if spread > 0.0 and slope != 0.0 else math.nan
+    # the rounding of a sum that is zero
+    return spread / slope if abs(slope) > 1e-12 * math.sqrt(spread * float(t @ t)) else math.nan
 
 
 def speeds_between(position: ArrayLike, arrival: ArrayLike) -> np.ndarray:
@@ -651,9 +653,11 @@ class SensorPulse:
     merged: bool = False
 
 
-# The ledger: kinetic + recoverable + plastic + viscous + clamp - external - (kinetic + recoverable at the start) = residual.
+# The ledger: kinetic + recoverable + plastic + viscous + clamp (+ drag) - external - (kinetic + recoverable at the start) = residual.
 HELD = ("kinetic", "recoverable", "plastic", "viscous", "clamp")
 LEDGER = (*HELD, "external", "residual")
+# And held too, where the chain has some.
+DRAG = "drag"
 
 
 @dataclass(frozen=True)
@@ -670,6 +674,8 @@ class EnergyBalance:
         At the end.
     largest_residual : float
         Largest size of the residual over the run, relative to what was put in [1]; nan where nothing was.
+    drag : float
+        Lost to drag at the end; 0 in a chain without.
     """
 
     put_in: float
@@ -682,6 +688,12 @@ class EnergyBalance:
     external: float
     residual: float
     largest_residual: float
+    drag: float = 0.0
+
+    @property
+    def parts(self) -> dict[str, float]:
+        """The ledger at the end by name, drag only where there is some [J]."""
+        return {name: getattr(self, name) for name in (*HELD, *((DRAG,) if self.drag else ()), *LEDGER[len(HELD) :])}
 
     @property
     def line(self) -> str:
@@ -695,6 +707,7 @@ class EnergyBalance:
             "plastic": self.plastic,
             "viscous": self.viscous,
             "clamp": self.clamp,
+            "drag": self.drag,
         }
         parts = [f"{name} {100.0 * value / self.put_in:.3g} %" for name, value in values.items() if abs(value) > 1e-9 * self.put_in]
         return (
@@ -842,12 +855,15 @@ def _of_front(pulses: tuple[SensorPulse, ...]) -> list[SensorPulse]:
     return [pulse for pulse in pulses if pulse.complete and not pulse.merged]
 
 
-def energy_put_in(kinetic: ArrayLike, external: ArrayLike) -> float:
+def energy_put_in(kinetic: ArrayLike, external: ArrayLike, recoverable: ArrayLike = 0.0) -> float:
     """Energy that a run is given, what its ledger is measured against: kinetic at the start, and the largest work from outside.
+
+    Where more than that work is set free, as by beads that are displaced at the start, it is what the contacts set free at most, with the
+    work. A chain at rest under load sets nothing free: its energy is as low as can be.
 
     Parameters
     ----------
-    kinetic, external : array (n,)
+    kinetic, external, recoverable : array (n,)
         Of the ledger, over time [J].
 
     Returns
@@ -855,7 +871,8 @@ def energy_put_in(kinetic: ArrayLike, external: ArrayLike) -> float:
     float
         [J].
     """
-    return float(np.asarray(kinetic, dtype=float)[0] + np.abs(np.asarray(external, dtype=float)).max())
+    work, stored = np.asarray(external, dtype=float), np.atleast_1d(np.asarray(recoverable, dtype=float))
+    return float(np.asarray(kinetic, dtype=float)[0] + max(np.abs(work).max(), (stored[0] - stored + work).max()))
 
 
 def residual_share(residual: ArrayLike, put_in: float) -> np.ndarray:
@@ -882,12 +899,13 @@ def energy_balance(result: Result) -> EnergyBalance | None:
     if "energy_time" not in result.variables or not len(result.energy_time):
         return None
     ledger = {name: np.asarray(getattr(result, f"energy_{name}"), dtype=float) for name in LEDGER}
-    put_in = energy_put_in(ledger["kinetic"], ledger["external"])
+    put_in = energy_put_in(ledger["kinetic"], ledger["external"], ledger["recoverable"])
     return EnergyBalance(
         put_in=put_in,
         recoverable_at_start=float(ledger["recoverable"][0]),
         largest_residual=float(residual_share(ledger["residual"], put_in).max()) if put_in > 0.0 else math.nan,
         **{name: float(values[-1]) for name, values in ledger.items()},
+        drag=float(result.energy_drag[-1]) if "energy_drag" in result.variables else 0.0,
     )
 
 

@@ -16,7 +16,7 @@ from granchain.errors import CaseError
 from granchain.material import Material
 
 # A wall without compliance of its own: E* = E/(1 - nu^2) of the bead alone.
-RIGID = Material(youngs_modulus=math.inf, poissons_ratio=0.0, source="definition")
+RIGID = Material(youngs_modulus=math.inf, poissons_ratio=0.0, source="definition", name="rigid")
 
 FREE, WALL = "free", "wall"
 DRIVEN_DISPLACEMENT, DRIVEN_FORCE = "displacement", "force"
@@ -72,6 +72,10 @@ class Masses:
         Constant compressive force on the last bead of each free end, not on the striker; walls carry it [N].
     gravity : float
         Acceleration along the chain towards the right end [m/s2].
+    displacement : (n_bodies,) array, optional
+        At the start, from where the bodies touch or are at rest [m]; without, all are there.
+    drag : (n_bodies,) array, optional
+        Drag force of each body over its momentum [1/s]; without, there is none.
     """
 
     mass: np.ndarray
@@ -82,6 +86,13 @@ class Masses:
     has_striker: bool = False
     precompression: float = 0.0
     gravity: float = 0.0
+    displacement: np.ndarray | None = None
+    drag: np.ndarray | None = None
+
+    @property
+    def has_drag(self) -> bool:
+        """Whether drag acts on a body."""
+        return self.drag is not None and bool(self.drag.any())
 
     @property
     def n_bodies(self) -> int:
@@ -122,12 +133,21 @@ class Masses:
 
     @property
     def at_rest_ahead(self) -> int:
-        """Index of the last body that moves, is loaded or can be at the start; -1 where none does."""
+        """Index of the last body that moves, is displaced, is loaded or can be at the start; -1 where none is."""
         if self.precompression or self.gravity or self.right.kind in (DRIVEN_DISPLACEMENT, DRIVEN_FORCE):
             return self.n_bodies - 1
-        moving = np.flatnonzero(self.velocity)
+        moving = np.flatnonzero(self.velocity if self.displacement is None else (self.velocity != 0.0) | (self.displacement != 0.0))
         pushed = 0 if self.left.kind == DRIVEN_FORCE else -1
         return max(pushed, int(moving[-1]) if moving.size else -1)
+
+    def overlaps_at_start(self, static: np.ndarray) -> np.ndarray:
+        """(n_bodies + 1,) Overlap of each contact at the start [m], below 0 where it is open, from the one that it has at rest [m].
+
+        At an end without a wall as if there were one.
+        """
+        gap = np.concatenate([[0.0], self.gap, [0.0]])
+        moved = np.zeros(self.n_bodies) if self.displacement is None else self.displacement
+        return np.asarray(-np.diff(moved, prepend=0.0, append=0.0) + (static - gap))
 
     def loads(self) -> np.ndarray:
         """(n_bodies,) Constant force on each body [N]: weight, and the precompression at the free ends."""
@@ -164,7 +184,7 @@ class Chain(Masses):
         The distinct materials.
     material_index : (n_bodies,) integer array
         Which of them each body is made of.
-    mass, velocity, gap, left, right, has_striker, precompression, gravity
+    mass, velocity, gap, left, right, has_striker, precompression, gravity, displacement, drag
         As of `Masses`.
     """
 
@@ -177,14 +197,27 @@ class Chain(Masses):
         radius_1, radius_2 = np.concatenate([[np.inf], self.radius]), np.concatenate([self.radius, [np.inf]])
         return np.asarray(1.0 / (1.0 / radius_1 + 1.0 / radius_2))
 
-    def pair(self) -> Pair:
-        """The pair of each contact, (n_bodies + 1,) arrays; at an end without a wall, as if there were one."""
+    def sides(self) -> tuple[tuple[Material, ...], np.ndarray, np.ndarray]:
+        """The materials of bodies and walls, and which of them is on the left and on the right of each contact, (n_bodies + 1,) arrays.
+
+        At an end without a wall, as if there were one.
+        """
         left_wall = self.left.material or self.material[self.material_index[0]]
         right_wall = self.right.material or self.material[self.material_index[-1]]
-        kinds = (*self.material, left_wall, right_wall)
         m = len(self.material)
         side_1 = np.concatenate([[m], self.material_index])
         side_2 = np.concatenate([self.material_index, [m + 1]])
+        return (*self.material, left_wall, right_wall), side_1, side_2
+
+    def between(self, one: str, other: str) -> np.ndarray:
+        """(n_bodies + 1,) Whether a contact is one of these two materials, by their names; their order does not matter."""
+        kinds, side_1, side_2 = self.sides()
+        is_one, is_other = (np.array([kind.name == name for kind in kinds]) for name in (one, other))
+        return np.asarray((is_one[side_1] & is_other[side_2]) | (is_other[side_1] & is_one[side_2]))
+
+    def pair(self) -> Pair:
+        """The pair of each contact, (n_bodies + 1,) arrays; at an end without a wall, as if there were one."""
+        kinds, side_1, side_2 = self.sides()
         mass_1, mass_2 = np.concatenate([[np.inf], self.mass]), np.concatenate([self.mass, [np.inf]])
         compliance = np.array([kind.compliance for kind in kinds])
         quantities = {
@@ -227,12 +260,12 @@ def hanging(gravity: float, supported: bool) -> list[tuple[str, str, str, str]]:
 
 
 def check_loads(chain: Chain) -> None:
-    """Refuse static loads that nothing holds.
+    """Refuse static loads that nothing holds, and a start with bodies in each other.
 
     Raises
     ------
     CaseError
-        Where gravity has no wall to press the row on, or a bead would hang.
+        Where gravity has no wall to press the row on, a bead would hang, or two bodies overlap by more than a radius.
     """
     problems = [
         f"{place}: got {got}, allowed {allowed}; {advice}" for place, got, allowed, advice in hanging(chain.gravity, chain.right.has_wall)
@@ -243,6 +276,15 @@ def check_loads(chain: Chain) -> None:
         problems.append(
             f"chain: got contact {int(chain.contact_labels[first])} that would have to pull with {-force[first]:.6g} N to hold the chain "
             "at rest, allowed: contacts that press; turn gravity round, or raise the precompression"
+        )
+    overlaps = chain.overlaps_at_start(np.zeros(chain.n_bodies + 1)) - chain.overlap_limits()
+    beyond = chain.contacts.start + np.flatnonzero(overlaps[chain.contacts] > 0.0)
+    if beyond.size:
+        k = int(beyond[0])
+        problems.append(
+            f"initial.displacement: got contact {int(chain.contact_labels[k])} with an overlap of "
+            f"{overlaps[k] + chain.overlap_limits()[k]:.6g} m at the start, allowed: at most the smaller radius, "
+            f"{chain.overlap_limits()[k]:.6g} m; place the two bodies further apart"
         )
     if problems:
         raise CaseError(problems)

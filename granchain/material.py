@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -23,6 +23,8 @@ class Material:
         Indentation hardness [Pa].
     source : str
         Where the values come from.
+    name : str, optional
+        What a pair of materials calls it.
     """
 
     youngs_modulus: float
@@ -31,6 +33,7 @@ class Material:
     yield_stress: float | None = None
     hardness: float | None = None
     source: str = ""
+    name: str | None = None
 
     @property
     def compliance(self) -> float:
@@ -45,7 +48,7 @@ _PSI = 0.0254 * _POUND_PER_CUBIC_INCH * 9.80665
 
 # Each value with its source; a named material is expanded into its values when a case is read. Where sources give a range, or none, a value
 # is left out: a law that needs it says so.
-MATERIALS: dict[str, Material] = {
+_VALUES: dict[str, Material] = {
     # Wang, Liu & Liu 2022, table 8 (radius 2.38 mm, mass 0.45 g: density 0.45e-3/(4/3 pi 0.00238^3) = 7968.8 kg/m3),
     # doi:10.1016/j.ijmecsci.2022.107214. The table gives no hardness.
     "steel-316": Material(
@@ -205,3 +208,4 @@ MATERIALS: dict[str, Material] = {
         ),
     ),
 }
+MATERIALS: dict[str, Material] = {name: replace(values, name=name) for name, values in _VALUES.items()}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, NamedTuple, Protocol
@@ -245,7 +245,9 @@ def prepare_together(cases: Sequence[Case]) -> list[tuple[Chain, Contacts, TimeS
                 velocity[0] = case.striker.speed
                 chain = replace(chain, velocity=velocity)
             chains.append(chain)
-            rows.setdefault(law_named(case.contact.law), []).append((place, Row(chain, pair, limits, case.law_inputs())))
+            others = tuple((chain.between(*materials), inputs) for materials, inputs in case.pair_inputs())
+            row = Row(chain, pair, limits, case.law_inputs(), others)
+            rows.setdefault(law_named(case.contact.law), []).append((place, row))
         contacts: dict[int, Contacts] = {}
         for law, of_law in rows.items():
             try:
@@ -266,7 +268,7 @@ def all_but_the_speed(case: Case) -> tuple:
     if case.has_drives:
         return (id(case),)
     striker = case.striker and repr({name: value for name, value in case.striker if name != "speed"})
-    return id(case.chain), id(case.ends), striker
+    return id(case.chain), id(case.ends), id(case.initial), striker
 
 
 def chain_of(case: Case) -> Chain:
@@ -281,6 +283,8 @@ def chain_of(case: Case) -> Chain:
         radius=bodies["radius"],
         mass=bodies["mass"],
         velocity=bodies["speed"],
+        displacement=bodies["displacement"] if bodies["displacement"].any() else None,
+        drag=bodies["drag"] if bodies["drag"].any() else None,
         material=tuple(materials),
         material_index=np.array([place[id(material)] for material in bodies["material"]]),
         gap=bodies["gap"],
@@ -398,6 +402,9 @@ def ledger_of(state: State, entries: int) -> dict[str, np.ndarray]:
     data["energy_time"] = state.records.energy_at[:entries] * state.time_step.value
     with np.errstate(invalid="ignore"):  # of a run that failed
         held = np.ascontiguousarray(table[:_EXTERNAL].T).sum(axis=1)
+        if state.features.drag:
+            data["energy_drag"] = state.records.drag[:entries].copy()
+            held += data["energy_drag"]
         data["energy_residual"] = held - energies.external - held[0]
     return data
 
@@ -412,7 +419,8 @@ def losses_of(state: State, plastic: np.ndarray) -> dict[str, np.ndarray]:
 
 def relative_residual(data: dict[str, np.ndarray]) -> float:
     """Largest residual of the ledger, relative to the energy put in; 0 where nothing moves."""
-    return float(residual_share(data["energy_residual"], energy_put_in(data["energy_kinetic"], data["energy_external"])).max())
+    put_in = energy_put_in(data["energy_kinetic"], data["energy_external"], data["energy_recoverable"])
+    return float(residual_share(data["energy_residual"], put_in).max())
 
 
 def messages_of(state: State, case: Case, certificates: Certificates) -> list[str]:
@@ -434,8 +442,9 @@ def messages_of(state: State, case: Case, certificates: Certificates) -> list[st
     floors = state.model.remembered("floored")
     if floors >= 0:
         floored = int(state.h[floors].sum())
-        floor = float(state.c[state.model.coefficient("impact_speed_floor"), 1])
-        messages.append(f"the floor of the impact speed, {floor:.4g} m/s, decided {floored} onsets of contact")
+        own = state.c[state.model.coefficient("impact_speed_floor"), state.chain.contacts]
+        floor = " to ".join(f"{value:.4g}" for value in sorted({own.min(), own.max()}))
+        messages.append(f"the floor of the impact speed, {floor} m/s, decided {floored} onsets of contact")
     if state.model.as_printed and state.recording.ledger and state.records.energy_at.size:
         created = float(-np.minimum(state.energies.plastic[: int(state.clock.entry)], 0.0).min())
         messages.append(f"as printed, without the energy guard: the contacts had created up to {max(created, 0.0):.4g} J at an instant")
@@ -459,16 +468,11 @@ class Certificates:
         self._known: dict[tuple[str, bool], str | None] = {}
 
     def about(self, case: Case) -> list[str]:
-        """Messages about the law, and about one that it takes its restitution from."""
-        table = case.contact
-        given = [(table.law, bool(getattr(table, "as_printed", False)))]
-        other = getattr(table, "restitution", None)
-        if isinstance(other, Mapping):
-            given.append((other["law"], bool(other.get("as_printed", False))))
-        for asked in given:
+        """Messages about the law, and about those that it takes restitutions from."""
+        for asked in case.laws:
             if asked not in self._known:
                 self._known[asked] = about_certificate(law_named(asked[0]), asked[1])
-        return [sentence for asked in dict.fromkeys(given) if (sentence := self._known[asked]) is not None]
+        return [sentence for asked in case.laws if (sentence := self._known[asked]) is not None]
 
 
 def failure(state: State, status: Status) -> str:

@@ -65,11 +65,12 @@ def problems(changes: dict[str, Any]) -> list[str]:
 MATERIAL = ", ".join(f'"{name}"' for name in MATERIALS) + " or a table { youngs_modulus = ..., poissons_ratio = ..., ... }"
 ENDS = '"free", "wall", "rigid" or a table { drive = "displacement" or "force", file = "table.csv" or signal = ... }'
 LABELS = 'allowed a list of bead numbers, "all", or ranges such as "1-70:5"'
-TOP = "title, chain, striker, ends, contact, sensors, snapshots, energy, time, tolerance"
+TOP = "title, chain, striker, initial, ends, contact, sensors, snapshots, energy, time, tolerance"
 CHAIN = (
-    "beads, radius, mass, material, gap, precompression, gravity, segment, radius_factor, mass_factor, modulus_factor, gap_added, "
+    "beads, radius, mass, material, gap, precompression, gravity, drag, segment, radius_factor, mass_factor, modulus_factor, gap_added, "
     "disorder_seed"
 )
+SEGMENT = "count, radius, mass, material, gap, velocity, displacement, drag, repeat"
 POSITIVE = "allowed a number above 0"
 BEADS = "allowed a whole number from 1; give the number of beads"
 RADIUS = f"{POSITIVE}; give the radius of a bead [m]"
@@ -123,7 +124,7 @@ SENTENCES: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {"chain.material": STUFF | {"densty": 1}},
-        "chain.material.densty: got an unknown key, allowed youngs_modulus, poissons_ratio, density, yield_stress, hardness, source; "
+        "chain.material.densty: got an unknown key, allowed youngs_modulus, poissons_ratio, density, yield_stress, hardness, source, name; "
         'did you mean "density"?',
     ),
     ({"chain.material": STUFF, "chain.mass": None}, f"chain.mass: {NO_DENSITY}"),
@@ -161,7 +162,7 @@ SENTENCES: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {"chain.beads": None, "chain.segment": [{"count": 1, "cuont": 2}]},
-        'chain.segment.0.cuont: got an unknown key, allowed count, radius, mass, material, gap, repeat; did you mean "count"?',
+        f'chain.segment.0.cuont: got an unknown key, allowed {SEGMENT}; did you mean "count"?',
     ),
     ({"chain.beads": None, "chain.segment": 3}, "chain.segment: got 3, allowed tables [[chain.segment]]; give the runs of equal beads"),
     (
@@ -793,7 +794,8 @@ def test_segments_follow_one_another_and_groups_repeat() -> None:
 
 def test_a_chain_without_striker_has_beads_only() -> None:
     bodies = Case(**document({"striker": None})).bodies()
-    assert {name: len(values) for name, values in bodies.items()} == {"radius": 5, "mass": 5, "speed": 5, "gap": 4, "material": 5}
+    names = ("radius", "mass", "speed", "displacement", "drag", "material")
+    assert {name: len(values) for name, values in bodies.items()} == {**dict.fromkeys(names, 5), "gap": 4}
     assert not bodies["speed"].any()
 
 

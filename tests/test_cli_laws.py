@@ -15,8 +15,8 @@ from markdown_it import MarkdownIt
 import granchain
 from granchain.certificates import example_pair
 from granchain.cli import obey
+from granchain.contact import families, laws
 from granchain.contact import law as law_module
-from granchain.contact import laws
 from granchain.contact.user import load_law_module
 from granchain.impacts import impact
 
@@ -61,10 +61,26 @@ def test_the_list_of_laws_says_inputs_units_limits_and_sources(capsys: pytest.Ca
 
 def test_the_table_of_laws_leaves_nothing_out(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "400")
-    text = told(capsys, "laws")
+    text = told(capsys, "laws", "--long")
     for law in laws().values():
         for word in (law.name, law.summary(), *(f"{q.name} [{q.unit}]: " if q.unit else f"{q.name}: " for q in law.inputs)):
             assert word in text
+
+
+@pytest.mark.parametrize("columns", ["250", "80", "60"])
+def test_the_short_list_names_every_law_under_its_family_in_a_line_that_fits(
+    columns: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    lines = told(capsys, "laws").splitlines()
+    # two screens of 40 lines
+    assert max(map(len, lines)) <= min(int(columns), 80) and len(lines) <= 80
+    titles = [line for line in lines if line and not line.startswith((" ", "granchain"))]
+    assert titles == [family.title for family in families()] and titles[-1].startswith("Line contact of parallel cylinders")
+    listed = dict(line.strip().split("  ", 1) for line in lines if line.startswith("  "))
+    assert set(listed) == set(laws()) and listed["hertz"].strip() == "Elastic spheres: F = K d^1.5"
+    for name, what in listed.items():
+        assert len(what.strip()) > 3 and laws()[name].summary().startswith(what.strip().removesuffix("..."))
 
 
 @pytest.mark.parametrize("columns", ["250", "100", "72"])
@@ -305,6 +321,8 @@ WRONG = {
     "figure of an unknown kind": ((*FLORES, "--speed", "1", "--out", "loops.txt"), 4, (".txt", ".png, .pdf, .svg")),
     "figure in no folder": ((*FLORES, "--speed", "1", "--out", "nowhere/loops.png"), 4, ("nowhere", "does not exist")),
     "figure of one point": ((*FLORES, "--speeds", "1", "--out", "e.png"), 2, ("two values at least",)),
+    "the long list of one law": (("laws", "hertz", "--long"), 2, ("--long and the law hertz", "leave one out")),
+    "the long list in another form": (("laws", "--long", "--json"), 2, ("--long and --json", "leave one out")),
     "two forms of laws": (("laws", "hertz", "--json", "--markdown"), 2, ("--json and --markdown", "leave one out")),
 }  # fmt: skip
 

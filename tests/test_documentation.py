@@ -182,6 +182,14 @@ def test_the_generated_reference_names_every_key_option_and_public_name(monkeypa
     assert all(f":: granchain.{name}\n" in pages["python"] for name in granchain.__all__)
 
 
+def test_the_changelog_names_every_contact_law():
+    from granchain.contact import laws
+
+    changelog = (ROOT / "CHANGELOG.md").read_text()
+    unnamed = [name for name in laws() if f"`{name}`" not in changelog]
+    assert not unnamed, f"CHANGELOG.md: no line names {', '.join(unnamed)}; add each under Added of the version that brings it"
+
+
 def test_the_gallery_shows_every_figure_of_a_run_and_of_an_impact(monkeypatch):
     monkeypatch.syspath_prepend(str(DOCS))
     import gallery

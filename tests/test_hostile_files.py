@@ -355,12 +355,12 @@ def unknown_status(file, folder):
     file.attrs["status"] = "fine"
 
 
-@hostile("format 1.3, newer than 1.2", "update granchain")
+@hostile("format 1.4, newer than 1.3", "update granchain")
 def newer_format(file, folder):
-    file.attrs["granchain_format"] = "1.3"
+    file.attrs["granchain_format"] = "1.4"
 
 
-@hostile("format 10.0, newer than 1.2", "update granchain")
+@hostile("format 10.0, newer than 1.3", "update granchain")
 def much_newer_format(file, folder):
     file.attrs["granchain_format"] = "10.0"
 

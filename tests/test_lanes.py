@@ -85,6 +85,19 @@ def test_each_member_has_the_bits_of_its_own_run(law: str, side_by_side: list[in
     assert max(result.contact_peak_force.max() for result in ensemble) > 0.0
 
 
+def test_members_that_begin_in_motion_have_the_bits_of_their_own_runs(side_by_side: list[int]) -> None:
+    """One bead is displaced, others move, each member's in its own way, and motion begins at both ends."""
+    cases = []
+    for place, case in enumerate(drawn("hertz")):
+        start = np.zeros((2, case.beads))
+        start[0, [0, -1]], start[1, place % case.beads] = (0.1, -0.2 - 0.01 * place), 1e-6
+        cases.append(case.replace(**{"initial.velocity": start[0].tolist(), "initial.displacement": start[1].tolist()}))
+    ensemble = gc.run_many(cases, threads=1)
+    assert max(side_by_side) >= LANES
+    for case, result in zip(cases, ensemble, strict=True):
+        assert result.equals(single(case))
+
+
 @pytest.mark.parametrize("law", every_law(["tsuji"]))
 def test_every_table_has_the_bits_of_its_own_state(law: str) -> None:
     """Ahead of the front, where everything is at rest, a contact counts as swept or not; which are on the list of events is no result."""

@@ -194,7 +194,7 @@ def test_the_attributes_of_the_file_are_those_of_the_design(saved):
     assert found == {
         "Conventions": "CF-1.11",
         "title": StandIn.title,
-        "granchain_format": "1.2",
+        "granchain_format": "1.3",
         "law": "ma-liu",
         "status": "complete",
         "NX_class": "NXdata",

@@ -37,6 +37,7 @@ PUSH = End("displacement", None, PUSH_TIME, 2e-6 * np.sin(np.pi * PUSH_TIME / 5e
 # 60 N is not inside the jump of a law that has one.
 ROWS: dict[str, Callable[[], Chain]] = {
     "touching": lambda: steel_row(8),
+    "displaced": lambda: steel_row(8, displacement=np.array([0.0, 1e-6, -2e-6, 0.0, 0.0, 3e-7, 0.0, -1e-6])),
     # gaps that close within a step or two at 1.77 m/s, and within fifty
     "gaps": lambda: steel_row(8, gap=np.resize([0.0, 5e-7, 2e-5], 7)),
     "walls, precompression and gravity": lambda: steel_row(8, left=End(), right=WALL, precompression=60.0, gravity=9.81),

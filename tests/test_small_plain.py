@@ -20,6 +20,7 @@ from granchain.contact.guard import GUARD_WINDOWS
 from granchain.contact.law import ContactLaw, Quantity, Source
 from granchain.contact.pair import Pair
 from granchain.engine import fields, numba_private
+from granchain.engine.fields import LANES, pitch_of
 from granchain.engine.restitution import restitution_at, source_of, with_restitution
 from granchain.engine.scans import GUARD_POINTS, coefficients
 from granchain.engine.setup import contacts_of, time_step_of
@@ -280,6 +281,17 @@ def test_a_loss_that_falls_again_and_again_cannot_be_guarded():
     wavy = replace(model, guarded=model.guarded._replace(loss=loss))
     with pytest.raises(LawError, match=f"got a loss that falls on more than {GUARD_WINDOWS} windows of the largest overlap"):
         coefficients(wavy, steel_row(2).pair(), inputs, np.full(3, 1e-3))
+
+
+def test_no_two_rows_of_a_long_table_begin_at_one_place_of_a_page():
+    for columns in range(LANES, 5000, LANES):
+        pitch = pitch_of(columns)
+        assert pitch >= columns and pitch % LANES == 0
+        # of the 40 rows of all tables, of doubles; a page is less for a short row than what rows of 70 beads take
+        if columns > 256:
+            assert len({8 * row * pitch % 4096 for row in range(32)}) == 32 and pitch - columns < 512
+        else:
+            assert pitch == columns
 
 
 def test_a_loss_that_dips_and_jumps_between_two_points_is_held_from_its_jump_on():

@@ -43,9 +43,10 @@ CHAINS: dict[str, Chain] = {
     "gaps": example_chain(N_BODIES, gap=np.resize([0.0, 0.0, 2e-7, 0.0], N_BODIES - 1), velocity=SPEEDS),
     "loaded": example_chain(N_BODIES, precompression=60.0, right=End(WALL), velocity=SPEEDS),
     "at rest": example_chain(N_BODIES),
+    "displaced": example_chain(N_BODIES, velocity=SPEEDS, displacement=1e-6 * SPEEDS[::-1]),
 }
 # Compiled, rows with a steady load are a loop more a law.
-SHARED = list(CHAINS) if PLAIN_HERE else ["gaps", "at rest"]
+SHARED = list(CHAINS) if PLAIN_HERE else ["gaps", "at rest", "displaced"]
 Maker = Callable[[], State]
 
 

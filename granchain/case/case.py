@@ -17,18 +17,31 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel, PrivateAttr, ValidationInfo, model_validator
 
-from granchain.case.checks import PER_BODY, bodies_in, check_across, is_worded, known_tables, ledger_interval, listed, read_tables, sizes
+from granchain.case.checks import (
+    PER_BODY,
+    bodies_in,
+    check_across,
+    is_worded,
+    known_tables,
+    ledger_interval,
+    listed,
+    put_initial,
+    read_tables,
+    sizes,
+)
 from granchain.case.document import CASE_BYTES, CASES, case_names, change, digest, jsonable, noted, parsed, plain, read_document
+from granchain.case.initial import bead_values, fastest_closing, moves
 from granchain.case.mechanism import mechanism_names
 from granchain.case.signals import Drive, signal_table
 from granchain.case.tables import (
     Body,
+    ChainContactTable,
     ChainTable,
-    ContactTable,
     DriveTable,
     EndsTable,
     EnergyTable,
     Heading,
+    InitialTable,
     SensorsTable,
     SnapshotsTable,
     StrikerTable,
@@ -57,8 +70,9 @@ class Case(Heading):
 
     chain: ChainTable = key("the row of beads", "a table [chain]")
     striker: StrikerTable | None = key("the striker", "a table [striker]", None)
+    initial: InitialTable | None = key("how the beads move and stand at the start", "a table [initial]", None)
     ends: EndsTable = key("the ends of the chain", "a table [ends]", EndsTable())
-    contact: ContactTable = key("the contact law", "a table [contact]")
+    contact: ChainContactTable = key("the contact law", "a table [contact]")
     sensors: SensorsTable = key("what is recorded", "a table [sensors]", SensorsTable())
     snapshots: SnapshotsTable | None = key("the snapshots", "a table [snapshots]", None)
     energy: EnergyTable = key("the energy ledger", "a table [energy]", EnergyTable())
@@ -88,6 +102,8 @@ class Case(Heading):
         document = {name: part for name in document if (part := same.get(name, fresh.get(name))) is not None}
         # what words under [sensors] stand for is found again: the chain may be another one
         kept = {name: getattr(before, name) for name in same if not (name == "sensors" and is_worded(document[name]))}
+        if "chain" not in same:
+            kept.pop("initial", None)
         tables = read_tables(document, problems, kept)
         for name, field in cls.model_fields.items():
             if field.is_required() and name not in document:
@@ -95,6 +111,7 @@ class Case(Heading):
             elif name not in document:
                 tables.setdefault(name, field.default)
         listed(tables, problems)
+        put_initial(tables, folder, problems)
         drives = check_across(tables, folder, problems, None if before is None else dict(before))
         if problems.sentences:
             raise CaseError(problems.sentences)
@@ -106,6 +123,12 @@ class Case(Heading):
         case._drives = before._drives if drives is None and before is not None else drives or {}
         case._titled = titled
         return case
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the keys, their values and units."""
+        from granchain.case.card import card_of
+
+        return card_of(self)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Case) and self.resolved() == other.resolved()
@@ -152,23 +175,27 @@ class Case(Heading):
         Returns
         -------
         dict
-            radius [m], mass [kg], speed [m/s]: (n_bodies,) arrays; gap [m]: (n_bodies - 1,) array; material: list of Material.
+            radius [m], mass [kg], speed [m/s], displacement [m], drag [1/s]: (n_bodies,) arrays; gap [m]: (n_bodies - 1,) array;
+            material: list of Material.
         """
-        columns: dict[str, list[Any]] = {"radius": [], "mass": [], "speed": [], "gap": []}
+        columns: dict[str, list[Any]] = {"radius": [], "mass": [], "speed": [], "displacement": [], "drag": [], "gap": []}
         material: list[Material] = []
         if self.striker is not None:
             radius, mass, substance = self._striker(self.striker)
             material.append(substance)
-            for name, value in (("radius", radius), ("mass", mass), ("speed", self.striker.speed), ("gap", 0.0)):
+            own = {"radius": radius, "mass": mass, "speed": self.striker.speed, "displacement": 0.0, "drag": 0.0, "gap": 0.0}
+            for name, value in own.items():
                 columns[name].append([value])
         for repeat, group in self.chain.groups():
             counts = [segment.count for segment in group]
             kinds = [body(segment, self.chain) for segment in group]
             columns["radius"].append(repeated([kind.radius for kind in kinds], counts, repeat))
             columns["mass"].append(repeated([kind.mass for kind in kinds], counts, repeat))
-            columns["speed"].append(np.zeros(sum(counts) * repeat))
+            columns["drag"].append(repeated([self.chain.drag_of(segment) for segment in group], counts, repeat))
             columns["gap"].append(repeated([self.chain.gap_after(segment) for segment in group], counts, repeat))
             material += [kind.material for kind, count in zip(kinds, counts, strict=True) for _ in range(count)] * repeat
+        columns["speed"].append(bead_values("velocity", self.chain, self.initial))
+        columns["displacement"].append(bead_values("displacement", self.chain, self.initial))
         arrays = {name: np.concatenate(parts) for name, parts in columns.items()}
         arrays["gap"] = arrays["gap"][:-1]
         self._disorder(arrays, material)
@@ -198,11 +225,37 @@ class Case(Heading):
         return body(self.chain.places()[0][1], self.chain)
 
     def law_inputs(self) -> SimpleNamespace:
-        """A value for every input of the law, in SI; a restitution that another law gives stays a table."""
-        inputs = {name: copy.copy(value) for name, value in dict(self.contact).items() if name != "law"}
-        if inputs.get("impact_speed") == "striker" and self.striker is not None:
-            inputs["impact_speed"] = self.striker.speed
+        """A value for every input of the law, in SI; a restitution that another law gives stays a table.
+
+        For all contacts but those that `pair_inputs` gives others.
+        """
+        return self._inputs({})
+
+    def pair_inputs(self) -> list[tuple[tuple[str, str], SimpleNamespace]]:
+        """The names of two materials with the `law_inputs` of their contacts, for each pair that has its own."""
+        return [(pair.materials, self._inputs(pair.inputs())) for pair in self.contact.pair or ()]
+
+    def _inputs(self, own: Mapping[str, Any]) -> SimpleNamespace:
+        inputs = {name: copy.copy(value) for name, value in {**self.contact.inputs(), **own}.items()}
+        if inputs.get("impact_speed") == "striker":
+            inputs["impact_speed"] = fastest_closing(dict(self)) if self.striker is None else self.striker.speed
         return SimpleNamespace(**inputs)
+
+    @property
+    def laws(self) -> list[tuple[str, bool]]:
+        """The laws that it computes with, each with whether it is as printed: the contacts', and those that restitutions are taken from."""
+        shared = self.contact.inputs()
+        met = [(self.contact.law, bool(shared.get("as_printed", False)))]
+        for inputs in (shared, *(pair.inputs() for pair in self.contact.pair or ())):
+            other = inputs.get("restitution")
+            if isinstance(other, Mapping):
+                met.append((other["law"], bool(other.get("as_printed", False))))
+        return list(dict.fromkeys(met))
+
+    @property
+    def begins_with_striker(self) -> bool:
+        """Whether at the start only the striker moves, and every bead is where it touches or is at rest."""
+        return self.striker is not None and not moves(self.chain, self.initial)
 
     @property
     def has_drives(self) -> bool:
@@ -254,7 +307,11 @@ class Case(Heading):
         document: dict[str, Any] = jsonable(self)
         chain = document["chain"]
         for entry, segment in zip(chain["segment"], self.chain.segment, strict=True):
-            entry |= {"gap": self.chain.gap_after(segment), **jsonable(body(segment, self.chain)._asdict())}
+            entry |= {
+                "gap": self.chain.gap_after(segment),
+                "drag": self.chain.drag_of(segment),
+                **jsonable(body(segment, self.chain)._asdict()),
+            }
         if not chain["segment"]:
             chain |= jsonable(self._first()._asdict())
             del chain["segment"]

@@ -13,11 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from granchain.case.drives import check_drive, check_signal, read_drive
+from granchain.case.initial import fastest_closing, read_initial
+from granchain.case.pairs import check_pairs, read_pairs
 from granchain.case.signals import Drive
 from granchain.case.tables import (
     ALL,
     TABLES,
     Body,
+    ChainContactTable,
     ChainTable,
     ContactTable,
     DriveTable,
@@ -66,11 +69,17 @@ def read_tables(document: Mapping[str, Any], problems: Problems, known: Mapping[
     tables: dict[str, Any] = {} if heading is None else dict(heading)
     for name, model in TABLES.items():
         if name in document:
-            table = known[name] if name in known else read_table(model, name, document[name], problems)
+            given = document[name]
+            if name == "contact" and isinstance(given, Mapping):
+                given = {key: value for key, value in given.items() if key != "pair"}
+            table = known[name] if name in known else read_table(model, name, given, problems)
             if table is not None:
                 tables[name] = table
     if "contact" in tables and problems.clear("contact.law"):
-        tables["contact"] = ContactTable(**law_table("contact", document["contact"], problems))
+        given = dict(document["contact"])
+        pairs = given.pop("pair", None)
+        values = law_table("contact", given, problems)
+        tables["contact"] = ChainContactTable(**values, pair=read_pairs(pairs, laws().get(values["law"]), problems))
     if "tolerance" in tables:
         tables["tolerance"] = ToleranceTable(**tolerances_of(tables["tolerance"], "tolerance", problems))
     return tables
@@ -120,8 +129,10 @@ def check_across(
     recorded = "sensors" not in tables or {"bodies", "ends", "sensors"} <= same
     if not recorded and problems.clear("chain.beads", "chain.segment", "ends", "striker"):
         check_sensors(tables["sensors"], chain, ends, striker, problems)
-    if "contact" in tables and problems.clear("chain", "ends", "striker", "contact.impact_speed", "contact.impact_speed_floor"):
-        check_impact_speed(tables["contact"], chain, ends, striker, problems)
+    if "contact" in tables and problems.clear("chain", "ends", "striker", "initial", "contact.impact_speed", "contact.impact_speed_floor"):
+        check_impact_speed(tables["contact"], tables, problems)
+    if "contact" in tables and tables["contact"].pair and problems.clear("chain", "ends", "striker", "contact.law"):
+        check_pairs(tables["contact"], tables, problems)
     like = "contact" in tables and "contact" in known and tables["contact"].law == known["contact"].law
     sized = like and {"bodies", "sensors", "snapshots", "energy", "time"} <= same
     if not sized and problems.clear("chain.beads", "chain.segment", "sensors", "snapshots", "energy", "time"):
@@ -129,6 +140,13 @@ def check_across(
     if tables.get("tolerance") is not None and problems.clear("contact.law", "chain.segment"):
         check_tolerances(tables, dict(tables["tolerance"]), "tolerance", problems)
     return drives
+
+
+def put_initial(tables: dict[str, Any], folder: Path | None, problems: Problems) -> None:
+    """Put the numbers of all beads in place of what [initial] says."""
+    initial = tables.get("initial")
+    if initial is not None and "chain" in tables and problems.clear("chain.beads", "chain.segment", "initial"):
+        tables["initial"] = read_initial(initial, tables["chain"], folder, problems)
 
 
 def check_chain(chain: ChainTable, problems: Problems) -> None:
@@ -311,10 +329,11 @@ def some(labels: list[int]) -> str:
     return ", ".join(map(str, labels[:5])) + (f" and {len(labels) - 5} more" if len(labels) > 5 else "")
 
 
-def check_impact_speed(contact: ContactTable, chain: ChainTable, ends: EndsTable, striker: StrikerTable | None, problems: Problems) -> None:
+def check_impact_speed(contact: ContactTable, tables: Mapping[str, Any], problems: Problems) -> None:
     """A law that asks for an impact speed gets one; contacts that touch at rest have none of their own."""
+    chain, ends, striker = tables["chain"], tables["ends"], tables.get("striker")
     speed = getattr(contact, "impact_speed", None)
-    if speed == "striker" and striker is None:
+    if speed == "striker" and striker is None and not fastest_closing(tables):
         got, allowed = '"striker" in a case without one', 'a number above 0, or "onset"'
         problems.add("contact.impact_speed", got, allowed, "give the speed as a number [m/s], or add a table [striker]")
     if speed == "onset" and getattr(contact, "impact_speed_floor", None) is None and touches_at_rest(chain, ends, striker):

@@ -194,17 +194,35 @@ def change(document: dict[str, Any], changes: Mapping[str, Any], problems: Probl
         return
     law = laws().get(str(after.get("law")))
     if law is not None:
-        known = {"law", *(quantity.name for quantity in law.inputs)}
+        known = {"law", "pair", *(quantity.name for quantity in law.inputs)}
         named = {where.split(".")[1] for where in changes if where.startswith("contact.")}
         dropped = [name for name in after if name in before and name not in known | named]
         for name in dropped:
             del after[name]
+        dropped += drop_of_pairs(after.get("pair"), known, changes)
         if isinstance(document.get("tolerance"), dict) and "tolerance" not in changes:
             # of an input that is gone no tolerance is left
             gone = tuple(f"contact.{name}" for name in dropped)
             document["tolerance"] = {
                 key: value for key, value in flattened(document["tolerance"]) if not any(f"{key}.".startswith(f"{name}.") for name in gone)
             }
+
+
+def drop_of_pairs(pairs: Any, known: set[str], changes: Iterable[str]) -> list[str]:
+    """Take what a new contact law does not know out of pairs of materials, unless a change names it; one without inputs goes as a whole.
+
+    Returns the keys that are gone, without the table's name.
+    """
+    gone: list[str] = []
+    pairs = pairs if isinstance(pairs, list) else []
+    for i, pair in enumerate(pairs):
+        for name in [*pair] if isinstance(pair, dict) else ():
+            place = f"pair.{i}.{name}"
+            if name not in known | {"materials"} and not any(f"{where}.".startswith(f"contact.{place}.") for where in changes):
+                del pair[name]
+                gone.append(place)
+    pairs[:] = [pair for pair in pairs if not isinstance(pair, dict) or list(pair) != ["materials"]]
+    return gone
 
 
 def noted(text: str, changes: Mapping[str, Any]) -> str:

@@ -21,6 +21,27 @@ _ROW = re.compile(r"[ \t]*([-+.0-9eE]{1,40})[ \t]*,[ \t]*([-+.0-9eE]{1,40})[ \t]
 _HEADER = re.compile(r"[ \t]*[^-+.0-9 \t].*")
 
 
+def csv_lines(where: str, file: str, folder: Path | None, problems: Problems) -> list[str] | None:
+    """The lines of a file that a case names, looked for from its folder; None where it cannot be read."""
+    name = shown(file)
+    try:
+        path = (folder or Path()) / file
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise OSError(0, "not a file")
+        with path.open("rb") as opened:
+            content = opened.read(DRIVE_BYTES + 1)
+        lines = content.decode("utf-8-sig").splitlines() if len(content) <= DRIVE_BYTES else []
+    except (OSError, ValueError) as error:
+        reason = "not UTF-8" if isinstance(error, UnicodeDecodeError) else getattr(error, "strerror", None) or "no such path"
+        advice = "check the name, which is looked for from the case file's folder"
+        problems.add(where, f"{name} ({reason})", "a CSV file that can be read", advice)
+        return None
+    if len(content) > DRIVE_BYTES:
+        problems.add(where, f"{name} of more than 16 MiB", "at most 16 MiB", "take fewer rows")
+        return None
+    return lines
+
+
 def read_drive(where: str, end: DriveTable, folder: Path | None, problems: Problems) -> Drive | None:
     """Columns of a driven end's table, from its file or its lists; None where there are none, or a signal."""
     given = [name for name in DRIVE_TABLE.model_fields if name != "drive" and getattr(end, name) is not None]
@@ -42,20 +63,8 @@ def read_drive(where: str, end: DriveTable, folder: Path | None, problems: Probl
     _refuse_beside(where, given, ("file",), "file", problems)
     where, name = f"{where}.file", shown(end.file)
     columns = "two columns, time [s] and displacement [m] or force [N]"
-    try:
-        path = (folder or Path()) / end.file
-        if not stat.S_ISREG(path.stat().st_mode):
-            raise OSError(0, "not a file")
-        with path.open("rb") as file:
-            content = file.read(DRIVE_BYTES + 1)
-        lines = content.decode("utf-8-sig").splitlines() if len(content) <= DRIVE_BYTES else []
-    except (OSError, ValueError) as error:
-        reason = "not UTF-8" if isinstance(error, UnicodeDecodeError) else getattr(error, "strerror", None) or "no such path"
-        advice = "check the name, which is looked for from the case file's folder"
-        problems.add(where, f"{name} ({reason})", "a CSV file that can be read", advice)
-        return None
-    if len(content) > DRIVE_BYTES:
-        problems.add(where, f"{name} of more than 16 MiB", "at most 16 MiB", "take fewer rows")
+    lines = csv_lines(where, end.file, folder, problems)
+    if lines is None:
         return None
     rows = []
     for i, line in enumerate(lines):

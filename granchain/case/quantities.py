@@ -33,7 +33,10 @@ def quantity_of(case: Case, key: str) -> Quantity:
     """
     *way, last = key.split(".") if isinstance(key, str) else [""]
     if way[:1] == ["contact"]:
-        law = case.contact.law if len(way) == 1 else _law_of_restitution(case, key, way)
+        table: Any = case.contact
+        if way[1:2] == ["pair"] and case.contact.pair and way[2:3] and way[2].isdecimal() and int(way[2]) < len(case.contact.pair):
+            table, way = case.contact.pair[int(way[2])], [way[0], *way[3:]]
+        law = case.contact.law if len(way) == 1 else _law_of_restitution(table, key, way)
         inputs = {quantity.name: quantity for quantity in laws()[law].inputs}
         if last not in inputs:
             advice = suggestion(last, inputs, f"{law} does not know it")
@@ -60,9 +63,9 @@ def quantity_of(case: Case, key: str) -> Quantity:
     return Quantity(last, about["unit"], about["meaning"], **limits)
 
 
-def _law_of_restitution(case: Case, key: str, way: list[str]) -> str:
-    """The law whose inputs give the restitution."""
-    restitution = getattr(case.contact, "restitution", None)
+def _law_of_restitution(table: Any, key: str, way: list[str]) -> str:
+    """The law whose inputs give the restitution under [contact], or of a pair."""
+    restitution = getattr(table, "restitution", None)
     if way[1:] != ["restitution"] or not isinstance(restitution, dict):
         raise CaseError(f"{key}: got a key that leads nowhere, allowed one of the case that holds a number; write for example contact.psi")
     return str(restitution["law"])

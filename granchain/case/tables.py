@@ -26,6 +26,9 @@ class MaterialTable(Table):
     yield_stress: float | None = number("Pa", "the yield stress", None, above=0.0)
     hardness: float | None = number("Pa", "the indentation hardness", None, above=0.0)
     source: str = text("where the values come from")
+    name: str | None = key(
+        "what a [[contact.pair]] calls it", "a word or a line of printable text", None, pattern=r"^\P{C}+$", max_length=TITLE_LENGTH
+    )
 
     def material(self) -> Material:
         """The same, as the physics knows it."""
@@ -67,6 +70,9 @@ class SegmentTable(Table):
     mass: float | None = number("kg", "the mass of each of these beads", None, above=0.0)
     material: MaterialKey | None = material_of("these beads")
     gap: float | None = number("m", "the free distance after each of these beads", None, low=0.0)
+    velocity: float | None = number("m/s", "the velocity of these beads at the start, towards the right end", None)
+    displacement: float | None = number("m", "how far these beads stand at the start from where they touch or are at rest", None)
+    drag: float | None = number("1/s", "the drag force on each of these beads over its momentum", None, low=0.0)
     repeat: int | None = whole("how many times the group of segments that ends here comes", None)
 
 
@@ -86,6 +92,7 @@ class ChainTable(Table):
     gap: float = number("m", "the free distance between neighbours", 0.0, low=0.0)
     precompression: float = number("N", "the constant force that presses the chain together", 0.0, low=0.0)
     gravity: float = number("m/s^2", "the acceleration along the chain, towards its right end", 0.0, low=0.0)
+    drag: float = number("1/s", "the drag force on a bead over its momentum, of a bead in a fluid or in a guide", 0.0, low=0.0)
     segment: tuple[SegmentTable, ...] = key("the runs of equal beads", "tables [[chain.segment]]", (), strict=False)
     radius_factor: Factors | None = factors("what each bead's radius is multiplied by, and its mass by the cube of it")
     mass_factor: Factors | None = factors("what each bead's mass is multiplied by")
@@ -123,6 +130,10 @@ class ChainTable(Table):
             :-1
         ]
 
+    def drag_of(self, segment: SegmentTable) -> float:
+        """Drag force on each bead of a segment over its momentum [1/s]."""
+        return self.drag if segment.drag is None else segment.drag
+
     def gap_after(self, segment: SegmentTable) -> float:
         """Free distance after each bead of a segment [m]."""
         return self.gap if segment.gap is None else segment.gap
@@ -155,6 +166,18 @@ def body(own: SegmentTable | StrikerTable, like: ChainTable | Body) -> Body:
     if mass is None and radius is not None and material is not None and material.density is not None:
         mass = material.density * (4.0 / 3.0 * math.pi * (radius * radius * radius))
     return Body(radius, mass, material)
+
+
+class InitialTable(Table):
+    """How the beads move and stand at the start: numbers for all beads, 1 to the last, or a file with columns of them.
+
+    Positive is towards the right end. Displacements are from where the beads touch, or from rest under precompression and gravity. The file
+    is CSV: its first line names the columns, `bead`, `velocity` [m/s], `displacement` [m]; without `bead` it has a row for each bead.
+    """
+
+    file: str | None = key("a file of columns bead, velocity [m/s], displacement [m]", "the name of a CSV file", None)
+    velocity: tuple[float, ...] | None = key("the velocity of each bead [m/s]", "a list of finite numbers", None, strict=False)
+    displacement: tuple[float, ...] | None = key("the displacement of each bead [m]", "a list of finite numbers", None, strict=False)
 
 
 class DriveTable(Table):
@@ -217,6 +240,32 @@ class ContactTable(Table):
     model_config = ConfigDict(extra="allow")
 
     law: str = key("the name of the contact law", 'a name that "granchain laws" lists')
+
+
+class PairTable(Table):
+    """Inputs of the law for the contacts of two materials; what is not given here is as under `[contact]`.
+
+    Materials go by name, in any order, the same one twice where equal beads touch: a named one, or the `name` in a table of constants. A
+    wall is of the material of its bead where [ends] gives none; a rigid end is `"rigid"`.
+    """
+
+    model_config = ConfigDict(extra="allow")
+
+    materials: tuple[str, str] = key("the names of the two materials", "a list of two names of materials", strict=False)
+
+    def inputs(self) -> dict[str, Any]:
+        """The law's inputs that are given."""
+        return {name: value for name, value in self if name != "materials"}
+
+
+class ChainContactTable(ContactTable):
+    """The contact law and its inputs, which the law itself declares."""
+
+    pair: tuple[PairTable, ...] | None = key("inputs of their own for the contacts of two materials", "tables [[contact.pair]]", None)
+
+    def inputs(self) -> dict[str, Any]:
+        """A value for each input of the law, where no pair has its own."""
+        return {name: value for name, value in self if name not in ("law", "pair")}
 
 
 # Numbers in words: "all", or ranges with a step, parted by commas.
@@ -308,8 +357,9 @@ class Heading(Table):
 TABLES: dict[str, type[Table]] = {
     "chain": ChainTable,
     "striker": StrikerTable,
+    "initial": InitialTable,
     "ends": EndsTable,
-    "contact": ContactTable,
+    "contact": ChainContactTable,
     "sensors": SensorsTable,
     "snapshots": SnapshotsTable,
     "energy": EnergyTable,

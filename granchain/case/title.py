@@ -91,7 +91,8 @@ def worded(value: Any) -> str:
     if isinstance(value, float):
         words = f"{value:.15g}"
     elif isinstance(value, Material):
-        words = next((name for name, known in MATERIALS.items() if known == value), "own material")
+        given = "own material" if value.name is None or value.name in MATERIALS else value.name
+        words = next((name for name, known in MATERIALS.items() if known == value), given)
     elif isinstance(value, (list, tuple, Mapping)):
         words = json.dumps(value, default=str)
     else:
@@ -111,6 +112,8 @@ def _filled(found: re.Match[str], tables: Mapping[str, Any]) -> str:
             value = value.get(part, _UNKNOWN)
         elif isinstance(value, BaseModel):
             value = value.__dict__.get(part, (value.model_extra or {}).get(part, _UNKNOWN))
+        elif isinstance(value, (list, tuple)):
+            value = value[int(part)] if part.isdecimal() and int(part) < len(value) else _UNKNOWN
         elif value is not None:
             return found[0]
     return found[0] if value is _UNKNOWN else f"no {found[1]}" if value is None else worded(value)

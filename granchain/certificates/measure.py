@@ -22,6 +22,7 @@ from granchain.contact.pair import PAIR_QUANTITIES, Pair
 from granchain.engine.specialise import fingerprint
 from granchain.errors import CaseError, GranchainError
 from granchain.impacts import NeverOpens, collide, contact_of_two, impact, law_inputs, two_bodies
+from granchain.markup import card, folded, table
 
 # Asked restitutions that a certificate goes through.
 ASKED = (0.1, 0.3, 0.5, 0.7, 0.9)
@@ -88,6 +89,14 @@ class Certificate:
     def admissible(self) -> bool:
         """Whether no cycle created energy."""
         return not creates(self.law, Creation(self.created, self.created_error), self.falls)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: where the law is from, what it was measured with, and what was found."""
+        from granchain.certificates.page import measured, toml
+
+        given = [(name, toml(value)) for name, value in self.inputs.items()]
+        facts = [("source", str(self.law.source)), *measured(self).rows, *(("problem", problem) for problem in self.problems)]
+        return card(self.law.name, table((), facts, styled=True), folded("inputs", table(("input", "value"), given, styled=True)))
 
     def to_dict(self) -> dict[str, Any]:
         """What was measured as plain values, for JSON."""

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from dataclasses import dataclass
 from inspect import cleandoc
 from typing import Any
@@ -16,6 +15,7 @@ from granchain.certificates.contact import QUADRATURE, SPEEDS
 from granchain.certificates.examples import EXAMPLE_PAIR, example_pair
 from granchain.certificates.faults import CREATION
 from granchain.certificates.measure import ASKED, Certificate
+from granchain.contact import families
 from granchain.contact.guard import GUARD
 from granchain.contact.law import ContactLaw, Quantity
 
@@ -224,23 +224,15 @@ def reference(certificates: list[Certificate]) -> list[Block]:
         ),
         Grid(("law", *(f"{asked:g}" for asked in ASKED)), tuple(restitutions(one) for one in certificates if one.delivered)),
     ]
-    families: dict[str, list[Certificate]] = {}
-    for one in certificates:
-        families.setdefault(one.law.__module__, []).append(one)
+    found = {one.law.name: one for one in certificates}
     seen: dict[Grid, str] = {}
-    for module in sorted(families):
-        blocks += family(module)
-        for one in families[module]:
+    for family in families():
+        members = [found[law.name] for law in family.laws if law.name in found]
+        if members:
+            blocks += [Heading(family.title, 2), *(Paragraph(text) for text in family.paragraphs)]
+        for one in members:
             blocks += page(one, seen)
     return blocks
-
-
-def family(module: str) -> list[Block]:
-    """The text of a module about its laws; its first line is a title, a colon and a sentence."""
-    first, *rest = paragraphs(sys.modules[module].__doc__) or [f"Laws of {module.removeprefix('granchain_law_')}"]
-    title, _, sentence = first.partition(": ")
-    opening = [sentence[:1].upper() + sentence[1:]] if sentence else []
-    return [Heading(title.removesuffix("."), 2), *(Paragraph(text) for text in [*opening, *rest])]
 
 
 def glance(one: Certificate) -> tuple[str, ...]:

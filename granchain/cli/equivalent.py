@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from granchain.cli.options import CaseArgument, JsonOption, LawModuleOption, OverwriteOption, SetOption, app, load_laws
+from granchain.cli.options import CaseArgument, JsonOption, LawModuleOption, OverwriteOption, SetOption, app, law_words, load_laws
 from granchain.cli.text import aligned, notify, number, paragraph, print_json, print_text
 from granchain.errors import CaseError
 
@@ -28,7 +28,9 @@ def equivalent(
         list[str],
         typer.Option("--law", metavar="LAW", help='A law to try; with inputs: \'{ law = "flores", damping = "identified" }\'. Repeat it.'),
     ],
-    to: Annotated[str, typer.Option("--to", metavar="LAW", help="The law that is to be stood in for.")] = "ma-liu",
+    to: Annotated[
+        str, typer.Option("--to", metavar="LAW", help="The law that is to be stood in for.", autocompletion=law_words)
+    ] = "ma-liu",
     free: Annotated[
         list[str] | None,
         typer.Option("--free", metavar="KEY=LOW:HIGH", help="An input to search, with its range. Default: restitution=0.05:0.99."),

@@ -16,7 +16,7 @@ import typer
 
 from granchain import __version__
 from granchain.cli.mechanism import as_table, in_json
-from granchain.cli.options import JsonOption, app, the_one
+from granchain.cli.options import JsonOption, app, built_in_words, the_one
 from granchain.cli.run import numbers_of
 from granchain.cli.text import aligned, print_json, print_text
 from granchain.errors import CaseError
@@ -36,7 +36,9 @@ MOST_MESSAGES = 10
 
 
 @app.command()
-def cases(name: Annotated[str | None, typer.Argument(metavar="NAME", help="Print this case's file.")] = None) -> None:
+def cases(
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="Print this case's file.", autocompletion=built_in_words)] = None,
+) -> None:
     """List the built-in cases, or print one."""
     from granchain.case import case_names, load_case, load_mechanism, mechanism_names
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from granchain.cli.options import JsonOption, LawModuleOption, OverwriteOption, app, blamed, load_laws, the_one
+from granchain.cli.options import JsonOption, LawModuleOption, OverwriteOption, app, blamed, law_words, load_laws, the_one
 from granchain.cli.text import aligned, notify, number, paragraph, print_json, print_text
 from granchain.errors import CaseError, LawError
 
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 @app.command()
 def impact(
     law: Annotated[
-        list[str] | None, typer.Argument(metavar="LAW...", help="Contact laws; with --data all of them if none is named.")
+        list[str] | None,
+        typer.Argument(metavar="LAW...", help="Contact laws; with --data all of them if none is named.", autocompletion=law_words),
     ] = None,
     speed: Annotated[str | None, typer.Option("--speed", metavar="V", help="Approach speed [m/s].")] = None,
     speeds: Annotated[str | None, typer.Option("--speeds", metavar="V,V,...", help="Several, for a table of restitutions.")] = None,

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import os
 import signal
+import textwrap
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from granchain.cli.options import MISSED, JsonOption, LawModuleOption, app, blamed, load_laws, the_one
-from granchain.cli.text import blocks_as_text, notify, print_json, print_text, table
+from granchain.cli.options import MISSED, JsonOption, LawModuleOption, app, blamed, law_words, load_laws, the_one
+from granchain.cli.text import blocks_as_text, clean, line_width, notify, print_json, print_text, table
 from granchain.errors import CaseError, LawError
 
 if TYPE_CHECKING:
@@ -20,12 +21,15 @@ if TYPE_CHECKING:
 
 @app.command()
 def laws(
-    name: Annotated[str | None, typer.Argument(metavar="NAME", help="Measure this law and print its certificate.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="Measure this law and print its certificate.", autocompletion=law_words)
+    ] = None,
     law_module: LawModuleOption = None,
     as_json: JsonOption = False,
     as_markdown: Annotated[
         bool, typer.Option("--markdown", help="Print Markdown; without NAME the reference of all laws, measured.")
     ] = False,
+    long: Annotated[bool, typer.Option("--long", help="List every law with its inputs, units, limits and source.")] = False,
 ) -> None:
     """List the contact laws, or print the certificate of one: inputs, units, limits, source, and what it delivers.
 
@@ -33,6 +37,9 @@ def laws(
     """
     if as_json and as_markdown:
         raise CaseError("laws: got --json and --markdown, allowed one of the two; leave one out")
+    if long and (name is not None or as_json or as_markdown):
+        other = "--json" if as_json else "--markdown" if as_markdown else f"the law {name}"
+        raise CaseError(f"laws: got --long and {other}, allowed --long alone, for all laws in a table; leave one out")
     load_laws(law_module)
     from granchain.contact import laws
 
@@ -40,8 +47,10 @@ def laws(
     if name is None and not as_markdown:
         if as_json:
             print_json({"command": "laws", "laws": [law_facts(law) for law in known.values()]})
-        else:
+        elif long:
             print_text(table(LAW_COLUMNS, map(law_row, known.values())))
+        else:
+            print_text(short_list())
         return
     chosen = list(known.values()) if name is None else [known[the_one(name, known, "contact law", LawError)]]
     certificates = measured(chosen, law_module)
@@ -91,6 +100,35 @@ def certificates_of(names: list[str]) -> list[Certificate]:
             found.append(certificate(name))
     return found
 
+
+def short_list() -> str:
+    """Names and what they are in a line each, family by family."""
+    from granchain.contact import families
+
+    width = min(line_width(), LIST_WIDTH)
+    lines = []
+    for family in families():
+        lines += [family.title]
+        column = max(len(law.name) for law in family.laws)
+        lines += [f"  {law.name:{column}}  {beginning(law.summary(), width - column - 4)}" for law in family.laws]
+        lines += [""]
+    return "\n".join([*lines, LIST_END])
+
+
+def beginning(text: str, width: int) -> str:
+    """A text if it fits; else up to a sign that ends a part of it; else up to a word."""
+    text = clean(text).removesuffix(".")
+    if len(text) <= width:
+        return text
+    # before a colon stands a name, before a comma there may be one word
+    ends = [at for sign, least in ((": ", 1), ("; ", LIST_PART), (", ", LIST_PART)) if (at := text.rfind(sign, 0, width + 1)) >= least]
+    return text[: max(ends)] if ends else textwrap.shorten(text, max(width, 4), placeholder="...")
+
+
+# Characters in a line of the list, which is for a glance; and in the shortest part of a sentence that says something.
+LIST_WIDTH, LIST_PART = 80, 20
+LIST_END = """granchain laws NAME    one law, and what was measured of it
+granchain laws --long  all with inputs, limits and sources"""
 
 LAW_COLUMNS = ("law", "what it is", "inputs", "source")
 

@@ -7,14 +7,16 @@ from typing import Annotated
 
 import typer
 
-from granchain.cli.options import JsonOption, app, the_one
+from granchain.cli.options import JsonOption, app, material_words, the_one
 from granchain.cli.text import aligned, print_json, print_text
 from granchain.errors import CaseError
 
 
 @app.command()
 def materials(
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Material to show. Default: all.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="Material to show. Default: all.", autocompletion=material_words)
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """List the named materials, or show one: its constants, and where they come from."""

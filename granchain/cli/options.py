@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -25,7 +26,6 @@ SIGNALLED = 128
 app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_show_locals=False,
-    add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Discrete-element simulation of one-dimensional chains of beads.",
     epilog=(
@@ -34,7 +34,46 @@ app = typer.Typer(
     ),
 )
 
-CaseArgument = Annotated[str, typer.Argument(metavar="CASE", help="Path of a case file, or name of a built-in case.", show_default=True)]
+
+def words(incomplete: str, names: Iterable[str], ending: str = "") -> list[str]:
+    """What completes a word that a shell asks about: names, and files here with this ending."""
+    # a line of a shell is one word: a name with a line's end in it is none
+    files = sorted(path.name for path in Path().glob(f"*{ending}") if path.is_file() and path.name.isprintable()) if ending else []
+    return [name for name in [*names, *files] if name.startswith(incomplete)]
+
+
+def case_words(incomplete: str) -> list[str]:
+    """Built-in cases, and case files here."""
+    from granchain.case.document import case_names
+
+    return words(incomplete, case_names(), ".toml")
+
+
+def built_in_words(incomplete: str) -> list[str]:
+    """Built-in cases and mechanisms."""
+    from granchain.case import case_names, mechanism_names
+
+    return words(incomplete, [*case_names(), *mechanism_names()])
+
+
+def law_words(incomplete: str) -> list[str]:
+    """Contact laws; not those of a user's file, whose code is not run for this."""
+    from granchain.contact import laws
+
+    return words(incomplete, laws())
+
+
+def material_words(incomplete: str) -> list[str]:
+    """Named materials."""
+    from granchain.material import MATERIALS
+
+    return words(incomplete, MATERIALS)
+
+
+CaseArgument = Annotated[
+    str,
+    typer.Argument(metavar="CASE", help="Path of a case file, or name of a built-in case.", show_default=True, autocompletion=case_words),
+]
 FileArgument = Annotated[str, typer.Argument(metavar="FILE", help="Output file of a run.")]
 SetOption = Annotated[
     list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a key of the case: contact.psi=2.9. May be repeated.")

@@ -445,8 +445,6 @@ def arrival_of(pulse: SensorPulse) -> str:
 
 def numbers_of(summary: Summary) -> str:
     """Peaks and arrivals, speed of the wave, energy balance."""
-    from granchain.analysis import LEDGER
-
     parts = []
     if summary.sensors:
         rows = [(str(p.bead), number(p.peak), arrival_of(p)) for p in summary.sensors]
@@ -463,8 +461,7 @@ def numbers_of(summary: Summary) -> str:
     if summary.energy is not None:
         balance = summary.energy
         share = 100.0 / balance.put_in if balance.put_in > 0.0 else math.nan
-        values = [(name, getattr(balance, name)) for name in LEDGER]
-        rows = [(name, number(value), number(share * value)) for name, value in values]
+        rows = [(name, number(value), number(share * value)) for name, value in balance.parts.items()]
         parts.append(aligned([("energy at the end", "[J]", "[% of put in]"), *rows], "<>>"))
         parts.append(f"largest residual of the ledger {balance.largest_residual:.1e} of {balance.put_in:.6g} J put in")
     return "\n".join(parts)

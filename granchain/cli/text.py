@@ -76,7 +76,7 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[str]], width: int | No
     from rich.table import Table
     from rich.text import Text
 
-    console = Console(file=StringIO(), width=width or _width(), color_system=None, markup=False, highlight=False, emoji=False)
+    console = Console(file=StringIO(), width=width or line_width(), color_system=None, markup=False, highlight=False, emoji=False)
     grid = Table(box=SIMPLE, show_lines=lines, pad_edge=False)
     for i, column in enumerate(columns):
         grid.add_column(column, no_wrap=i == 0)
@@ -87,7 +87,7 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[str]], width: int | No
     return "\n".join(line.rstrip() for line in captured.get().splitlines())
 
 
-def _width() -> int:
+def line_width() -> int:
     """Characters in a line: of the terminal, or as many as a file may have."""
     if sys.stdout.isatty() or "COLUMNS" in os.environ:
         return shutil.get_terminal_size().columns
@@ -98,7 +98,7 @@ def blocks_as_text(blocks: Iterable[Block]) -> str:
     """Headings, paragraphs and tables for a terminal."""
     from granchain.certificates.page import Grid, Heading
 
-    width = min(_width(), TEXT_WIDTH)
+    width = min(line_width(), TEXT_WIDTH)
     parts = []
     for block in blocks:
         if isinstance(block, Grid):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from granchain.markup import card, table
 from granchain.sensor import Sensor
 
 if TYPE_CHECKING:
@@ -168,6 +169,21 @@ class Comparison:
     def missed(self) -> tuple[str, ...]:
         """All stated tolerances that were missed."""
         return tuple(sentence for result in self.results for sentence in result.missed)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: peak and arrival at each sensor, measured and computed."""
+        parts = []
+        for name, factor, unit in (("peak", 1.0, "N"), ("arrival", 1e6, "us")):
+            columns = ["bead", f"{name} [{unit}], measured", *(f"{one.label} [{unit}]" for one in self.results)]
+            rows = []
+            for k, sensor in enumerate(self.results[0].sensors):
+                side: Agreement = getattr(sensor, name)
+                sides = [getattr(one.sensors[k], name).computed for one in self.results]
+                measured = f"{factor * side.measured:.5g} +- {factor * side.uncertainty:.2g}"
+                rows.append((str(sensor.bead), measured, *(f"{factor * value:.5g}" for value in sides)))
+            parts.append(table(columns, rows, styled=True))
+        said = table((), [(sentence,) for sentence in (*self.messages, *self.missed)], styled=True) if self.messages or self.missed else ""
+        return card(f"{self.trace.about.title}: {self.trace.words}", *parts, said)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain numbers, words, lists and dicts; a number that is not finite is None."""

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import pkgutil
+import re
+import sys
 from functools import cache
+from typing import NamedTuple
 
 from granchain.contact.law import ContactLaw, registered
 
@@ -19,6 +23,50 @@ def law_named(name: str) -> type[ContactLaw]:
     """The law of a name that is known."""
     _import_all()
     return registered()[name]
+
+
+class Family(NamedTuple):
+    """The laws of one module.
+
+    Parameters
+    ----------
+    module : str
+        Its name, the last part.
+    title : str
+        What it is called: the first line of the module's docstring, up to the colon.
+    paragraphs : tuple of str
+        The rest of that docstring, each paragraph in one line.
+    laws : tuple of type of ContactLaw
+        By name.
+    """
+
+    module: str
+    title: str
+    paragraphs: tuple[str, ...]
+    laws: tuple[type[ContactLaw], ...]
+
+    @property
+    def of_cylinders(self) -> bool:
+        """Whether all its laws are of parallel cylinders: these ask for the clearance of an internal contact."""
+        return all(any(quantity.name == "clearance" for quantity in law.inputs) for law in self.laws)
+
+
+def families() -> list[Family]:
+    """The laws that are known now, family by family: those of spheres, single laws first, then those of cylinders."""
+    found: dict[str, list[type[ContactLaw]]] = {}
+    for law in laws().values():
+        found.setdefault(law.__module__, []).append(law)
+    made = [_family(module, members) for module, members in sorted(found.items())]
+    return sorted(made, key=lambda family: (family.of_cylinders, len(family.laws) > 1))
+
+
+def _family(module: str, members: list[type[ContactLaw]]) -> Family:
+    name = module.rpartition(".")[2].removeprefix("granchain_law_")
+    text = inspect.cleandoc(sys.modules[module].__doc__ or f"Laws of {name}")
+    first, *rest = (" ".join(part.split()) for part in re.split(r"\n\s*\n", text))
+    title, _, sentence = first.partition(": ")
+    opening = [sentence[:1].upper() + sentence[1:]] if sentence else []
+    return Family(name, title.removesuffix("."), (*opening, *rest), tuple(members))
 
 
 @cache

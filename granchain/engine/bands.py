@@ -104,7 +104,7 @@ class Bands:
         assert piece is not None
         drop_list(state)
         clock.front = front_of(state)
-        n = min((int(clock.front) + steps + LANES) // LANES * LANES, len(state.contacts.start))
+        n = (min(int(clock.front) + steps, int(clock.n_bodies)) + LANES) // LANES * LANES
         # tiles two apart share no contact: one moves back by LANES contacts a step
         band = max(1, min(int(clock.band), tile // LANES - 2, -(-steps // (2 * self.threads))))
         starts = range(begun, until, band)

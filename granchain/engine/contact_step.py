@@ -48,6 +48,8 @@ class Features:
         Length of the tuples.
     tiled : bool
         The chain is swept tile by tile, several steps at a time.
+    drag : bool
+        Drag acts on bodies: every step is a whole one.
     """
 
     rate: bool
@@ -64,9 +66,10 @@ class Features:
     n_coefficients: int
     n_history: int
     tiled: bool = False
+    drag: bool = False
 
 
-def features_of(model: Model, ledger: bool, loaded: bool, driven: bool) -> Features:
+def features_of(model: Model, ledger: bool, loaded: bool, driven: bool, drag: bool = False) -> Features:
     """Features of the loop for a law and a chain."""
     return Features(
         rate=model.uses_rate,
@@ -82,6 +85,7 @@ def features_of(model: Model, ledger: bool, loaded: bool, driven: bool) -> Featu
         lowest=model.coefficient("lowest_force") if model.uses_rate else -1,
         n_coefficients=len(model.coefficients),
         n_history=len(model.history),
+        drag=drag,
     )
 
 

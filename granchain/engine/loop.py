@@ -14,6 +14,7 @@ from granchain.contact.law import OPEN
 from granchain.contact.model import Functions
 from granchain.engine import drives as driven_ends
 from granchain.engine.contact_step import Features, contact_step, overlap_of
+from granchain.engine.drag import kick_with_drag, power_of_drag
 from granchain.engine.fields import LANES, row_of
 from granchain.engine.inspection import inspection
 from granchain.engine.jumps import correcting
@@ -35,7 +36,7 @@ def loop_of(law: Functions, features: Features) -> Callable:
 
 
 def _make(law: Functions, features: Features) -> Callable:
-    LEDGER, DRIVEN, LEAPS = features.ledger, features.driven, features.leaps
+    LEDGER, DRIVEN, LEAPS, DRAG = features.ledger, features.driven, features.leaps, features.drag
     step_of_contact = contact_step(law, features)
     sweeps = sweeps_of(law, step_of_contact, features)
     march, _, kick, drift, raise_peaks = sweeps
@@ -57,6 +58,8 @@ def _make(law: Functions, features: Features) -> Callable:
         added,
         follow,
         hold,
+        kick_with_drag,
+        power_of_drag,
         power_of_drives,
         read_forces,
         row_of,
@@ -77,7 +80,7 @@ def _make(law: Functions, features: Features) -> Callable:
             sample_at, snapshot_at, energy_at = next_stops(clock, records)
             # a whole step is one at which more is asked than forces, kick and drift; up to the next one the chain marches
             whole_at = min(min(snapshot_at, energy_at), n_steps)
-            if DRIVEN or step == 0 or (LEAPS and clock.echoes > 0):
+            if DRIVEN or DRAG or step == 0 or (LEAPS and clock.echoes > 0):
                 whole_at = step
             if DRIVEN:
                 left_jump, right_jump = follow(bodies, clock, drives)
@@ -86,7 +89,7 @@ def _make(law: Functions, features: Features) -> Callable:
             # march to a whole step or the block's end, whichever is first; a wave's front moves by one contact a step at most
             until = min(min(step + clock.band, stop), whole_at)
             ordinary = until - step if step < whole_at else 1
-            n = min((front + ordinary + LANES) // LANES * LANES, start.size)
+            n = (min(front + ordinary, last_contact) + LANES) // LANES * LANES
             done, changed = march(row, clock, records, n, ordinary, step == whole_at)
             step += done
             clock.step = step
@@ -114,16 +117,24 @@ def _make(law: Functions, features: Features) -> Callable:
             if DRIVEN:
                 jolt(row, clock, 0, 1, 1.0, left_jump, clock.left_speed)
                 jolt(row, clock, last_contact, last_contact, -1.0, right_jump, clock.right_speed)
-            kick(v, a, scale, dt, bodies.dt_over_m, bodies.inverse_mass, bodies.loads, force, 0, n)
-            power = 0.0
+            if DRAG:
+                half_dt = 0.5 * dt if step > 0 else 0.0
+                kick_with_drag(v, a, scale, dt, half_dt, bodies.inverse_mass, bodies.loads, force, bodies.drag, n)
+            else:
+                kick(v, a, scale, dt, bodies.dt_over_m, bodies.inverse_mass, bodies.loads, force, 0, n)
+            power = dragged = 0.0
             if DRIVEN:
                 hold(bodies, clock)
                 power = power_of_drives(bodies, force, clock, back)
+            if DRAG:
+                dragged = power_of_drag(v, a, back, bodies.mass, bodies.drag, n)
             if step == energy_at:
                 half = 0.5 * dt if step > 0 else 0.0
                 energies = account(row, half, back, clock.drive_work + clock.drive_rest + half * power, n)
                 for i in range(len(energies)):
                     records.energies[clock.entry, i] = energies[i]
+                if DRAG:
+                    records.drag[clock.entry] = clock.drag_work + clock.drag_rest + half * dragged
                 clock.entry += 1
             if LEDGER:
                 dissipate(
@@ -131,6 +142,8 @@ def _make(law: Functions, features: Features) -> Callable:
                 )  # fmt: skip
             if DRIVEN:
                 clock.drive_work, clock.drive_rest = added(clock.drive_work, clock.drive_rest, scale * dt * power)
+            if DRAG:
+                clock.drag_work, clock.drag_rest = added(clock.drag_work, clock.drag_rest, scale * dt * dragged)
             if step == snapshot_at:
                 take_snapshot(bodies, records, clock, back)
             if step < n_steps:

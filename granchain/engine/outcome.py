@@ -34,9 +34,9 @@ def losses_for_good(states: Sequence[State]) -> list[np.ndarray]:
     found = in_parts(_dented(model, np.hstack(c), np.hstack(h)), start)
     for place, state in enumerate(states):
         found[place] = found[place] + state.contacts.lost[state.chain.contacts]
-        if start[place].max() > 0.0:
-            # what the static start had already lost to yield is no loss of the run
-            found[place] -= _dented(model, c[place], start_histories(model, c[place], start[place]))
+        if start[place].max() > 0.0 or state.chain.displacement is not None:
+            # what the start had already lost to yield is no loss of the run
+            found[place] -= _dented(model, c[place], state.first_history[:, state.chain.contacts])
     return found
 
 

@@ -26,9 +26,9 @@ TILE, BAND, LONG = 2048, 32, 4096
 def tiled(features: Features, n_contacts: int) -> Features:
     """The features of a chain of this length: the one place that decides whether it is tiled.
 
-    Not under a law whose force jumps: it stops at each jump; and not with a driven end, where every step is a whole one.
+    Not under a law whose force jumps: it stops at each jump; and not with a driven end or drag, where every step is a whole one.
     """
-    return replace(features, tiled=n_contacts > LONG and not features.leaps and not features.driven)
+    return replace(features, tiled=n_contacts > LONG and not features.leaps and not features.driven and not features.drag)
 
 
 class Sweeps(NamedTuple):

@@ -411,20 +411,27 @@ def _static_scan(model: Model) -> Callable:
     return scan
 
 
-def start_histories(model: Model, c: np.ndarray, overlaps: np.ndarray) -> np.ndarray:
-    """(n_history, n_contacts) History at the start: fresh, or loaded to the static overlap (which may have yielded)."""
+def start_histories(model: Model, c: np.ndarray, static: np.ndarray, overlaps: np.ndarray | None = None) -> np.ndarray:
+    """(n_history, n_contacts) History at the start: fresh, or loaded to the static overlap (which may have yielded).
+
+    Where the contacts begin at other `overlaps` [m], to these from there.
+    """
     if not model.history:
-        return np.zeros((0, overlaps.size))
-    return over_kinds(_history_scan, model, (c, overlaps[None, :]), len(model.history))
+        return np.zeros((0, static.size))
+    return over_kinds(_history_scan, model, (c, np.vstack([static, static if overlaps is None else overlaps])), len(model.history))
 
 
 def _history_scan(model: Model) -> Callable:
-    settle = settled(model)
+    settle, needs_update, update = settled(model), model.functions.needs_update, model.functions.update
     gather, store = gatherer(len(model.coefficients)), scatterer(len(model.history))
 
     def scan(c, overlaps, out):  # type: ignore[no-untyped-def]
         for k in range(c.shape[1]):
-            store(out, k, settle(overlaps[0, k], gather(c, k)))
+            ck, static, begin = gather(c, k), overlaps[0, k], overlaps[1, k]
+            h = settle(static, ck)
+            if begin != static and (begin > OPEN or static > OPEN) and needs_update(begin, 0.0, ck, h):
+                h = update((begin, 0.0, 0.0, 1.0), ck, h)
+            store(out, k, h)
 
     return scan
 

@@ -18,7 +18,8 @@ from granchain.contact.model import Model
 from granchain.contact.pair import Pair
 from granchain.engine.restitution import Asked, with_restitutions
 from granchain.engine.scans import Copies, contact_limits, in_parts, own_coefficients, start_histories, static_overlaps, with_windows
-from granchain.engine.timestep import TimeStep, choose, demand_of, slopes_of
+from granchain.engine.timestep import TimeStep, choose, demand_of, set_free, slopes_of
+from granchain.errors import LawError
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,8 @@ class Contacts:
     limits : (n_contacts,) array
         Overlap at which the run stops [m].
     history : (n_history, n_contacts + 1) array
-        At the start, fresh or under the static overlap; the last column is of a fresh contact like the last.
+        At the start, fresh, or under the static overlap and the one that the bodies are then displaced to; the last column is of a fresh
+        contact like the last.
     """
 
     model: Model
@@ -59,12 +61,15 @@ class Row(NamedTuple):
         Overlap at which the run stops [m].
     inputs : namespace
         A value for each of the law's inputs.
+    others : tuple of ((n_contacts,) boolean array, namespace)
+        Contacts that have other inputs, and these; no contact is in two.
     """
 
     masses: Masses
     pair: Pair
     limits: np.ndarray
     inputs: SimpleNamespace
+    others: tuple[tuple[np.ndarray, SimpleNamespace], ...] = ()
 
 
 class Planned(NamedTuple):
@@ -112,8 +117,14 @@ def contacts_together(law: type[ContactLaw], rows: Sequence[Row]) -> list[Contac
         As `contacts_of`, for the first row that cannot be set up.
     """
     copies, single = Copies(), SinglePairs() if len(rows) > 1 else None
-    given = with_restitutions([Asked(row.inputs, row.pair, row.limits, row.masses.velocity) for row in rows])
-    begun = [_begun(law, row, inputs, copies, single) for row, inputs in zip(rows, given, strict=True)]
+    asked = [Asked(row.inputs, row.pair, row.limits, row.masses.velocity) for row in rows]
+    asked += [
+        Asked(inputs, pair_at(row.pair, there), row.limits[there], row.masses.velocity) for row in rows for there, inputs in row.others
+    ]
+    given = iter(with_restitutions(asked))
+    own = [next(given) for _ in rows]
+    others = [[Other(there, pair_at(row.pair, there), next(given)) for there, _ in row.others] for row in rows]
+    begun = [_begun(law, *each, copies, single) for each in zip(rows, own, others, strict=True)]
     done: list[Contacts | None] = [None] * len(rows)
     for members in alike([model for model, _, _ in begun]):
         model, of = begun[members[0]][0], [rows[m].masses for m in members]
@@ -125,10 +136,31 @@ def contacts_together(law: type[ContactLaw], rows: Sequence[Row]) -> list[Contac
         padded = [np.append(static, 0.0) for static in overlaps]
         for start, masses in zip(padded, of, strict=True):
             start[: masses.contacts.start] = start[masses.contacts.stop :] = 0.0
-        history = in_parts(start_histories(model, wide, np.concatenate(padded)), padded)
+        begin = [first_overlaps(masses, static) for masses, static in zip(of, overlaps, strict=True)]
+        history = in_parts(start_histories(model, wide, np.concatenate(padded), np.concatenate(begin)), padded)
         for m, *found in zip(members, c, overlaps, limits, history, strict=True):
             done[m] = Contacts(model, *found)
     return [contacts for contacts in done if contacts is not None]
+
+
+def first_overlaps(masses: Masses, static: np.ndarray) -> np.ndarray:
+    """(n_contacts + 1,) Overlap at which each contact begins [m], in the order of a history's columns; 0 where there is none."""
+    begin = np.zeros(static.size + 1)
+    begin[masses.contacts] = (static if masses.displacement is None else masses.overlaps_at_start(static))[masses.contacts]
+    return begin
+
+
+class Other(NamedTuple):
+    """Contacts of a row that have inputs of their own: which, their pairs, and the inputs with the restitutions in them."""
+
+    there: np.ndarray
+    pair: Pair
+    inputs: SimpleNamespace
+
+
+def pair_at(pair: Pair, there: np.ndarray) -> Pair:
+    """The pair of some of the contacts."""
+    return Pair(**{name: np.asarray(values)[there] if np.ndim(values) else values for name, values in pair.items().items()})
 
 
 class SinglePairs:
@@ -160,7 +192,7 @@ def _single(pair: Pair, contacts: slice) -> Pair | None:
 
 
 def _begun(
-    law: type[ContactLaw], row: Row, inputs: SimpleNamespace, copies: Copies, single: SinglePairs | None
+    law: type[ContactLaw], row: Row, inputs: SimpleNamespace, others: Sequence[Other], copies: Copies, single: SinglePairs | None
 ) -> tuple[Model, np.ndarray, np.ndarray]:
     """The model of a row, its law's own coefficients, and its limits, each with the last column twice.
 
@@ -173,6 +205,13 @@ def _begun(
     own = np.empty((len(model.own), limits.size))
     alike_ones = single.of(row.pair, there) if single is not None and ours else None
     own[:, :-1] = own_coefficients(model, alike_ones or row.pair, inputs, row.limits.size)
+    for other in others:
+        if law.model(other.inputs) != law.model(inputs):
+            raise LawError(
+                f"contact law {law.name}: got inputs of a pair of materials that make it another law, allowed: one form of the law for all "
+                "contacts; set these inputs for all of them"
+            )
+        own[:, :-1][:, other.there] = own_coefficients(model, other.pair, other.inputs, int(other.there.sum()))
     # an end without a wall has no contact: its column repeats its neighbour's, so that it is no kind of its own
     for k, neighbour, exists in ((0, 1, there.start == 0), (-2, -3, there.stop == row.limits.size)):
         if not exists:
@@ -201,7 +240,13 @@ def time_steps_together(planned: Sequence[Planned]) -> list[TimeStep]:
         model, limits = of[0].contacts.model, [run.contacts.limits for run in of]
         c = np.hstack([run.contacts.c for run in of])
         within = in_parts(contact_limits(model, c, np.concatenate(limits)), limits)
-        demand = [demand_of(run.masses, run.contacts.overlaps, most) for run, most in zip(of, within, strict=True)]
+        displaced = [run.masses.displacement is not None for run in of]
+        stored = [0.0] * len(of)
+        if any(displaced):
+            begin = [first_overlaps(run.masses, run.contacts.overlaps)[:-1] for run in of]
+            works = in_parts(set_free(model, c, np.hstack([run.contacts.overlaps for run in of]), np.hstack(begin)), limits)
+            stored = [float(work.sum()) if moved else 0.0 for work, moved in zip(works, displaced, strict=True)]
+        demand = [demand_of(run.masses, run.contacts.overlaps, most, more) for run, most, more in zip(of, within, stored, strict=True)]
         slopes = in_parts(slopes_of(model, c, np.hstack(demand)), limits)
         for m, run, found in zip(members, of, slopes, strict=True):
             steps[m] = choose(run.masses, found, run.step, run.end, run.force_step)

@@ -89,11 +89,12 @@ class Stack:
 def in_lanes(states: Sequence[State]) -> bool:
     """Whether these march side by side, LANES of them in a vector: where that was measured to gain something.
 
-    A chain that is loaded or driven from the start does not: nothing of it lies ahead of a front. Nor does one under a user's law.
+    A chain that is loaded or driven from the start does not: nothing of it lies ahead of a front. Nor does one with drag, whose steps are
+    all whole ones, or one under a user's law.
     """
     one, law = states[0], states[0].model.law
     measured = law.name in SIDE_BY_SIDE and law.__module__.startswith("granchain.")
-    if not measured or len(states) < LANES or one.features.driven or one.chain.n_bodies > LONGEST:
+    if not measured or len(states) < LANES or one.features.driven or one.features.drag or one.chain.n_bodies > LONGEST:
         return False
     steps = np.array([state.time_step.n_steps for state in states])
     by_themselves = np.array([own_steps(state) for state in states])

@@ -102,7 +102,7 @@ class State:
         left, right = _drive_of(chain.left), _drive_of(chain.right)
         self._driven_by, self.drive_tables = (left[0], right[0]), (*left[1], *right[1])
         driven = any(kind != fields.NO_DRIVE for kind in self._driven_by)
-        self.features = tiled(features_of(self.model, recording.ledger, bool(self._loads.any()), driven), self._width)
+        self.features = tiled(features_of(self.model, recording.ledger, bool(self._loads.any()), driven, chain.has_drag), self._width)
         self.functions = Functions(*frozen(*self.model.functions))
         self._loop: Callable = loop_of(self.functions, self.features)
         self.table_shapes, self.plan = self._table_shapes(), self._plan()
@@ -117,8 +117,8 @@ class State:
 
     def _table_shapes(self) -> tuple[tuple[int, int], ...]:
         """Shapes of its tables, in the order of `fields.Tables`."""
-        c, width = self._given.c, self._width
-        wide, places = width + fields.LANES, 0
+        c, width, wide = self._given.c, fields.pitch_of(self._width), fields.pitch_of(self._width + LANES)
+        places = 0
         if self.features.leaps:
             # a contact's force may jump at the onset and at each overlap that the law names, in one step, there and back
             places = 1 + 2 * len(self.functions.jumps(tuple(c[:, 0].tolist())))
@@ -151,6 +151,7 @@ class State:
             "jump_force": (jumps, beads), "jump_time": (jumps, beads),
             "displacement": (shots, n), "velocity": (shots, n),
             "energies": (plan["energy_at"].size, len(fields.ENERGY)),
+            "drag": (plan["energy_at"].size if self.features.drag else 0,),
             **{name: values.shape for name, values in plan.items()},
         }  # fmt: skip
 
@@ -188,11 +189,15 @@ class State:
         inside = slice(1, chain.n_bodies + 1)
         inverse = 1.0 / chain.mass
         bodies.v[inside] = chain.velocity
+        if chain.displacement is not None:
+            bodies.u[inside] = chain.displacement
         bodies.mass[inside] = chain.mass
         bodies.inverse_mass[inside] = inverse
         bodies.dt_over_m[inside] = self.time_step.value * inverse
         bodies.steady[inside] = bodies.loads[inside] = self._loads
         bodies.weight[inside] = chain.mass * chain.gravity
+        if chain.drag is not None:
+            bodies.drag[inside] = chain.drag
 
     def _put_contacts(self, given: Contacts) -> None:
         contacts, chain, n = self.contacts, self.chain, self.chain.n_bodies
@@ -210,7 +215,7 @@ class State:
         self.h[:, n + 1 :] = given.history[:, -1:]
 
     def _first_front(self) -> int:
-        """The first contact that may be left out: none of a loaded chain, else the one ahead of the last moving body."""
+        """The first contact that may be left out: none of a loaded chain, else the one ahead of the last moving or displaced body."""
         n = self.chain.n_bodies
         if self.contacts.start[: n + 1].max() > 0.0:
             return n
@@ -225,6 +230,11 @@ class State:
         instants = np.arange(0, n_steps + every, every, dtype=np.int64)
         instants[-1] = n_steps
         return instants
+
+    @property
+    def first_history(self) -> np.ndarray:
+        """(n_history, n_contacts) History of the contacts at the start."""
+        return self._given.history[:, :-1]
 
     @property
     def step(self) -> int:

@@ -3,7 +3,7 @@
 With omega^2 = max over bodies of the sum over its contacts of (2 k with a body, k with a wall)/m, and gamma likewise with c, k =
 dF/d(overlap) and
 c = dF/d(rate), the scheme is stable up to 2/(gamma + sqrt(gamma^2 + omega^2)): Gershgorin's bound on the eigenfrequencies, and
-the exact limit of kick-drift-kick with the predicted rate.
+the exact limit of kick-drift-kick with the predicted rate. Drag leaves it where it is: see granchain.engine.drag.
 """
 
 from __future__ import annotations
@@ -88,9 +88,11 @@ def choose(chain: Masses, slopes: np.ndarray, step: str | float, end: float, for
     if isinstance(step, str):
         factor = FAST if step == "fast" else 1.0
         by_omega = AUTO_OMEGA * 2.0 / omega if omega > 0.0 else math.inf
-        by_gamma = AUTO_GAMMA / gamma if gamma > 0.0 else math.inf
+        # drag does not move the limit, but is to be followed
+        fastest = max(gamma, float(chain.drag.max()) if chain.drag is not None else 0.0)
+        by_gamma = AUTO_GAMMA / fastest if fastest > 0.0 else math.inf
         value = factor * min(by_omega, by_gamma)
-        rule = f"{AUTO_OMEGA:g} of 2/omega" if by_omega <= by_gamma else f"{AUTO_GAMMA:g}/gamma"
+        rule = f"{AUTO_OMEGA:g} of 2/omega" if by_omega <= by_gamma else f"{AUTO_GAMMA:g}/{'gamma' if fastest == gamma else 'drag'}"
         if not math.isfinite(value):
             value, rule, shown = end / 1000.0, "end/1000", "nothing moves"
         if not value * BEAD_STEPS > end * chain.n_bodies:
@@ -114,11 +116,19 @@ def whole_steps(end: float, step: float) -> int:
     return max(1, math.ceil(end / step * (1.0 - 1e-12)))
 
 
-def demand_of(chain: Masses, overlaps: np.ndarray, limits: np.ndarray) -> np.ndarray:
-    """(4, n_contacts) What each contact may have to take: energy [J], force [N], from its static overlap up to its largest [m]."""
+def demand_of(chain: Masses, overlaps: np.ndarray, limits: np.ndarray, stored: float = 0.0) -> np.ndarray:
+    """(4, n_contacts) What each contact may have to take: energy [J], force [N], from its static overlap up to its largest [m].
+
+    The energy is all that moves at the start, and what displaced bodies have `stored` [J].
+    """
     energy, force = energy_and_force(chain)
-    n = overlaps.size
+    energy, n = energy + stored, overlaps.size
     return np.vstack([np.full(n, energy), np.full(n, force), overlaps, limits])
+
+
+def set_free(model: Model, c: np.ndarray, static: np.ndarray, overlaps: np.ndarray) -> np.ndarray:
+    """(n_contacts,) Work that took each contact from its static overlap [m] to another one [m], less that of the static force [J]."""
+    return np.asarray(over_kinds(_work_scan, model, (c, np.vstack([static, np.maximum(overlaps, 0.0), overlaps])), 1)[0])
 
 
 def slopes_of(model: Model, c: np.ndarray, demand: np.ndarray) -> np.ndarray:
@@ -153,6 +163,24 @@ def energy_and_force(chain: Masses) -> tuple[float, float]:
         else:
             force += 2.0 * float(np.abs(end.value).max())
     return energy, force
+
+
+def _work_scan(model: Model) -> Callable:
+    force, energy, plastic, settle = model.functions.force, model.functions.energy, model.functions.plastic, settled(model)
+    gather = gatherer(len(model.coefficients))
+
+    def work(d, c):  # type: ignore[no-untyped-def]
+        h = settle(d, c)
+        return energy(d, c, h) + plastic(c, h)
+
+    def scan(c, overlaps, out):  # type: ignore[no-untyped-def]
+        for k in range(c.shape[1]):
+            ck = gather(c, k)
+            static, closed, moved = overlaps[0, k], overlaps[1, k], overlaps[2, k]
+            rest = force(static, 0.0, ck, settle(static, ck))
+            out[0, k] = max(0.0, work(closed, ck) - work(static, ck) - rest * (moved - static))
+
+    return scan
 
 
 def _stiffness_scan(model: Model) -> Callable:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from granchain.analysis import (
+    DRAG,
     HELD,
     between_snapshots,
     body_positions,
@@ -382,8 +383,9 @@ def energy(result: Result, ax: Sequence[Axes] | None = None) -> tuple[Figure, np
         Ledger, residual.
     """
     need(result, "energy_time")
-    parts = {name: getattr(result, f"energy_{name}") for name in HELD}
-    put_in = energy_put_in(parts["kinetic"], result.energy_external)
+    held = (*HELD, *((DRAG,) if f"energy_{DRAG}" in result.variables else ()))
+    parts = {name: getattr(result, f"energy_{name}") for name in held}
+    put_in = energy_put_in(parts["kinetic"], result.energy_external, parts["recoverable"])
     total = parts["kinetic"][0] + parts["recoverable"][0] + result.energy_external
     factor, unit = time_unit(float(result.energy_time[-1]))
     scale, joule = scaled(float(np.abs(total).max()), "J")
@@ -396,7 +398,7 @@ def energy(result: Result, ax: Sequence[Axes] | None = None) -> tuple[Figure, np
         figure = figure_of(axes[0])
     ledger, rest = axes
     # One colour a part, whatever parts a run has.
-    shown = [(name, colour) for name, colour in zip(HELD, palette(), strict=False) if np.any(parts[name] != 0.0)]
+    shown = [(name, colour) for name, colour in zip(held, palette(), strict=False) if np.any(parts[name] != 0.0)]
     labels = {"plastic": "plastic (dents)", "viscous": "viscous (damping)", "clamp": "clamp (damping that did not act)"}
     ledger.stackplot(
         time,
@@ -408,7 +410,7 @@ def energy(result: Result, ax: Sequence[Axes] | None = None) -> tuple[Figure, np
     )
     ledger.plot(time, scale * total, "--", color="black", linewidth=0.9, label="put in")
     ledger.set_ylabel(f"energy ({joule})")
-    ledger.set_ylim(0.0 if all(parts[name].min() >= 0.0 for name in HELD) else None, None)
+    ledger.set_ylim(0.0 if all(parts[name].min() >= 0.0 for name in held) else None, None)
     if not narrow() or ax is not None:
         legend_beside(ledger, given=ax is not None, reverse=True)
     size = residual_share(result.energy_residual, put_in)

@@ -28,6 +28,7 @@ from granchain.figures.frame import (
     time_unit,
     write_heading,
 )
+from granchain.output.units import unit_in
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -108,7 +109,7 @@ def worded(study: Any, key: str, place: int) -> str:
     if key == "sensor_bead":
         return f"bead {value}"
     text = f"{value:.4g}" if isinstance(value, (float, np.floating)) else str(value)
-    unit = study[key].attrs.get("units", "")
+    unit = unit_in(study[key].attrs)
     if key == "contact.law":
         return text
     return f"{key} {text}" + (f" {unit}" if unit not in ("", "1") else "")
@@ -121,7 +122,7 @@ def numbers_of(study: Any) -> list[str]:
 
 def label_of(study: Any, name: str, largest: float) -> tuple[float, str]:
     """Factor and axis label of a variable, in a unit in which it is of ordinary size."""
-    unit = study[name].attrs.get("units", "")
+    unit = unit_in(study[name].attrs)
     words = name.replace("_", " ")
     if unit in ("", "1"):
         return 1.0, words
@@ -150,7 +151,7 @@ def axis_label(study: Any, key: str) -> str:
     """Label of an axis of a key: the key as the case has it, and its unit."""
     if key == "sensor_bead":
         return "bead"
-    unit = study[key].attrs.get("units", "")
+    unit = unit_in(study[key].attrs)
     return f"{key} ({unit})" if unit not in ("", "1") else key
 
 

@@ -16,6 +16,7 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,6 +26,7 @@ from granchain.contact.law import Quantity
 from granchain.errors import FileError, GranchainWarning
 from granchain.output.provenance import NUMBERS, TEXTS, data_sha256
 from granchain.output.result import Result
+from granchain.output.units import unit_in
 from granchain.output.variables import CONTENT, ENSEMBLE, FORMAT, LABELS, Entry, Unread, check_axes, table_of
 from granchain.output.whole import DAMAGED, LARGEST_FILE, UNSEALED, StoredFile, check_seal, quoted
 from granchain.output.writer import CHUNK
@@ -209,7 +211,7 @@ def _read(file: Any, size: int, variables: Choice | None, most: float, hashed: b
 
     attributes: dict[str, Any] = {name: text_attribute(file, name) for name in ("title", "granchain_version", "law", "status")}
     attributes["time_step"] = _number(file.attrs.get_id("time_step"), file.attrs["time_step"], "time_step")
-    meanings = {name: (text_attribute(dataset, "units"), text_attribute(dataset, "long_name")) for name, dataset in datasets.items()}
+    meanings = {name: (unit_of(dataset), text_attribute(dataset, "long_name")) for name, dataset in datasets.items()}
     for name, (unit, _) in meanings.items():
         if name in table and unit != table[name].unit:
             raise RefusedError(f"{name} is in {unit!r}, and must be in {table[name].unit!r}; it is not one of granchain's")
@@ -441,6 +443,11 @@ def provenance_of(file: Any, more: tuple[str, ...] = ()) -> dict[str, Any]:
             check_text(dataset, name)
             found[name] = dataset.asstr()[()]
     return found
+
+
+def unit_of(dataset: Any) -> str:
+    """The unit of a variable; one that has none is refused."""
+    return unit_in(dataset.attrs, partial(text_attribute, dataset)) or text_attribute(dataset, "units")
 
 
 def text_attribute(item: Any, name: str) -> str:

@@ -13,6 +13,7 @@ import numpy as np
 
 from granchain.contact.law import Quantity
 from granchain.errors import FileError
+from granchain.markup import card, folded, table, traces
 from granchain.output.provenance import NUMBERS, TEXTS, data_sha256, granchain_version, source_hash, versions
 from granchain.output.variables import (
     SPARSE,
@@ -122,6 +123,23 @@ class Result:
     def __repr__(self) -> str:
         lengths = ", ".join(f"{name} {len(v.data)}" for name, v in self.variables.items() if v.dims == (name,))
         return f"<Result: {self.law}, {self.status.label}, time step {self.time_step:g} s; {lengths}>"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: how the run ended, the forces of some sensors, and the variables."""
+        facts = [("contact law", self.law), ("status", self.status.label), ("time step", f"{self.time_step:.4g} s")]
+        facts += [("message", message) for message in self.messages[:3]]
+        picture = ""
+        if {"time", "sensor_force", "sensor_bead"} <= self.variables.keys() and len(self.time) and len(self.sensor_bead):
+            facts.append(("last sample", f"{float(self.time[-1]):.4g} s"))
+            # the first, the middle and the last
+            places = sorted({0, len(self.sensor_bead) // 2, len(self.sensor_bead) - 1})
+            largest = float(np.nanmax(self.sensor_force[:, places], initial=0.0))
+            words = f"sensor force up to {largest:.4g} N over {float(self.time[-1]):.4g} s"
+            lines = [self.sensor_force[:, place].tolist() for place in places]
+            picture = traces(self.time.tolist(), lines, [f"bead {self.sensor_bead[place]}" for place in places], words)
+        rows = [(name, " x ".join(map(str, v.shape)), v.unit, v.long_name) for name, v in self.variables.items()]
+        variables = folded(f"{len(rows)} variables", table(("name", "shape", "unit", "meaning"), rows, styled=True))
+        return card(self.title or "untitled run", table((), facts, styled=True), picture, variables)
 
     @property
     def case(self) -> Any:

@@ -32,6 +32,7 @@ from granchain.output.reader import (
     text_attribute,
 )
 from granchain.output.result import Result, dataset_of
+from granchain.output.units import unit_in
 from granchain.output.variables import ENSEMBLE, LABELS, TABLE, Unread, Variable
 from granchain.output.whole import DAMAGED, LARGEST_FILE, UNSEALED, check_seal
 from granchain.status import Status
@@ -232,7 +233,7 @@ class StoredEnsemble:
         """What the file states about each variable."""
         with refusing(self.path):
             return {
-                name: Unread(self._dims(name), d.shape, *(str(d.attrs.get(of, "")) for of in ("units", "long_name")))
+                name: Unread(self._dims(name), d.shape, unit_in(d.attrs), str(d.attrs.get("long_name", "")))
                 for name, d in self._datasets.items()
             }
 

@@ -12,6 +12,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,7 @@ from granchain.output.reader import (
     text_attribute,
 )
 from granchain.output.result import dataset_of
+from granchain.output.units import unit_in
 from granchain.output.variables import CONTENT, FORMAT, STUDY, Variable
 from granchain.output.whole import LARGEST_FILE, NEW_FILE, OUTPUT_MARK, UNSEALED, check_seal, replaceable, write_whole
 from granchain.output.writer import image_of
@@ -238,7 +240,7 @@ def _read(file: Any, size: int) -> StudyFile:
     for name, dataset in held.items():
         dims = tuple(_scale_of(dataset, axis, name) for axis in range(len(dataset.shape)))
         data = np.asarray(dataset.asstr()[()] if name in texts else dataset[()], dtype=object if name in texts else None)
-        unit = text_attribute(dataset, "units") if "units" in dataset.attrs else ""
+        unit = unit_in(dataset.attrs, partial(text_attribute, dataset))
         variables[name] = Variable(dims, data, unit, text_attribute(dataset, "long_name"))
     values = {name: file.attrs[name] for name in file.attrs}
     return StudyFile(variables, {name: value if isinstance(value, str) else value.item() for name, value in values.items()})

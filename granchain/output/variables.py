@@ -11,9 +11,10 @@ import numpy as np
 
 from granchain.contact.law import Quantity
 from granchain.errors import nearest
+from granchain.output.units import written
 
 # Version of the file layout: a reader refuses a newer one.
-FORMAT = "1.2"
+FORMAT = "1.3"
 # Attribute of a file that does not hold the result of one run: says what it holds.
 CONTENT = "granchain_content"
 ENSEMBLE = "ensemble"
@@ -61,6 +62,7 @@ TABLE: dict[str, Entry] = {
     "energy_plastic": Entry(_LEDGER, "J", "energy lost to dents"),
     "energy_viscous": Entry(_LEDGER, "J", "energy lost to damping"),
     "energy_clamp": Entry(_LEDGER, "J", "work of the forces that the clamp at zero adds; negative: damping that did not act"),
+    "energy_drag": Entry(_LEDGER, "J", "energy lost to drag on the beads"),
     "energy_external": Entry(_LEDGER, "J", "work from outside: gravity, precompression and drives; a wall at rest does none"),
     "energy_gravity": Entry(_LEDGER, "J", "part of it: work of gravity"),
     "energy_precompression": Entry(_LEDGER, "J", "part of it: work of the precompression at the free ends"),
@@ -150,7 +152,7 @@ class Variable:
     @property
     def attributes(self) -> dict[str, str]:
         """What a file says of it; a text, and a key of the case, have no unit."""
-        return {"long_name": self.long_name} | ({"units": self.unit} if self.unit else {})
+        return {"long_name": self.long_name} | written(self.unit)
 
     def pieces(self) -> Iterator[Any]:
         """The bytes of all values, in C order."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from granchain import __version__
 from granchain.certificates.page import Grid, Heading, Paragraph
 from granchain.figures import style
+from granchain.markup import table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -63,7 +64,6 @@ footer { margin-top: 3rem; border-top: 1px solid #9a9a9a; font-size: .85rem; col
 @media print { details > * { display: block; } body { max-width: none; } }
 """
 
-_NUMBER = re.compile(r"[+-]?[0-9.]+(e[+-]?[0-9]+)?( \+- [0-9.e+-]+)?|-|nan|not yet")
 _DOI = re.compile(r"(?:doi:)?(10\.\d{4,9}/[^\s;,]*[^\s;,.)])")
 
 
@@ -111,13 +111,7 @@ def in_html(block: Block, anchor: str = "") -> str:
 
 def in_table(grid: Grid) -> str:
     """A table; columns of numbers stand to the right."""
-    columns = range(len(grid.columns))
-    numbers = [bool(grid.rows) and all(_NUMBER.fullmatch(str(row[i]).strip() or "-") for row in grid.rows) for i in columns]
-    marks = [' class="number"' if number else "" for number in numbers]
-    lines = ["".join(f"<th{marks[i]}>{html.escape(str(grid.columns[i]))}</th>" for i in columns)]
-    lines += ["".join(f"<td{marks[i]}>{linked(str(row[i]))}</td>" for i in columns) for row in grid.rows]
-    rows = "".join(f"<tr>{line}</tr>\n" for line in lines)
-    return f'<div class="wide"><table>\n{rows}</table></div>'
+    return f'<div class="wide">{table(grid.columns, grid.rows, linked)}</div>'
 
 
 def linked(text: str) -> str:

@@ -8,9 +8,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from granchain import __version__
-from granchain.analysis import LEDGER, Summary, summary
+from granchain.analysis import Summary, summary
 from granchain.certificates.page import Grid, Heading, Paragraph, paragraphs
 from granchain.contact import laws
+from granchain.contact.law import ContactLaw
 from granchain.errors import GranchainError
 from granchain.figures import all_figures, lacking
 from granchain.mechanism.checks import Check
@@ -97,7 +98,7 @@ def ledger(numbers: Summary) -> list[Block]:
         return []
     balance = numbers.energy
     share = 100.0 / balance.put_in if balance.put_in > 0.0 else math.nan
-    rows = tuple((name, short(getattr(balance, name)), short(share * getattr(balance, name))) for name in LEDGER)
+    rows = tuple((name, short(value), short(share * value)) for name, value in balance.parts.items())
     return [
         Heading("Energy ledger", 2),
         Grid(("energy at the end", "[J]", "[% of put in]"), rows),
@@ -147,8 +148,19 @@ def law_blocks(name: str, given: Mapping[str, Any]) -> list[Block]:
     blocks.append(Paragraph(f"Source: {law.source}."))
     if law.validity:
         blocks.append(Paragraph(f"Valid for: {law.validity}."))
-    rows = tuple((q.name, shown(given[q.name]), q.unit or "-", q.meaning) for q in law.inputs if q.name in given)
-    return [*blocks, *([Grid(("input", "value", "unit", "meaning"), rows)] if rows else [])]
+    columns = ("input", "value", "unit", "meaning")
+    blocks += [Grid(columns, rows)] if (rows := input_rows(law, given)) else []
+    pairs = given.get("pair")
+    for pair in pairs if isinstance(pairs, list) else ():
+        if isinstance(pair, Mapping) and isinstance(pair.get("materials"), list):
+            blocks.append(Paragraph(f"Between {' and '.join(map(str, pair['materials']))}, in place of these:"))
+            blocks.append(Grid(columns, input_rows(law, pair)))
+    return blocks
+
+
+def input_rows(law: type[ContactLaw], given: Mapping[str, Any]) -> tuple[tuple[str, ...], ...]:
+    """Those of a law's inputs that are given."""
+    return tuple((q.name, shown(given[q.name]), q.unit or "-", q.meaning) for q in law.inputs if q.name in given)
 
 
 def case_blocks(provenance: Mapping[str, Any]) -> list[Block]:

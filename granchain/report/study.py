@@ -9,6 +9,7 @@ import numpy as np
 from granchain.certificates.page import Grid, Heading, Paragraph
 from granchain.errors import GranchainError
 from granchain.figures import study_figures
+from granchain.output.units import unit_in
 from granchain.report.page import Block, Picture
 from granchain.report.run import case_blocks, citation, law_blocks, short
 
@@ -30,10 +31,10 @@ def study_blocks(study: Any, name: str) -> list[Block]:
     statuses, counts = np.unique(np.asarray(study["status"].values, dtype=str), return_counts=True)
     ended = ", ".join(f"{count} {status}" for status, count in zip(statuses.tolist(), counts.tolist(), strict=True))
     blocks.append(Paragraph(f"A study of {study['status'].size} members: {ended}."))
-    keys = [(key, str(study[key].size), values_of(study[key]), str(study[key].attrs.get("units", "-"))) for key in study.coords]
+    keys = [(key, str(study[key].size), values_of(study[key]), unit_in(study[key].attrs) or "-") for key in study.coords]
     blocks += [Heading("What was varied, and where it was measured", 2), Grid(("key", "values", "", "unit"), tuple(keys))]
     measured = [name for name in study.data_vars if study[name].dtype.kind == "f" and study[name].size]
-    rows = tuple((name, *spread(study[name].values), str(study[name].attrs.get("units", "-"))) for name in measured)
+    rows = tuple((name, *spread(study[name].values), unit_in(study[name].attrs) or "-") for name in measured)
     blocks += [Heading("What was measured", 2), Grid(("", "mean", "standard deviation", "least", "largest", "unit"), rows)]
     blocks.append(Heading("Figures", 2))
     for what, draw in study_figures(study).items():

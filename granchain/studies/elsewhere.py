@@ -49,10 +49,7 @@ def law_files(cases: Iterable[Case]) -> list[dict[str, str]]:
     """
     names: dict[str, None] = {}
     for case in cases:
-        names[case.contact.law] = None
-        inner = getattr(case.contact, "restitution", None)
-        if isinstance(inner, Mapping):
-            names[inner["law"]] = None
+        names |= {name: None for name, _ in case.laws}
     found = []
     for name in names:
         law = laws()[name]

@@ -11,6 +11,7 @@ from typing import Any
 from granchain.case import Case
 from granchain.case.case import case_from_resolved
 from granchain.errors import RunError
+from granchain.markup import card, table
 from granchain.output import Result, claim
 from granchain.output.ensemble import EnsembleFile, SideBySide
 from granchain.output.stored import StoredEnsemble
@@ -74,6 +75,14 @@ class Ensemble:
         labels = [member.status.label for member in self._members]
         where = "" if self._stored is None else f" in {self._stored.path}"
         return f"<Ensemble: {len(self)} members{where}; {', '.join(f'{labels.count(label)} {label}' for label in dict.fromkeys(labels))}>"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: how many members ended how, and the first messages."""
+        labels = [member.status.label for member in self._members]
+        rows = [(label, str(labels.count(label))) for label in dict.fromkeys(labels)]
+        messages = [(str(place), member.message) for place, member in enumerate(self._members) if member.message][:5]
+        told = table(("run", "message"), messages, styled=True) if messages else ""
+        return card(f"Ensemble of {len(self)} runs", table(("status", "runs"), rows, styled=True), told)
 
     def save(self, path: str | os.PathLike[str], overwrite: bool = False) -> None:
         """Write a file of all members, whole or not at all, which xarray opens; see `to_xarray` for what is in it.

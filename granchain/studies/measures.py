@@ -227,7 +227,7 @@ def watched(case: Case, recording: Recording) -> Recording:
 
 def can_transmit(case: Case) -> bool:
     """Whether there is a striker whose momentum can be passed on, and no force of its own on the last bead."""
-    return case.striker is not None and not (case.has_drives and not isinstance(case.ends.right, str) and not case.ends.has_wall("right"))
+    return case.begins_with_striker and not (case.has_drives and not isinstance(case.ends.right, str) and not case.ends.has_wall("right"))
 
 
 class Gathering:

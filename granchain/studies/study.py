@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
@@ -147,8 +148,9 @@ def about_key(case: Case, key: str) -> tuple[str, str]:
     model: type[Table] | None = TABLES.get(table)
     if table == "contact" and name != "law":
         law = laws().get(case.contact.law)
+        own = re.sub(r"^pair\.[0-9]+\.", "", name)
         for quantity in law.inputs if law is not None else ():
-            if quantity.name == name:
+            if quantity.name == own:
                 return quantity.unit, quantity.meaning
     parts = name.split(".")
     for part, inner in pairwise(parts):

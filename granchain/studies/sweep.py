@@ -374,9 +374,7 @@ def points(cases: Sequence[Case], work: Work) -> list[str]:
     for case in cases:
         document = case.resolved()
         document.pop("title", None)
-        used = [case.contact.law]
-        if isinstance(inner := document["contact"].get("restitution"), dict):
-            used.append(inner["law"])
+        used = list(dict.fromkeys(name for name, _ in case.laws))
         for law in used:
             if law not in laws:
                 laws[law] = name_of_law(law)

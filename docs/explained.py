@@ -1,0 +1,219 @@
+"""The figures of the explanation: small computations, drawn when the documentation is built."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from gallery import PAIR
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import NullFormatter
+
+import granchain as gc
+from granchain import figures
+from granchain.certificates.examples import example_inputs
+from granchain.contact.onset import onset_weight
+from granchain.figures.frame import new_figure, palette, styled
+from granchain.impacts import contact_of_two, two_bodies
+
+STEPS = np.unique(np.round(np.geomspace(11, 1100, 19)).astype(int))
+
+
+# How far a body flies before it meets the force: no part of a step, so that the onset falls anywhere in one.
+GAP, END = 1.0 / math.sqrt(23.0), 1.0
+
+
+def onset_run(power: float, n_steps: int, weighted: bool) -> float:
+    """Speed at the end of a unit mass with unit speed that meets F = d^1.5 + d^a rate, in n steps of kick and drift."""
+    dt, polynomial = END / n_steps, onset_weight(power)
+    d, half, acceleration, closed = -GAP, 1.0, 0.0, False
+    for _ in range(n_steps):
+        d += dt * half
+        rate, weight = half + 0.5 * dt * acceleration, 1.0
+        if d > 0.0:
+            if not closed and weighted:
+                theta = min(1.0, d / (dt * half))
+                weight = float(np.polyval(polynomial, theta)) / theta**power
+            closed = True
+            acceleration = -(d**1.5) - d**power * rate
+            half += dt * (-(d**1.5) - weight * d**power * rate)
+    return half - 0.5 * dt * acceleration
+
+
+@styled
+def onset_weights() -> Figure:
+    """The weight over theta, and the error of a speed with it and without it."""
+    figure = new_figure(7.4, 3.1)
+    left, right = figure.subplots(1, 2)
+    theta = np.linspace(0.01, 1.0, 200)
+    for power, label, colour in zip((0.0, 0.25, 0.5, 0.65), ("0", "1/4", "1/2", "0.65"), palette(), strict=False):
+        left.plot(theta, np.polyval(onset_weight(power), theta) / theta**power, color=colour, label=f"a = {label}")
+    left.axhline(1.0, color="#888888", linewidth=0.5)
+    left.set(
+        xlabel="part \N{GREEK SMALL LETTER THETA} of the step after the onset",
+        ylabel="weight of the damping force",
+        ylim=(0.4, 1.6),
+        xlim=(0.0, 1.0),
+    )
+    left.legend(loc="lower right")
+    exact = onset_run(0.25, 65521, True)
+    for weighted, label, colour in ((False, "weight 1", palette()[2]), (True, "with the weight", palette()[0])):
+        errors = [abs(onset_run(0.25, int(n), weighted) - exact) for n in STEPS]
+        right.loglog(END / STEPS, errors, "o-", color=colour, markersize=3, linewidth=0.8, label=label)
+    slopes(right, END / STEPS, {2.0: 0.01, 1.25: 0.3})
+    right.set(xlabel="time step", ylabel="error of the speed / speed of impact")
+    right.xaxis.set_minor_formatter(NullFormatter())
+    right.legend(loc="lower right")
+    return figure
+
+
+def slopes(axes: Axes, steps: np.ndarray, through: dict[float, float]) -> None:
+    """Lines of these orders, grey, each through its factor times the step to its power."""
+    for order, factor in through.items():
+        axes.loglog(steps, factor * steps**order, color="#b4b4b4", linewidth=0.8, zorder=0)
+        place = (steps[-1], factor * steps[-1] ** order)
+        axes.annotate(f"order {order:g}", place, (4, 8), textcoords="offset points", color="#777777", fontsize=8)
+
+
+# A unit mass at unit speed: F = d up to the jump, d + J beyond.
+JUMP_AT, JUMP = 0.3, 0.8
+
+
+def jump_exact(time: float) -> tuple[float, float]:
+    """Overlap and rate; sin t up to the jump, then a cosine about -J."""
+    crossing = math.asin(JUMP_AT)
+    if time <= crossing:
+        return math.sin(time), math.cos(time)
+    s, rate = time - crossing, math.cos(crossing)
+    return (JUMP_AT + JUMP) * math.cos(s) + rate * math.sin(s) - JUMP, rate * math.cos(s) - (JUMP_AT + JUMP) * math.sin(s)
+
+
+def jump_run(n_steps: int, end: float, corrected: bool) -> np.ndarray:
+    """Time, overlap and rate at each step."""
+    dt, d, half, acceleration, found = end / n_steps, 0.0, 1.0, 0.0, [(0.0, 0.0, 1.0)]
+    for step in range(1, n_steps + 1):
+        before, d = d, d + dt * half
+        rate, extra = half + 0.5 * dt * acceleration, 0.0
+        if corrected and before < JUMP_AT <= d:
+            # s = theta dt, the time since the jump, on the parabola of the step: d - s rate + s^2 A/2 is the overlap of the jump
+            s = 2.0 * (d - JUMP_AT) / (rate + math.sqrt(rate * rate - 2.0 * acceleration * (d - JUMP_AT)))
+            theta = s / dt
+            d -= 0.5 * s * s * JUMP
+            rate -= s * JUMP
+            extra = -(theta - 0.5) * dt * JUMP
+        acceleration = -d - (JUMP if d >= JUMP_AT else 0.0)
+        half += dt * acceleration + extra
+        found.append((step * dt, d, rate))
+    return np.array(found)
+
+
+@styled
+def force_jump() -> Figure:
+    """A rate near a jump of the force, and the error of an overlap over the step, with the correction and without it."""
+    figure = new_figure(7.4, 3.1)
+    left, right = figure.subplots(1, 2)
+    times = np.linspace(0.0, 0.8, 400)
+    left.plot(times, [jump_exact(float(time))[1] for time in times], color="#b4b4b4", linewidth=3.0, label="exact")
+    for corrected, label, colour, mark in ((False, "across the jump", palette()[2], "s"), (True, "corrected", palette()[0], "o")):
+        run = jump_run(10, 1.0, corrected)
+        left.plot(run[:, 0], run[:, 2], mark, color=colour, markersize=4.5, label=label)
+        errors = [abs(jump_run(int(n), 1.0, corrected)[-1, 1] / jump_exact(1.0)[0] - 1.0) for n in STEPS]
+        right.loglog(1.0 / STEPS, errors, f"{mark}-", color=colour, markersize=3, linewidth=0.8, label=label)
+    left.axvline(math.asin(JUMP_AT), color="#888888", linewidth=0.5)
+    left.set(xlabel="time", ylabel="rate", xlim=(0.0, 0.8), ylim=(0.1, 1.05))
+    left.legend(loc="lower left")
+    slopes(right, 1.0 / STEPS, {2.0: 0.02, 1.0: 1.2})
+    right.set(xlabel="time step", ylabel="relative error of the overlap")
+    right.legend(loc="lower right")
+    return figure
+
+
+@styled
+def energy_guard() -> Figure:
+    """The loss of Stronge's law over the largest overlap, as printed and guarded, and what it unloads along."""
+    law = gc.laws()["stronge"]
+    contacts = contact_of_two(law, two_bodies(PAIR, 1.77), PAIR, example_inputs(law))
+    c, guarded = tuple(map(float, contacts.c[:, 1])), contacts.model
+    printed = law.model(example_inputs(law, as_printed=True))
+    d_y = law.elastic_limit(c)
+    work_y = law.loading_work(d_y, c)
+
+    def after(model: Any, d_max: float) -> tuple:
+        return model.functions.update((d_max, 0.0, 0.0, 1.0), c, model.functions.history_of(c))
+
+    figure = new_figure(7.4, 3.1)
+    left, right = figure.subplots(1, 2)
+    overlaps = np.linspace(1.001, 4.5, 300)
+    for model, label, colour, style in ((printed, "as printed", palette()[2], "--"), (guarded, "guarded", palette()[0], "-")):
+        lost = [model.functions.plastic(c, after(model, w * d_y)) / work_y for w in overlaps]
+        left.plot(overlaps, lost, style, color=colour, label=label)
+        h = after(model, 2.0 * d_y)
+        d = np.linspace(max(h[1], 0.0), 2.0 * d_y, 200)
+        right.plot(d / d_y, [model.functions.force(float(x), 0.0, c, h) for x in d], style, color=colour, label=f"unloading, {label}")
+    loading = np.linspace(0.0, 2.3, 200)
+    right.plot(loading, [law.loading(float(w * d_y), c) for w in loading], color="#888888", linewidth=1.0, label="loading", zorder=0)
+    left.axhline(0.0, color="#888888", linewidth=0.5)
+    left.set(xlabel="largest overlap / $d_y$", ylabel="loss / work up to $d_y$", xlim=(1.0, 4.5))
+    left.legend(loc="upper left")
+    right.set(xlabel="overlap / $d_y$", ylabel="force [N]", xlim=(0.0, 2.3), ylim=(0.0, None))
+    right.legend(loc="upper left")
+    return figure
+
+
+def largest_stable(ratio: float) -> float:
+    """Largest omega dt at which no root of the scheme leaves the unit circle, for gamma/omega; by bisection."""
+    low, high = 0.0, 4.0
+    for _ in range(40):
+        step = 0.5 * (low + high)
+        square, damping = step * step, ratio * step
+        # z^3 - 2 z^2 + z + (omega dt)^2 z^2 + gamma dt (3 z^2 - 4 z + 1)/2 = 0
+        roots = np.roots([1.0, -2.0 + square + 1.5 * damping, 1.0 - 2.0 * damping, 0.5 * damping])
+        low, high = (step, high) if np.abs(roots).max() <= 1.0 + 1e-9 else (low, step)
+    return low
+
+
+@styled
+def time_steps() -> Figure:
+    """The limit of stability with the steps that are taken, and the error of impacts over the step."""
+    figure = new_figure(7.4, 3.1)
+    left, right = figure.subplots(1, 2)
+    ratio = np.geomspace(1e-2, 1e2, 200)
+    left.loglog(ratio, 2.0 / (ratio + np.sqrt(ratio**2 + 1.0)), color=palette()[2], label="limit")
+    dots = np.geomspace(1e-2, 1e2, 17)
+    left.loglog(dots, [largest_stable(float(r)) for r in dots], "o", color=palette()[2], markersize=3.5, label="limit, by the roots")
+    auto = np.minimum(0.02, 0.05 / ratio)
+    left.loglog(ratio, 5.0 * auto, "--", color=palette()[0], label='"fast"')
+    left.loglog(ratio, auto, color=palette()[0], label='"auto"')
+    left.set(xlabel="\N{GREEK SMALL LETTER GAMMA} / \N{GREEK SMALL LETTER OMEGA}", ylabel="\N{GREEK SMALL LETTER OMEGA} dt")
+    left.legend(loc="lower left")
+    laws: dict[str, dict[str, float]] = {"hertz": {}, "ma-liu": {"psi": 2.84, "xi": 13.0}, "tsuji": {"restitution": 0.65}}
+    refinements = np.array([0.2, 0.35, 0.6, 1.0, 2.0, 4.0, 8.0])
+    for (law, inputs), colour in zip(laws.items(), palette(), strict=False):
+        peak = gc.impact(law=law, pair=PAIR, speed=1.77, refine=64.0, **inputs).max_force
+        errors = [abs(gc.impact(law=law, pair=PAIR, speed=1.77, refine=float(r), **inputs).max_force / peak - 1.0) for r in refinements]
+        right.loglog(1.0 / refinements, errors, "o-", color=colour, markersize=3, linewidth=0.8, label=law)
+    for at, word in ((1.0, '"auto"'), (5.0, '"fast"')):
+        right.axvline(at, color="#b4b4b4", linewidth=0.8, zorder=0)
+        right.annotate(word, (at, 0.03), xycoords=("data", "axes fraction"), ha="right", color="#777777", fontsize=8, rotation=90)
+    right.set(xlabel="time step / automatic step", ylabel="relative error of the largest force")
+    right.set_xticks([0.2, 0.5, 1.0, 2.0, 5.0], ["0.2", "0.5", "1", "2", "5"])
+    right.xaxis.set_minor_formatter(NullFormatter())
+    right.legend(loc="upper left")
+    return figure
+
+
+FIGURES: tuple[Callable[[], Figure], ...] = (onset_weights, force_jump, energy_guard, time_steps)
+
+
+def write(folder: Path) -> None:
+    """Draw what is not there yet or older than the package."""
+    folder.mkdir(exist_ok=True)
+    newest = max(file.stat().st_mtime for file in [Path(__file__), *Path(gc.__file__).parent.rglob("*.py")])
+    for draw in FIGURES:
+        target = folder / f"{draw.__name__.replace('_', '-')}.png"
+        if not target.exists() or target.stat().st_mtime < newest:
+            figures.save(draw(), target)

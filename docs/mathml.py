@@ -1,0 +1,36 @@
+"""Mathematics as MathML, which browsers draw by themselves: without a script and without a network.
+
+docutils, on which Sphinx stands, has the converter from LaTeX. The style is in mathml.css.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from docutils import nodes
+from docutils.utils.math.latex2mathml import tex2mathml
+
+
+def inline(translator: Any, node: nodes.math) -> None:
+    """Mathematics in a line."""
+    translator.body.append(tex2mathml(node.astext()))
+    raise nodes.SkipNode
+
+
+def block(translator: Any, node: nodes.math_block) -> None:
+    """A display; where it is wider than the page, it is moved sideways by itself."""
+    translator.body.append(f'<div class="math">{tex2mathml(node.astext(), as_block=True)}</div>')
+    raise nodes.SkipNode
+
+
+def with_style(app: Any, config: Any) -> None:
+    """The style goes with the pages."""
+    config.html_static_path.append("mathml.css")
+
+
+def setup(app: Any) -> dict[str, bool]:
+    """Called by Sphinx."""
+    app.connect("config-inited", with_style)
+    app.add_css_file("mathml.css")
+    app.add_html_math_renderer("mathml", (inline, None), (block, None))
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,119 @@
+"""How the beads move and stand at the start: read from its file, and checked."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from granchain.case.drives import csv_lines
+from granchain.case.tables import ChainTable, EndsTable, InitialTable, StrikerTable
+from granchain.keys import Problems, shown
+
+COLUMNS = ("velocity", "displacement")
+BEAD = "bead"
+
+
+def read_initial(table: InitialTable, chain: ChainTable, folder: Path | None, problems: Problems) -> InitialTable:
+    """The numbers of all beads, also those that a file holds; what is wrong is told."""
+    beads = chain.total()
+    given = {name: numbers for name in COLUMNS if (numbers := getattr(table, name)) is not None}
+    if table.file is None and not given:
+        problems.add("initial", "neither file, nor velocity, nor displacement", "one of them", "give one, or take the table out")
+        return table
+    if table.file is not None and given:
+        problems.add("initial", f"file beside {' and '.join(given)}", "one of the two", "put all into the file, or all here")
+        return table
+    for name, numbers in given.items():
+        if len(numbers) != beads:
+            advice = "give one for each bead, or a file with a column bead"
+            problems.add(f"initial.{name}", f"{len(numbers)} numbers", f"{beads}, one for each bead of the chain", advice)
+    if table.file is not None:
+        lines = csv_lines("initial.file", table.file, folder, problems)
+        given = {} if lines is None else read_columns(shown(table.file), lines, beads, problems)
+    for name in given:
+        for where, segment in chain.places():
+            if getattr(segment, name) is not None:
+                problems.add(f"initial.{name}", f"one beside {where}.{name}", "one of the two", "take one out")
+                break
+    return table if table.file is None else InitialTable(**given)
+
+
+def read_columns(file: str, lines: list[str], beads: int, problems: Problems) -> dict[str, tuple[float, ...]]:
+    """The columns of a file by name, a number for each bead; what is wrong is told."""
+    where, head = "initial.file", [name.strip() for name in next(csv.reader(lines[:1]), [])]
+    allowed = "a first line that names the columns: velocity, displacement or both, and bead where not all beads have a row"
+    named = [name for name in head if name != BEAD]
+    if not named or len(set(head)) != len(head) or not set(named) <= set(COLUMNS):
+        problems.add(where, f"{file} with the first line {shown(','.join(head))}", allowed, "write for example bead,velocity")
+        return {}
+    columns = {name: [0.0] * beads for name in named}
+    met: set[int] = set()
+    for i, row in rows_of(lines):
+        number = f"{file}, in which line {i}"
+        values = numbers_in(row)
+        if len(values) != len(head):
+            problems.add(where, f"{number} is no row of {len(head)} numbers", ", ".join(head), "write commas between and points in them")
+            return {}
+        bead = values[head.index(BEAD)] if BEAD in head else len(met) + 1
+        if bead not in range(1, beads + 1) or bead in met:
+            got = f"{number} is of bead {bead:g}" + (" once more" if bead in met else "")
+            problems.add(where, got, f"each bead from 1 to {beads} once at most", "give the beads of this chain, the striker is none")
+            return {}
+        met.add(int(bead))
+        for name in named:
+            columns[name][int(bead) - 1] = values[head.index(name)]
+    if BEAD not in head and len(met) != beads:
+        advice = "give a row for each bead, or a column bead"
+        problems.add(where, f"{file} with {len(met)} rows", f"{beads}, one for each bead of the chain", advice)
+    return {name: tuple(values) for name, values in columns.items()}
+
+
+def rows_of(lines: list[str]) -> Iterator[tuple[int, str]]:
+    """The lines with something in them below the first, with their numbers."""
+    return ((i, line) for i, line in enumerate(lines[1:], start=2) if line.strip())
+
+
+def numbers_in(line: str) -> list[float]:
+    """The finite numbers that commas part; none where there is anything else."""
+    try:
+        values = [float(part) if "_" not in part else math.nan for part in line.split(",")]
+    except ValueError:
+        return []
+    return values if all(map(math.isfinite, values)) else []
+
+
+def moves(chain: ChainTable, initial: InitialTable | None) -> bool:
+    """Whether a bead has a velocity or a displacement at the start."""
+    given = [getattr(segment, name) for _, segment in chain.places() for name in COLUMNS]
+    given += [value for name in COLUMNS if initial is not None for value in getattr(initial, name) or ()]
+    return any(given)
+
+
+def fastest_closing(tables: Mapping[str, Any]) -> float:
+    """The largest speed at which two neighbours, or a bead and a wall, approach each other at the start [m/s]; 0 where none do."""
+    chain, striker, ends = tables["chain"], tables.get("striker"), tables["ends"]
+    speed = bead_values("velocity", chain, tables.get("initial"))
+    return closing(speed, striker, ends)
+
+
+def closing(speed: np.ndarray, striker: StrikerTable | None, ends: EndsTable) -> float:
+    """The same, of the velocities of the beads."""
+    row = np.concatenate([[] if striker is None else [striker.speed], speed])
+    left, right = ([0.0] if ends.has_wall(side) else [] for side in ("left", "right"))
+    return float(max(0.0, (-np.diff(np.concatenate([left, row, right]))).max(initial=0.0)))
+
+
+def bead_values(name: str, chain: ChainTable, initial: InitialTable | None) -> np.ndarray:
+    """(n_beads,) The velocity or displacement of each bead at the start."""
+    own = None if initial is None else getattr(initial, name)
+    if own is not None:
+        return np.array(own, dtype=float)
+    parts = []
+    for repeat, group in chain.groups():
+        parts.append(np.tile(np.repeat([getattr(one, name) or 0.0 for one in group], [one.count for one in group]), repeat))
+    return np.concatenate(parts)

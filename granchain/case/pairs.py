@@ -1,0 +1,162 @@
+"""Inputs of the contact law for pairs of materials: read, and checked against the law and the chain."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from granchain.case.initial import fastest_closing
+from granchain.case.tables import ChainContactTable, ChainTable, EndsTable, PairTable, StrikerTable, body
+from granchain.chain import RIGID
+from granchain.contact import laws
+from granchain.contact.inputs import filled
+from granchain.contact.law import ContactLaw
+from granchain.errors import LawError
+from granchain.keys import Problems, in_si, read_table, shown, suggestion
+
+
+def read_pairs(given: Any, law: type[ContactLaw] | None, problems: Problems) -> tuple[PairTable, ...] | None:
+    """The tables [[contact.pair]], in SI; None where there are none.
+
+    Parameters
+    ----------
+    given : object
+        What the case has under contact.pair.
+    law : type of ContactLaw, optional
+        Whose inputs they hold; without it only their materials are looked at.
+    problems : Problems
+        Takes every mistake.
+    """
+    if given is None:
+        return None
+    if not isinstance(given, (list, tuple)):
+        problems.add("contact.pair", shown(given), "tables [[contact.pair]]", "give each pair of materials a table of its own")
+        return None
+    found = []
+    for i, one in enumerate(given):
+        where = f"contact.pair.{i}"
+        table, values = None, {}
+        if isinstance(one, Mapping):
+            table = read_table(PairTable, where, one, problems)
+            values = own_inputs(where, one, law, problems) if law is not None else {}
+        else:
+            problems.add(where, shown(one), "a table [[contact.pair]]", "give its keys under [[contact.pair]]")
+        # one that cannot be read keeps its place
+        found.append(PairTable.model_construct(materials=("", "")) if table is None else PairTable(materials=table.materials, **values))
+    return tuple(found) or None
+
+
+def own_inputs(where: str, given: Mapping[str, Any], law: type[ContactLaw], problems: Problems) -> dict[str, Any]:
+    """The inputs of a law that a pair gives, in SI."""
+    own = {name: value for name, value in given.items() if name not in ("materials", "law")}
+    if "law" in given:
+        problems.add(f"{where}.law", shown(given["law"]), "no law: a chain has one", "set the law under [contact], and its inputs here")
+    values, slips = filled(law, own, in_si)
+    for slip in slips:
+        place = f"{where}.{slip.place}"
+        if slip.unknown:
+            problems.add_unknown(place, ["materials", *slip.words], slip.advice)
+        elif slip.place.partition(".")[0] in own:
+            advice = suggestion(slip.got, slip.words, slip.advice)
+            problems.add(place, "nothing" if slip.got is None else shown(slip.got), slip.allowed, advice)
+    if not own:
+        names = ", ".join(quantity.name for quantity in law.inputs)
+        allowed = f"one or more of {names}" if names else f"no pair, {law.name} has no inputs"
+        problems.add(where, "no input of the law", allowed, "give one, or take the pair out")
+    return {name: value for name, value in values.items() if name in own}
+
+
+def check_pairs(contact: ChainContactTable, tables: Mapping[str, Any], problems: Problems) -> None:
+    """Each pair is one of materials that touch, once, and has the law in the form that the chain has it."""
+    chain, ends, striker = tables["chain"], tables["ends"], tables.get("striker")
+    touching = set(pairs_along(chain, ends, striker))
+    names = sorted({name for both in touching for name in both})
+    met: dict[frozenset[str], int] = {}
+    for i, pair in enumerate(contact.pair or ()):
+        where = f"contact.pair.{i}"
+        if not problems.clear(where):
+            continue
+        both = frozenset(pair.materials)
+        unknown = [name for name in dict.fromkeys(pair.materials) if name not in names]
+        for name in unknown:
+            allowed = ", ".join(f'"{known}"' for known in names) or "none: no material has a name"
+            advice = suggestion(name, names, 'name a material of this chain; a table of constants gets its name by name = "..."')
+            problems.add(f"{where}.materials", shown(name), f"materials of this chain: {allowed}", advice)
+        if not unknown and both not in touching:
+            allowed = "pairs that touch: " + "; ".join(sorted(worded(one) for one in touching))
+            problems.add(f"{where}.materials", f"{worded(both)}, which touch nowhere in this chain", allowed, "take the pair out")
+        if both in met:
+            got = f"{worded(both)} once more, after contact.pair.{met[both]}"
+            problems.add(f"{where}.materials", got, "each pair once", "put all its inputs into one table")
+        met.setdefault(both, i)
+        if problems.clear(*(f"contact.{quantity.name}" for quantity in laws()[contact.law].inputs)):
+            check_form(where, contact, pair, problems)
+        if pair.inputs().get("impact_speed") == "striker" and striker is None and problems.clear("initial") and not fastest_closing(tables):
+            advice = "give the speed as a number [m/s], or add a table [striker]"
+            problems.add(f"{where}.impact_speed", '"striker" in a case without one', "a number above 0", advice)
+
+
+def check_form(where: str, contact: ChainContactTable, pair: PairTable, problems: Problems) -> None:
+    """No input of a pair makes another law of it: guarded or not, with dents or not, one impact speed or each contact's own."""
+    law, shared = laws()[contact.law], contact.inputs()
+    with contextlib.suppress(LawError):
+        form = law.model(formed(shared))
+        for name, value in pair.inputs().items():
+            if law.model(formed({**shared, name: value})) != form:
+                held = "a number" if isinstance(shared[name], float) else shown(shared[name])
+                allowed = f"{held}, as under [contact]: all contacts have one form of the law"
+                problems.add(f"{where}.{name}", shown(value), allowed, f"set {name} under [contact] alone, or give both alike")
+
+
+def formed(inputs: Mapping[str, Any]) -> SimpleNamespace:
+    """Inputs of a law as those that choose its form: a restitution that another law gives at many speeds is a table of numbers."""
+    values = dict(inputs)
+    if isinstance(values.get("restitution"), Mapping):
+        values["restitution"] = np.ones((1, 1))
+    return SimpleNamespace(**values)
+
+
+def worded(both: frozenset[str]) -> str:
+    """A pair as a sentence has it."""
+    one, other = sorted(both)[0], sorted(both)[-1]
+    return f"{shown(one)} and {shown(other)}"
+
+
+def pairs_along(chain: ChainTable, ends: EndsTable, striker: StrikerTable | None) -> Iterator[frozenset[str]]:
+    """Names of the two materials of each kind of contact of a chain; of materials without a name, none."""
+    for one, other in neighbours(chain, ends, striker):
+        if one is not None and other is not None:
+            yield frozenset((one, other))
+
+
+def neighbours(chain: ChainTable, ends: EndsTable, striker: StrikerTable | None) -> Iterator[tuple[str | None, str | None]]:
+    """Names of the materials on the two sides of the contacts of a chain, of each kind at least once."""
+    groups = [(repeat, [(segment.count, name_of(body(segment, chain).material)) for segment in group]) for repeat, group in chain.groups()]
+    first, last = groups[0][1][0][1], groups[-1][1][-1][1]
+    if striker is not None:
+        own = first if striker.material is None else name_of(striker.material)
+        yield own, first
+        first = own
+    before: str | None = None
+    for place, (repeat, group) in enumerate(groups):
+        for i, (count, name) in enumerate(group):
+            if place or i:
+                yield before, name
+            if count > 1:
+                yield name, name
+            before = name
+        if repeat > 1:
+            yield before, group[0][1]
+    for side, name in (("left", first), ("right", last)):
+        if ends.has_wall(side):
+            wall = getattr(ends, f"{side}_material")
+            yield name, RIGID.name if getattr(ends, side) == "rigid" else name if wall is None else name_of(wall)
+
+
+def name_of(material: Any) -> str | None:
+    """The name of a material; None where it has none."""
+    return None if material is None else material.name

@@ -1,0 +1,54 @@
+"""How far a long computation is, in one line of plain text: in a terminal and in a notebook."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import TextIO
+
+# Written again at most this often [s].
+EVERY = 0.2
+
+
+class ProgressLine:
+    """Writes how far a computation is into one line; for `run_many(progress=)` and `sweep(progress=)`, and for `run(watch=)`.
+
+    Parameters
+    ----------
+    title : str
+        In front of it.
+    stream : text stream, optional
+        Default: standard error; in a notebook standard output, where it is not taken for an error.
+    every : float
+        Least time between two lines [s].
+    """
+
+    def __init__(self, title: str = "", stream: TextIO | None = None, every: float = EVERY):
+        self.title, self._stream, self._every = title, stream, every
+        self._started, self._written, self._width = time.monotonic(), -every, 0
+
+    def __call__(self, done: int, count: int) -> None:
+        """What studies call: so many of so many members."""
+        self._write(f"{done} of {count}", done / count if count else 1.0)
+
+    def advance(self, fraction: float) -> None:
+        """What a run calls: the part that is done, 0 to 1."""
+        self._write(f"{100.0 * fraction:.0f} %", fraction)
+
+    def resume(self, fraction: float) -> None:
+        """What a run calls that goes on from a checkpoint."""
+        self._write(f"{100.0 * fraction:.0f} %, resumed", fraction)
+
+    def _write(self, words: str, fraction: float) -> None:
+        now = time.monotonic() - self._started
+        last = fraction >= 1.0
+        if now - self._written < self._every and not last:
+            return
+        self._written = now
+        left = f", {now / fraction * (1.0 - fraction):.0f} s to go" if 0.0 < fraction < 1.0 and now > 1.0 else f", {now:.1f} s"
+        line = f"{self.title + ': ' if self.title else ''}{words}{left}"
+        stream = self._stream or (sys.stdout if "ipykernel" in sys.modules else sys.stderr)
+        # spaces over what was there: a notebook knows no other way to clear a line
+        stream.write("\r" + line.ljust(self._width) + ("\n" if last else ""))
+        stream.flush()
+        self._width = len(line)

@@ -1,0 +1,151 @@
+"""BibTeX that a reader of BibTeX reads: every law, the package, data, and text that would break it."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+import tomllib
+from importlib import metadata
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from support.synthetic import synthetic
+
+import granchain as gc
+from granchain.citation import NO_DOI, cite, entries_of, plain, slug
+from granchain.cli import obey
+from granchain.contact.law import Source
+from granchain.errors import GranchainError
+from granchain.traces.about import about_of
+
+ROOT = Path(__file__).parents[1]
+# What a field may hold so that TeX sets it: ASCII without bare specials, or letters of other scripts.
+BARE = re.compile(r"(?<!\\)[&%$#_~^]")
+
+
+def read(text: str) -> dict[str, dict[str, str]]:
+    """The entries of a BibTeX text, as BibTeX reads them: an @, a kind, a brace, a key, and fields in braces that match."""
+    found: dict[str, dict[str, str]] = {}
+    place = 0
+    while (start := text.find("@", place)) >= 0:
+        head = re.compile(r"@misc\{([a-z0-9.-]+),\n").match(text, start)
+        assert head, text[start : start + 60]
+        place, fields = head.end(), {}
+        while text[place] != "}":
+            name = re.compile(r"  ([a-z]+) = \{").match(text, place)
+            assert name, text[place : place + 60]
+            place, depth, begin = name.end(), 1, name.end()
+            while depth:
+                depth += {"{": 1, "}": -1}.get(text[place], 0)
+                place += 1
+            value = text[begin : place - 1]
+            assert text[place : place + 2] == ",\n" and name[1] not in fields and value
+            fields[name[1]] = value
+            place += 2
+        assert head[1] not in found
+        found[head[1]] = fields
+    return found
+
+
+def test_every_law_has_entries_that_are_read_back():
+    known: dict[str, str] = {}
+    for name, law in gc.laws().items():
+        text = cite(name)
+        assert text.startswith(f"% contact law {name}: {law.source}")
+        entries = read(text)
+        works = {key: fields for key, fields in entries.items() if not key.startswith("granchain-")}
+        assert works and len(works) == len({part.strip() for part in law.source.text.split(";")}), name
+        # every DOI of the source is a work's, and none is made up
+        stated = set(re.findall(r"10\.\d{4,9}/[^\s;,]+", str(law.source)))
+        assert {fields["doi"] for fields in works.values() if "doi" in fields} == stated, name
+        for key, fields in works.items():
+            assert "author" in fields or "title" in fields
+            assert not any(BARE.search(value) for field, value in fields.items() if field != "doi")
+            # one work has one DOI, whichever law names it
+            assert known.setdefault(key, fields.get("doi", "")) == fields.get("doi", ""), (name, key)
+    assert len(known) > 40
+    read(cite(*gc.laws()))
+
+
+def test_authors_year_equation_and_doi_are_those_of_the_source():
+    assert read(cite("tsuji"))["tsuji-tanaka-ishida-1992"] == {
+        "author": "Tsuji and Tanaka and Ishida",
+        "year": "1992",
+        "doi": "10.1016/0032-5910(92)88030-L",
+        "note": "eqs. (13)-(15)",
+    }
+    assert read(cite("schwager-poschel"))["schwager-poschel-1998"]["author"] == r"Schwager and P{\"o}schel"
+    assert read(cite("flores"))["flores-2011"]["author"] == "Flores and others"
+    # one DOI, two works: the review has none
+    both = read(cite("jankowski-both-phases"))
+    assert "doi" not in both["wang-2022"] and both["jankowski-2005"]["doi"] == "10.1002/eqe.434"
+    assert NO_DOI in both["wang-2022"]["note"]
+
+
+def test_the_package_is_cited_as_the_citation_file_says():
+    stated: dict[str, str] = {}
+    for line in (ROOT / "CITATION.cff").read_text().splitlines():
+        key, _, value = line.strip("- ").partition(": ")
+        stated.setdefault(key.strip(), value)
+    (own,) = read(cite()).values()
+    assert own["author"] == f"{{{stated['name']}}}" and own["version"] == stated["version"] == metadata.version("granchain")
+    assert own["title"] == f"{{{stated['title']}}}: {stated['abstract'].rstrip('.')}"
+    assert stated["license"] in own["note"]
+    assert tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["authors"] == [{"name": stated["name"]}]
+
+
+def test_a_case_and_a_result_cite_their_laws_and_the_version_that_computed():
+    case = gc.load_case("steel-chain", ["contact.law=flores", "contact.restitution={law='ma-liu', psi=2.84, xi=13.0}"])
+    assert {"flores-2011", "ma-liu-2015", "wang-liu-liu-2022"} < read(cite(case)).keys()
+    old = SimpleNamespace(law="hertz", provenance={"granchain_version": "0.1.0"})
+    assert read(cite(old))["granchain-0.1.0"]["version"] == "0.1.0"
+    assert "johnson-1985" in read(cite(synthetic()))
+    assert cite(SimpleNamespace(law="of-my-own")).startswith("% contact law of-my-own: its law is not installed")
+
+
+WORST = 'A & B_1 50% of $x$ #2 {open "\\input{evil}" ~ ^ @misc{x, é ß Łódź naïve \n\x1b[31m 力'
+
+
+def test_text_that_would_break_bibtex_is_escaped():
+    about = about_of({"title": "Trace of A & B {", "kind": "synthetic", "who": "Jiří & co. @ {lab}"}, "test")
+    entries = read(cite(SimpleNamespace(trace=SimpleNamespace(about=about), case=None)))
+    assert entries["data-trace-of-a-b"]["title"] == r"Trace of A \& B {\textbraceleft}"
+    assert entries["data-trace-of-a-b"]["author"] == r"{Ji{\v{r}}{\'\i} \& co. @ {\textbraceleft}lab{\textbraceright}}"
+    made = plain(WORST)
+    assert made.count("{") == made.count("}") and not BARE.search(made) and "\n" not in made and "\x1b" not in made
+    assert r"{\'e} {\ss} {\L}{\'o}d{\'z} na{\"\i}ve" in made and made.endswith("力")
+    # a law of one's own may say anything
+    (entry,) = entries_of(Source(WORST.replace(";", ""), WORST, "10.1/a}b"))
+    assert read(str(entry) + "\n")[entry.key]["doi"] == "10.1/ab"
+    assert slug("Ü é") == "u-e" and slug("力") == "untitled"
+
+
+def test_two_works_of_one_name_have_keys_of_their_own():
+    one, two = (SimpleNamespace(works=[("Smith 2020, A", f"10.1/{i}")], about=SimpleNamespace(title=f"t{i}")) for i in (1, 2))
+    entries = read(cite(one, two))
+    assert entries["smith-2020"]["doi"] == "10.1/1" and entries["smith-2020-b"]["doi"] == "10.1/2"
+
+
+def test_what_rests_on_nothing_is_refused():
+    for wrong, said in ((3.0, "cite: got float, allowed a case"), ("no-law", 'cite: got "no-law", allowed the name of a contact law')):
+        with pytest.raises(GranchainError, match=said):
+            cite(wrong)
+
+
+def test_the_command_takes_cases_laws_files_and_folders(tmp_path, capsys, monkeypatch):
+    (tmp_path / "old.h5").write_bytes(gzip.decompress((ROOT / "tests" / "version-0.1.0" / "complete.h5.gz").read_bytes()))
+    monkeypatch.chdir(tmp_path)
+    folder = str(ROOT / "data" / "gugan-croquet")
+    assert obey(["cite", "hertz", "old.h5", folder]) == 0
+    entries = read(capsys.readouterr().out)
+    assert {"ma-liu-2015", "johnson-1985", "gugan-2000", "granchain-0.1.0", "granchain-0.2.0"} < entries.keys()
+    assert entries["gugan-2000"]["doi"] == "10.1119/1.1285850"
+    assert any(key.startswith("data-a-croquet-ball") for key in entries)
+    assert obey(["cite"]) == 0
+    assert len(read(capsys.readouterr().out)) == 1
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "wrong.json").write_text(json.dumps({"granchain": 1}))
+    for wrong in ("no-such", "empty", "wrong.json", "missing.h5"):
+        assert obey(["cite", wrong]) in (2, 4), wrong

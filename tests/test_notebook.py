@@ -1,0 +1,208 @@
+"""What notebooks show of our objects: tables with units, text that stays text, and a line of progress."""
+
+from __future__ import annotations
+
+import io
+import re
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+from html.parser import HTMLParser
+from typing import Any
+
+import numpy as np
+import pytest
+from support.synthetic import synthetic
+
+import granchain as gc
+from granchain.case import Case
+from granchain.markup import HEIGHT, WIDTH, table, thinned, traces
+from granchain.status import Status
+from granchain.studies.ensemble import Member
+from granchain.traces.about import about_of
+
+ATTACK = '<script>alert("x")</script><img src=x onerror=alert(1)> & {striker.speed}'
+
+
+class Tags(HTMLParser):
+    """The tags of a piece of HTML, each closed; what stands between them."""
+
+    VOID = ("br",)
+
+    def __init__(self, text: str):
+        super().__init__(convert_charrefs=True)
+        self.open: list[str] = []
+        self.seen: set[str] = set()
+        self.text = ""
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attributes: Any) -> None:
+        self.seen.add(tag)
+        assert not [name for name, _ in attributes if name.startswith("on") or name in ("src", "href")]
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attributes: Any) -> None:
+        self.seen.add(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+ALLOWED = {"div", "b", "table", "tr", "td", "th", "details", "summary", "svg", "polyline", "small", "span", "br"}
+
+
+def read(shown: Any) -> Tags:
+    """What a notebook shows of an object: only tables, a picture of lines, and text."""
+    found = Tags(shown._repr_html_())
+    assert found.seen <= ALLOWED
+    return found
+
+
+def small(**tables: Any) -> Case:
+    return Case(
+        **{
+            "title": ATTACK.replace("{", "(").replace("}", ")"),
+            "chain": {"beads": 9, "radius": 2.38e-3, "material": "steel-316"},
+            "striker": {"speed": 1.77},
+            "contact": {"law": "ma-liu", "psi": 2.84, "xi": 13.0},
+            "time": {"end": 1e-4},
+            **tables,
+        }
+    )
+
+
+def test_a_case_shows_its_keys_with_their_units():
+    found = read(small())
+    assert "<script>" in found.text
+    for words in (
+        "chain.radius0.00238m",
+        "striker.speed1.77m/s",
+        "contact.psi2.84",
+        "chain.material.yield_stress900000000Pa",
+        "time.end0.0001s",
+    ):
+        assert words in found.text.replace("\n", "")
+    # a law's own input, and a long list that is counted
+    many = read(small(sensors={"beads": "all", "interval": 1e-6}, chain={"beads": 30, "radius": 1e-3, "material": "steel-316"}))
+    assert "sensors.beads30 values, 1 to 30" in many.text
+
+
+def test_a_result_shows_how_it_ended_and_its_traces():
+    found = read(synthetic(title=ATTACK))
+    assert ATTACK in found.text
+    assert {"svg", "polyline", "details"} <= found.seen
+    for words in ("complete", "time step", "bead 3", "bead 13", "sensor force up to"):
+        assert words in found.text
+    assert "unstable" in read(synthetic(status=Status.UNSTABLE)).text
+    assert "svg" not in read(synthetic(without=("sensor_bead", "sensor_force"))).seen
+
+
+def test_a_comparison_shows_measured_beside_computed():
+    result = synthetic()
+    about = about_of({"title": ATTACK, "kind": "synthetic"}, "test")
+    quiet = np.zeros((60, 3))
+    time = 2e-7 * (np.arange(60 + len(result.time)) - 60)
+    found = read(gc.compare(result, trace=gc.Trace(time, result.sensor_bead, np.vstack([quiet, result.sensor_force]), about)))
+    assert ATTACK in found.text
+    assert "peak [N], measured" in found.text and "arrival [us], measured" in found.text
+    assert found.text.count("hertz [N]") == 1
+    assert f"3{result.sensor_force[:, 0].max():.4g}" in found.text
+
+
+def test_an_ensemble_shows_how_many_ended_how():
+    members = [Member(Status.COMPLETE), Member(Status.UNSTABLE, ATTACK), Member(Status.COMPLETE)]
+    found = read(gc.Ensemble([small()] * 3, members))
+    assert "Ensemble of 3 runs" in found.text and "complete2" in found.text and f"1{ATTACK}" in found.text
+
+
+def test_a_certificate_shows_what_was_measured():
+    law = gc.laws()["hertz"]
+    found = read(gc.Certificate(law, {"stiffness": None}, problems=[ATTACK]))
+    assert found.text.startswith("hertz") and str(law.source) in found.text and ATTACK in found.text
+
+
+def test_a_picture_keeps_every_peak_and_nothing_that_is_not_finite():
+    values = np.zeros(10_000)
+    values[4321], values[7000], values[8000] = 5.0, -2.0, np.nan
+    shown = traces(np.arange(10_000.0).tolist(), [values.tolist()], ["a"], "words")
+    (line,) = ElementTree.fromstring(re.search(r"<svg.*</svg>", shown)[0])
+    points = np.array([[float(x) for x in point.split(",")] for point in line.get("points").split()])
+    assert len(points) < 2000
+    assert points[:, 1].min() == pytest.approx(1.0) and points[:, 1].max() == pytest.approx(HEIGHT - 1.0)
+    assert points[np.argmin(points[:, 1]), 0] == pytest.approx(WIDTH * 0.4321, abs=2.0)
+    assert "nan" not in shown
+    assert traces([0.0, 1.0], [[np.nan, np.nan]], ["a"], "") == "" == traces([], [[]], ["a"], "")
+    assert thinned([(0.0, 1.0), (1.0, 2.0)]) == [(0.0, 1.0), (1.0, 2.0)]
+
+
+def test_a_table_shows_markup_as_text_and_numbers_to_the_right():
+    shown = table(("<b>", "n"), [("<i>", "1.5"), ("x", "-2e3")], styled=True)
+    assert "&lt;i&gt;" in shown and "<th" in shown and "<i>" not in shown
+    assert shown.count("text-align:right") == 3
+
+
+# --- progress -------------------------------------------------------------------------------------------------------
+
+
+class Clock:
+    """time.monotonic() that a test sets."""
+
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch) -> Clock:
+    made = Clock()
+    monkeypatch.setattr("granchain.progress.time.monotonic", made)
+    return made
+
+
+def test_a_line_of_progress_is_one_line_and_ends(clock):
+    stream = io.StringIO()
+    line = gc.ProgressLine("study", stream)
+    for done, now in ((0, 0.0), (1, 0.1), (5, 2.0), (10, 4.0)):
+        clock.now = now
+        line(done, 10)
+    written = stream.getvalue()
+    # the second is too soon after the first; the last one ends the line
+    assert [part.rstrip() for part in written.split("\r")] == [
+        "", "study: 0 of 10, 0.0 s", "study: 5 of 10, 2 s to go", "study: 10 of 10, 4.0 s",
+    ]  # fmt: skip
+    assert written.count("\n") == 1 and written.endswith("\n")
+    # what was longer is written over
+    assert len(written.split("\r")[3].rstrip("\n")) >= len("study: 5 of 10, 2 s to go")
+
+
+def test_a_notebook_gets_it_on_standard_output_and_a_terminal_on_standard_error(monkeypatch, capsys):
+    monkeypatch.delitem(sys.modules, "ipykernel", raising=False)
+    gc.ProgressLine()(2, 2)
+    assert capsys.readouterr() == ("", "\r2 of 2, 0.0 s\n")
+    monkeypatch.setitem(sys.modules, "ipykernel", sys)
+    gc.ProgressLine()(2, 2)
+    assert capsys.readouterr().out == "\r2 of 2, 0.0 s\n"
+
+
+def test_runs_and_studies_call_it():
+    case = gc.load_case("steel-chain-hertz", ["chain.beads=5", "sensors.beads=[2]", "sensors.contacts=[1]", "time.end=5e-5"])
+    stream = io.StringIO()
+    gc.run(case, watch=gc.ProgressLine("run", stream, every=0.0))
+    assert "run: 100 %" in stream.getvalue()
+    gc.run_many([case, case.replace(**{"striker.speed": 2.0})], progress=gc.ProgressLine("two", stream, every=0.0))
+    assert "two: 2 of 2" in stream.getvalue()
+
+
+def test_open_and_modules_are_reachable_and_cost_nothing():
+    from granchain.contact.law import OPEN
+
+    assert gc.OPEN == OPEN and "OPEN" in gc.__all__
+    code = "import sys, granchain; print([m for m in ('matplotlib', 'numpy', 'html', 'granchain.markup') if m in sys.modules])"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
