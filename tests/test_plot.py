@@ -15,7 +15,7 @@ import granchain as gc
 from granchain import analysis, figures
 from granchain.cli import obey
 from granchain.errors import GranchainError
-from granchain.figures.animation import contact_forces
+from granchain.figures.motion import contact_forces
 from granchain.status import Status
 
 pytestmark = pytest.mark.filterwarnings("error")

@@ -7,7 +7,6 @@ markers, never the look of a measurement. With `ax` a function draws into axes o
 """
 
 from granchain.analysis import power_law
-from granchain.figures.animation import animation, save_animation
 from granchain.figures.bands import band_traces, sensitivities
 from granchain.figures.equivalence import equivalence
 from granchain.figures.fit import fit
@@ -23,7 +22,8 @@ from granchain.figures.mechanism import (
     slider_acceleration,
     slider_kinematics,
 )
-from granchain.figures.peaks import peaks
+from granchain.figures.motion import animation, save_animation
+from granchain.figures.pulses import peaks
 from granchain.figures.run import (
     MOST_PLACES,
     SEVERAL,

@@ -50,7 +50,7 @@ from granchain.figures.frame import (
     styled,
     time_unit,
 )
-from granchain.figures.peaks import need_sensors, peaks
+from granchain.figures.pulses import need_sensors, peaks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
