@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from granchain.errors import GranchainError
-from granchain.figures.frame import figure_of, given_panels, narrow, new_figure, one_panel, palette, styled, write_heading
+from granchain.figures.frame import figure_of, given_panels, legend_below, narrow, new_figure, one_panel, palette, styled, write_heading
 from granchain.spectra import INCOHERENT
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def spectrum(found: Spectrum, ax: Sequence[Axes] | None = None) -> tuple[Figure,
         wave_map(found, rows[2])
     if ax is None:
         if narrow():
-            legend_below(rows[0])
+            move_legend_below(rows[0])
         heading(rows[0], found)
         figure.align_ylabels(rows)
     return figure, rows
@@ -103,7 +103,7 @@ def transmission(found: Spectrum, ax: Axes | None = None) -> tuple[Figure, Axes]
     axes.legend(loc="best", frameon=True, framealpha=0.85, edgecolor="none", fontsize=7)
     if ax is None:
         if narrow():
-            legend_below(axes)
+            move_legend_below(axes)
         heading(axes, found)
     return figure, axes
 
@@ -154,12 +154,12 @@ def wave_map(found: Spectrum, ax: Axes | None = None) -> tuple[Figure, Axes]:
     return figure, axes
 
 
-def legend_below(axes: Axes) -> None:
+def move_legend_below(axes: Axes) -> None:
     """Move a legend under the figure, where one column leaves no room beside the lines."""
     legend = axes.get_legend()
     if legend is not None:
         legend.remove()
-    figure_of(axes).legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    legend_below(axes)
 
 
 def extent(found: Spectrum) -> tuple[float, float, str]:
