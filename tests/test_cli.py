@@ -244,7 +244,7 @@ WRONG = {
     "no equals sign": (("run", "--set", "contact.psi"), 2, ("--set", "KEY=VALUE")),
     "time step too large": (("run", "--set", "time.step=1e-5"), 2, ("1e-05",)),
     "missing case file": (("run", "cases/mine.toml"), 4, ("mine.toml", "No such file")),
-    "case file is a folder": (("run", "folder"), 4, ("folder", "not a file")),
+    "case file is a folder": (("run", "folder"), 4, ("folder", "which is a folder")),
     "broken case file": (("run", "broken.toml"), 2, ("broken.toml", "line 1")),
     "checkpoint no number": (("run", "--checkpoint", "nan"), 2, ('--checkpoint: got "nan", allowed a finite number from 0 [s]',)),
     "checkpoint below 0": (("run", "--checkpoint", "-1"), 2, ('--checkpoint: got "-1", allowed',)),

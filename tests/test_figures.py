@@ -9,15 +9,20 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import xarray as xr
 from support.layout import faults
 from support.synthetic import CREST, RADIUS, synthetic, wave_speed
 
+import granchain as gc
 from granchain import analysis, figures
 from granchain.errors import FileError, GranchainError
 from granchain.impacts import ImpactResult
 from granchain.status import Status
 
 pytestmark = pytest.mark.filterwarnings("error")
+
+# A study with one number.
+SMALL = xr.Dataset({"peak": ("sensor_bead", [1.0, 2.0]), "words": ("sensor_bead", ["a", "b"])}, {"sensor_bead": [1, 2]})
 
 
 def lines(axes):
@@ -799,3 +804,31 @@ def test_titles_of_several_results_share_what_is_the_same():
     unlike = [synthetic(title="rig B; striker.speed = 5", law="hertz"), synthetic(title="rig B; striker.speed = 7", law="flores")]
     _, rows = figures.force_traces(*unlike)
     assert rows[0].get_title(loc="left") == "rig B; striker.speed = 5; striker.speed = 7"
+
+
+# --- what is drawn --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("draw", "said"),
+    [
+        (partial(gc.run, "t.toml"), 'case: got "t.toml", allowed a Case; make it with granchain.load_case'),
+        (partial(gc.dispersion, {}), "case: got dict, allowed a Case"),
+        (partial(gc.spectrum, "gap.h5"), 'spectrum: got "gap.h5", allowed a Result; open a file with granchain.open_result'),
+        (partial(figures.force_traces, "pairs.h5"), 'figure: got "pairs.h5", allowed a Result; open a file with granchain.open_result'),
+        (partial(figures.all_figures, SMALL), "figures: got Dataset, allowed a Result"),
+        (partial(figures.transmission, SMALL), "spectrum: got a Dataset, allowed a Spectrum"),
+        (partial(figures.study_curves, "study.h5"), 'study: got "study.h5", allowed the Dataset of a study; make it with granchain.sweep'),
+        (partial(figures.study_curves, SMALL, "peack"), 'study: got "peack", allowed a number of the study: peak; did you mean "peak"'),
+        (partial(figures.study_distribution, SMALL, "words"), 'study: got "words", allowed a number of the study: peak; name one of them'),
+        (
+            partial(figures.study_curves, SMALL, "peak", "bead"),
+            'study: got "bead", allowed a dimension of peak: sensor_bead; name one of them',
+        ),
+        (partial(figures.study_map, SMALL, "peak", "sensor_bead", "x"), 'study: got "x", allowed a dimension of peak: sensor_bead'),
+    ],
+)
+def test_what_is_no_case_result_or_study_is_refused_with_how_to_get_one(draw, said):
+    with pytest.raises(GranchainError) as raised:
+        draw()
+    assert said in str(raised.value)

@@ -329,6 +329,13 @@ def repeated(values: list[Any], counts: list[int], repeat: int) -> np.ndarray:
     return each if repeat == 1 else np.tile(each, repeat)
 
 
+def check_case(case: Any) -> None:
+    """Refuse what is no case, such as the path of one."""
+    if not isinstance(case, Case):
+        got = shown(case) if isinstance(case, str) else type(case).__name__
+        raise CaseError(f"case: got {got}, allowed a Case; make it with granchain.load_case")
+
+
 def load_case(name: str | Path, set: Iterable[str] = ()) -> Case:
     """Read a case.
 

@@ -51,6 +51,7 @@ from granchain.figures.frame import (
     time_unit,
 )
 from granchain.figures.pulses import need_sensors, peaks
+from granchain.output.result import check_result
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -567,6 +568,7 @@ def drawn(headers: Mapping[str, Unread]) -> list[str]:
 
 def lacking(result: Result) -> dict[str, str]:
     """The figures that a result cannot make: name -> what to ask for in the case."""
+    check_result(result, "figures")
     absent = {}
     for name, (_, needed) in _figures_of(result.variables).items():
         try:
