@@ -539,6 +539,16 @@ def test_where_another_pulse_has_merged_with_the_first_the_trace_says_so_and_the
     assert np.flatnonzero(np.isnan(front.get_xdata()))[0] == 7
 
 
+def test_pulses_of_two_waves_that_meet_are_no_front():
+    velocity = synthetic().velocity
+    half = velocity.shape[1] // 2
+    meeting = np.concatenate([velocity[:, :half], velocity[:, half - 1 :: -1]], axis=1)
+    kept = np.concatenate([meeting, velocity[:, 2 * half :]], axis=1)
+    figure, axes = figures.space_time(synthetic(change={"velocity": kept}))
+    assert not axes.get_lines() and axes.get_legend() is None
+    assert any("no line: the pulses are of more than one front" in text for text in texts(figure))
+
+
 def test_a_bead_that_flies_off_is_no_part_of_the_front():
     velocity = synthetic().velocity.copy()
     velocity[40:, 12] = velocity[:, 12].max() * 1.001

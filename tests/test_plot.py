@@ -109,6 +109,7 @@ def test_what_a_file_lacks_is_said_and_left_out(here, capsys):
         ),
         (["--only", " , "], "--only: got no name, allowed force-traces, peaks,"),
         (["--format", "pgn"], '--format: got "pgn", allowed png, pdf, svg; did you mean "png"?'),
+        (["--label", "one", "--label", "two"], "--label: got 2, allowed 1, one for each file; give each its --label WORD"),
         (["--width", "doubel"], '--width: got "doubel", allowed "single" (86 mm) or "double" (178 mm); did you mean "double"?'),
     ],
 )
@@ -174,8 +175,10 @@ def test_where_there_is_no_decay_or_no_power_law_the_figure_says_so():
     plain = synthetic(sensors=(2, 4, 8, 16))
     uneven = synthetic(sensors=(2, 4, 8, 16), change={"sensor_force": plain.sensor_force * np.array([1.05, 0.95, 0.95, 1.05])})
     assert ": no trend, scatter 5" in said(uneven)
-    assert said(powers(-0.1, scatter=0.3)).endswith(": no power law")
-    assert said(synthetic(sensors=(3, 8))) == "2 sensors: no fit"
+    scattered = powers(-0.1, scatter=0.3)
+    assert said(scattered).endswith(": no power law")
+    assert [line.get_linestyle() for line in figures.peaks(scattered)[1][0].get_lines()] == ["-"]
+    assert said(synthetic(sensors=(3, 8, 13))) == "3 sensors: no fit"
 
 
 def test_sensors_that_say_nothing_of_the_wave_are_left_out_and_named():

@@ -67,6 +67,8 @@ MOST_PLACES = 2**20
 IN_A_CORNER = 8
 # Width of the line of a wave front, and of the white about it [points].
 FRONT = 1.2, 2.8
+# Correlation of arrival and place, beyond which pulses are drawn as one front, ours: beads of a dimer come a little out of turn.
+IN_A_ROW = 0.9
 # Points of a drawn course: some four a dot of a printed figure two columns wide.
 COURSE = 4000
 
@@ -264,7 +266,8 @@ def space_time(result: Result, quantity: str = "velocity", ax: Axes | None = Non
     arrivals = np.array([_arrival(time, column) for column in values.T])
     speed = _front_speed(result, quantity, places, arrivals)
     passed = places[np.isfinite(arrivals)]
-    if len(passed) > 1:
+    one_front = _is_one_front(places, arrivals)
+    if one_front:
         label = f"wave front, peaks of {quantity} of {place_name.split()[0]} {passed[0]} to {passed[-1]}"
         label += f": {speed:.3g} m/s" if math.isfinite(speed) else ""
         # Black with white about it stands out from every colour of the map.
@@ -279,8 +282,17 @@ def space_time(result: Result, quantity: str = "velocity", ax: Axes | None = Non
     axes.set_xlabel(f"time ({unit})")
     axes.set_ylabel(place_name)
     axes.locator_params(axis="y", integer=True)
-    head(axes, [result], _interval(time), given=ax is not None)
+    several = "no line: the pulses are of more than one front" if len(passed) > 1 and not one_front else ""
+    head(axes, [result], _interval(time), several, given=ax is not None)
     return figure, axes
+
+
+def _is_one_front(places: np.ndarray, arrivals: np.ndarray) -> bool:
+    """Whether pulses come one after the other along the row, as those of two waves that meet do not."""
+    there = np.isfinite(arrivals)
+    if there.sum() < 2 or not np.ptp(arrivals[there]) > 0.0:
+        return False
+    return bool(abs(np.corrcoef(places[there], arrivals[there])[0, 1]) > IN_A_ROW)
 
 
 def _arrival(time: np.ndarray, values: np.ndarray) -> float:

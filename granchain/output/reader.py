@@ -27,7 +27,7 @@ from granchain.errors import FileError, GranchainWarning
 from granchain.output.provenance import NUMBERS, TEXTS, data_sha256
 from granchain.output.result import Result
 from granchain.output.units import unit_in
-from granchain.output.variables import CONTENT, ENSEMBLE, FORMAT, LABELS, Entry, Unread, check_axes, table_of
+from granchain.output.variables import CONTENT, ENSEMBLE, FORMAT, LABELS, STUDY, Entry, Unread, check_axes, table_of
 from granchain.output.whole import DAMAGED, LARGEST_FILE, UNSEALED, StoredFile, check_seal, quoted
 from granchain.output.writer import CHUNK
 from granchain.status import Status
@@ -115,6 +115,10 @@ def verify(path: str | os.PathLike[str]) -> str:
     if not sealed:
         raise FileError(f"{os.fspath(path)}: {UNSEALED}")
     return str(result.provenance["data_sha256"])
+
+
+# What reads the file of a study.
+OPENS_STUDY = 'granchain plot and granchain report read it, and in Python xarray.open_dataset(FILE, engine="h5netcdf")'
 
 
 class RefusedError(Exception):
@@ -359,9 +363,8 @@ def check_format(file: Any, wanted: str = "") -> None:
     if content != wanted:
         if content == ENSEMBLE:
             raise HoldsEnsembleError
-        raise RefusedError(
-            f"holds {quoted(content) or 'the result of one run'}, allowed {wanted or 'the result of one run'}; open it as such"
-        )
+        how = OPENS_STUDY if content == STUDY else "open it as such"
+        raise RefusedError(f"holds {quoted(content) or 'the result of one run'}, allowed {wanted or 'the result of one run'}; {how}")
     written = text_attribute(file, "granchain_format")
     numbers = written.split(".")
     # Ten digits: more are no version, and int() of very many is an error.
