@@ -266,6 +266,14 @@ class Case(Heading):
         """Whether an end of the chain is driven."""
         return any(isinstance(end, DriveTable) for end in (self.ends.left, self.ends.right))
 
+    @property
+    def driven_without_pulse(self) -> str:
+        """The signal "harmonic", "chirp" or "noise" that drives an end of a row in which nothing else moves at the start; else ""."""
+        if self.striker is not None or moves(self.chain, self.initial):
+            return ""
+        signals = [end.signal for end in (self.ends.left, self.ends.right) if isinstance(end, DriveTable)]
+        return next((str(signal) for signal in signals if signal not in (None, "pulse")), "")
+
     def drive_table(self, side: str) -> tuple[np.ndarray, np.ndarray]:
         """The table that a driven end follows.
 
