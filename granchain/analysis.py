@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from granchain.errors import CaseError, GranchainError
+from granchain.errors import CaseError, GranchainError, LawError
 
 if TYPE_CHECKING:
     from granchain.output import Result
@@ -417,6 +417,42 @@ def wave_speed(position: ArrayLike, arrival: ArrayLike) -> float:
     return spread / slope if abs(slope) > 1e-12 * math.sqrt(spread * float(t @ t)) else math.nan
 
 
+def out_of_order(position: ArrayLike, arrival: ArrayLike, width: ArrayLike = 0.0) -> tuple[int, int] | None:
+    """Two sensors whose arrivals show that they are of more than one wave; None where they may be of one.
+
+    Along the row the arrivals of one wave do not turn back: each comes, up to the width of its pulse, after all before it, or before them
+    all where the wave runs towards smaller positions.
+
+    Parameters
+    ----------
+    position : array (n,)
+        Of the sensors [m].
+    arrival : array (n,)
+        [s]; nan where there is none.
+    width : float or array (n,)
+        Of the pulses [s]; nan for 0.
+
+    Returns
+    -------
+    tuple or None
+        Indices of the sensor that was passed last and of the one that most turns back, along the direction in which less do.
+    """
+    x, t = np.asarray(position, dtype=float), np.asarray(arrival, dtype=float)
+    known = np.flatnonzero(np.isfinite(x) & np.isfinite(t))
+    if len(known) < 3:
+        return None
+    order = known[np.argsort(x[known], kind="stable")]
+    t, spared = t[order], np.nan_to_num(np.broadcast_to(np.asarray(width, dtype=float), x.shape))[order]
+    # towards larger positions, and towards smaller ones
+    backward = [np.maximum.accumulate(t) - t - spared, np.maximum.accumulate(t[::-1])[::-1] - t - spared]
+    if min(float(back.max()) for back in backward) <= 0.0:
+        return None
+    way = int(np.argmin([np.count_nonzero(back > 0.0) for back in backward]))
+    i = int(np.argmax(backward[way]))
+    before = slice(0, i) if way == 0 else slice(i + 1, None)
+    return int(order[before][np.argmax(t[before])]), int(order[i])
+
+
 def speeds_between(position: ArrayLike, arrival: ArrayLike) -> np.ndarray:
     """Speed of a wave between each sensor and the next.
 
@@ -736,6 +772,10 @@ class Summary:
         None where the case asks for no ledger.
     wave_speed_beads : tuple of int
         The sensor beads that the wave speed is from: those whose first pulse has its peak in the trace and has not merged with another.
+    out_of_order : tuple of int
+        Two sensor beads whose arrivals show that there is more than one wave, so that there is no wave speed; empty where there is one.
+    driven : str
+        "harmonic", "chirp" or "noise" where such a signal drives the row: there is no first pulse then, and `sensors` is empty.
     """
 
     title: str
@@ -747,6 +787,19 @@ class Summary:
     wave_speed: float
     energy: EnergyBalance | None
     wave_speed_beads: tuple[int, ...] = ()
+    out_of_order: tuple[int, ...] = ()
+    driven: str = ""
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Why there are no first pulses, or no wave speed."""
+        said = []
+        if self.driven:
+            said.append(f"driven with {self.driven}: no first pulse; see granchain spectrum")
+        if self.out_of_order:
+            one, other = self.out_of_order
+            said.append(f"no wave speed: the arrivals at beads {one} and {other} are out of order: there is more than one wave")
+        return tuple(said)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain numbers, words, lists and dicts; a number that is not finite is None."""
@@ -846,9 +899,21 @@ def sensor_peak(result: Result, sensor: int, every: int = 1, phase: int = 0) -> 
 
 
 def front_speed(pulses: tuple[SensorPulse, ...]) -> float:
-    """Wave speed from the sensors whose first pulse has its peak in the trace and has not merged with another, see `wave_speed` [m/s]."""
+    """Wave speed from the sensors whose first pulse has its peak in the trace and has not merged with another, see `wave_speed` [m/s].
+
+    nan where the arrivals are not of one wave, see `out_of_order`.
+    """
     seen = _of_front(pulses)
+    if turned_back(pulses):
+        return math.nan
     return wave_speed([pulse.position for pulse in seen], [pulse.arrival for pulse in seen])
+
+
+def turned_back(pulses: tuple[SensorPulse, ...]) -> tuple[int, ...]:
+    """The two beads that `out_of_order` finds among first pulses; empty without any."""
+    seen = _of_front(pulses)
+    found = out_of_order([pulse.position for pulse in seen], [pulse.arrival for pulse in seen], [pulse.width for pulse in seen])
+    return () if found is None else tuple(seen[place].bead for place in found)
 
 
 def _of_front(pulses: tuple[SensorPulse, ...]) -> list[SensorPulse]:
@@ -927,7 +992,9 @@ def summary(result: Result) -> Summary:
     -------
     Summary
     """
-    pulses = sensor_pulses(result)
+    driven = driven_without_pulse(result)
+    pulses = () if driven else sensor_pulses(result)
+    turned = turned_back(pulses)
     ends = [float(result.variables[name].data[-1]) for name in ("time", "energy_time", "snapshot_time") if _has_samples(result, name)]
     return Summary(
         title=result.title,
@@ -938,8 +1005,18 @@ def summary(result: Result) -> Summary:
         sensors=pulses,
         wave_speed=front_speed(pulses),
         energy=energy_balance(result),
-        wave_speed_beads=tuple(pulse.bead for pulse in _of_front(pulses)),
+        wave_speed_beads=() if turned else tuple(pulse.bead for pulse in _of_front(pulses)),
+        out_of_order=turned,
+        driven=driven,
     )
+
+
+def driven_without_pulse(result: Result) -> str:
+    """The signal that drives a result's row without a first pulse, see `granchain.case.Case`; "" without, or without a readable case."""
+    try:
+        return str(getattr(result.case, "driven_without_pulse", ""))
+    except (CaseError, LawError):
+        return ""
 
 
 def _has_samples(result: Result, name: str) -> bool:

@@ -11,7 +11,9 @@ from support.synthetic import CREST, PEAK_FORCE, RADIUS, synthetic, wave_speed
 from granchain import analysis, theory
 from granchain.cli.run import numbers_of
 from granchain.errors import CaseError
+from granchain.report.run import pulses as report_pulses
 from granchain.status import Status
+from granchain.studies.features import Pulses, wave_speeds
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -454,6 +456,54 @@ def test_a_sensor_at_which_another_pulse_has_merged_is_left_out_of_the_speed():
     assert re.search(r"^ +3 .*\n +8 +\d+\.\d+ +merged \d+\.\d+\n +13 ", said, re.MULTILINE) and "a second, larger pulse" in said
     assert f"wave speed {summary.wave_speed:.6g} m/s: line through the arrivals at 2 sensors, beads 3 to 13" in said
     assert "merged" not in numbers_of(analysis.summary(synthetic()))
+
+
+def test_arrivals_of_two_waves_are_out_of_order_and_those_of_one_are_not():
+    place = np.arange(9.0)
+    meeting = np.array([0.0, 1.0, 2.0, 3.0, 4.0, 3.0, 2.0, 1.0, 0.0])
+    assert analysis.out_of_order(place, meeting) == (4, 8)
+    assert analysis.out_of_order(place[::-1], meeting) == (4, 0)
+    # struck harder from the left: most arrivals run to the right, and from the right: to the left
+    assert analysis.out_of_order(place, [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 1.0, 0.0]) == (6, 8)
+    assert analysis.out_of_order(place, [0.0, 1.0, 6.0, 5.0, 4.0, 3.0, 2.0, 1.0, 0.0]) == (2, 0)
+    for one in (place, -place, [0.0, 1.0, 1.0, 2.0, math.nan, 9.0, 10.0, 11.0, 12.0]):
+        assert analysis.out_of_order(place, one) is None
+    # the last bead of a dimer is passed a little before the last but one, within the width of the pulse
+    late = np.array([0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 6.8])
+    assert analysis.out_of_order(place, late) == (7, 8)
+    assert analysis.out_of_order(place, late, 0.3) is None
+    assert analysis.out_of_order(place, late, np.full(9, math.nan)) == (7, 8)
+    assert analysis.out_of_order(place, meeting, 3.0) == (4, 8) and analysis.out_of_order([0.0, 1.0], [1.0, 0.0]) is None
+
+
+def test_pulses_that_meet_have_no_wave_speed_and_the_summary_says_so():
+    force = synthetic(sensors=(3, 8, 13)).sensor_force
+    summary = analysis.summary(synthetic(sensors=(3, 8, 13), change={"sensor_force": force[:, [1, 2, 0]]}))
+    assert math.isnan(summary.wave_speed) and summary.out_of_order == (8, 13) and summary.wave_speed_beads == ()
+    remark = "no wave speed: the arrivals at beads 8 and 13 are out of order: there is more than one wave"
+    assert summary.remarks == (remark,) and remark in numbers_of(summary) and "wave speed 0" not in numbers_of(summary)
+    assert [block.text for block in report_pulses(summary) if hasattr(block, "text")][-1] == f"N{remark[1:]}."
+    one = analysis.summary(synthetic(sensors=(3, 8, 13)))
+    assert one.remarks == () and one.out_of_order == () and one.wave_speed_beads == (3, 8, 13)
+
+
+def test_the_wave_speeds_of_a_study_leave_out_pulses_that_meet_too():
+    summary = analysis.summary(synthetic(sensors=(3, 8, 13)))
+    arrival = np.array([one.arrival for one in summary.sensors])
+    runs = np.array([arrival, arrival[[1, 2, 0]]])
+    there = np.ones(runs.shape, dtype=bool)
+    speeds = wave_speeds(np.array([[one.position for one in summary.sensors]] * 2), Pulses(0.0 * runs, runs, 0.0 * runs, there, ~there))
+    assert speeds[0] == pytest.approx(summary.wave_speed, rel=1e-12) and math.isnan(speeds[1])
+
+
+def test_a_row_driven_with_noise_has_no_first_pulses():
+    result = synthetic()
+    result._case.driven_without_pulse = "noise"
+    summary = analysis.summary(result)
+    assert summary.sensors == () and summary.driven == "noise" and math.isnan(summary.wave_speed)
+    remark = "driven with noise: no first pulse; see granchain spectrum"
+    assert summary.remarks == (remark,) and numbers_of(summary).startswith(f"{remark}\n")
+    assert [block.text for block in report_pulses(summary)] == [f"D{remark[1:]}."]
 
 
 def test_a_result_without_sensors_and_ledger_has_a_summary():

@@ -58,6 +58,17 @@ def closed_forms(time: np.ndarray) -> dict[str, tuple[dict[str, Any], np.ndarray
     }
 
 
+def test_a_row_that_noise_or_an_oscillation_drives_has_no_first_pulse():
+    assert [driven(**signal).driven_without_pulse for signal in (HARMONIC, CHIRP, NOISE, HALF_SINE, GAUSSIAN)] == [
+        "harmonic", "chirp", "noise", "", "",
+    ]  # fmt: skip
+    assert driven(time=[0.0, 1e-4, 2e-3], value=[0.0, 1.0, 0.0]).driven_without_pulse == ""
+    other = driven(**HALF_SINE).replace(**{"ends.right": {"drive": "force", **HARMONIC}})
+    assert other.driven_without_pulse == "harmonic"
+    assert other.replace(**{"initial": {"velocity": [1.0, 0.0]}}).driven_without_pulse == ""
+    assert other.replace(**{"ends.left": "free", "striker.speed": 1.0}).driven_without_pulse == ""
+
+
 @pytest.mark.parametrize("name", closed_forms(np.zeros(1)))
 def test_a_table_follows_its_closed_form_between_its_knots(name):
     time = np.random.default_rng(0).uniform(0.0, RUN, 2000)

@@ -453,6 +453,7 @@ def numbers_of(summary: Summary) -> str:
             parts.append("these peaks are the largest samples: the force jumps between samples, and the file does not hold its jumps")
     if any(pulse.merged for pulse in summary.sensors):
         parts.append("merged: a second, larger pulse has passed the first before it had fallen to half; peak and arrival are the second's")
+    parts += summary.remarks
     if math.isfinite(summary.wave_speed):
         beads = summary.wave_speed_beads
         parts.append(

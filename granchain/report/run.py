@@ -69,8 +69,9 @@ def first_line(result: Result, numbers: Summary) -> str:
 
 def pulses(numbers: Summary) -> list[Block]:
     """First pulses at the sensors."""
+    remarks = [Paragraph(f"{remark[0].upper()}{remark[1:]}.") for remark in numbers.remarks]
     if not numbers.sensors:
-        return []
+        return list(remarks)
     rows = tuple(
         (
             str(one.bead), short(one.peak), ("merged " if one.merged else "") + (short(1e6 * one.arrival) if one.complete else "not yet"),
@@ -89,7 +90,7 @@ def pulses(numbers: Summary) -> list[Block]:
     if math.isfinite(numbers.wave_speed):
         beads = numbers.wave_speed_beads
         blocks.append(Paragraph(f"Wave speed {numbers.wave_speed:.6g} m/s: line through the arrivals at beads {beads[0]} to {beads[-1]}."))
-    return blocks
+    return [*blocks, *remarks]
 
 
 def ledger(numbers: Summary) -> list[Block]:

@@ -16,6 +16,7 @@ from granchain.analysis import (
     PULSE_BEGINS,
     PULSE_ENDS,
     Jumps,
+    out_of_order,
     parabola,
     peak,
     pulse_stop,
@@ -164,7 +165,7 @@ def _crossings(
 
 
 def wave_speeds(position: np.ndarray, pulses: Pulses) -> np.ndarray:
-    """Wave speed of each run, from the sensors whose pulse is complete and has not merged with another, see `analysis.wave_speed`.
+    """Wave speed of each run, from the sensors whose pulse is complete and has not merged with another, as `analysis.front_speed`.
 
     Parameters
     ----------
@@ -178,7 +179,9 @@ def wave_speeds(position: np.ndarray, pulses: Pulses) -> np.ndarray:
         [m/s].
     """
     arrival = np.where(pulses.complete & ~pulses.merged, pulses.arrival, math.nan)
-    return np.array([wave_speed(*one) for one in zip(position, arrival, strict=True)], dtype=float)
+    of_one = [out_of_order(*one) is None for one in zip(position, arrival, pulses.width, strict=True)]
+    speeds = [wave_speed(*one) if good else math.nan for good, one in zip(of_one, zip(position, arrival, strict=True), strict=True)]
+    return np.array(speeds, dtype=float)
 
 
 def passed_on(interval: float, left: np.ndarray, net: np.ndarray) -> float:
