@@ -525,7 +525,7 @@ def test_plot_draws_what_it_can_and_says_what_is_lacking(here: Path, capsys: pyt
         assert out in capsys.readouterr().err
     assert obey(["plot", "bare.h5", "--out", "figures"]) == 0
     said = capsys.readouterr()
-    assert said.out.splitlines() == ["figures/bare-energy.png", "figures/bare-losses.png"]
+    assert said.out.splitlines() == ["figures/bare-energy.png"]
     assert (here / "figures" / "bare-energy.png").read_bytes().startswith(b"\x89PNG")
     assert "[sensors]" in said.err and "[snapshots]" in said.err
 
@@ -778,3 +778,12 @@ def test_nothing_is_said_on_the_way_without_a_terminal(capsys: pytest.CaptureFix
         progress.advance(0.5)
     said = capsys.readouterr()
     assert said.out == said.err == ""
+
+
+def test_the_keys_of_a_case_file_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert obey(["cases", "--keys"]) == 0
+    said = capsys.readouterr().out
+    for table in ("[chain]", "[[chain.segment]]", "[[contact.pair]]", "[initial]", "[ends]"):
+        assert f"\n{table}\n" in said
+    assert "\n  precompression\n      the constant force that presses the chain together [N]; a number at least 0; default: 0.0\n" in said
+    assert obey(["cases", "steel-chain", "--keys"]) == 2

@@ -756,6 +756,7 @@ def test_the_losses_of_every_contact_stand_on_top_of_each_other():
 
 def test_a_chain_that_lost_nothing_says_so_and_a_run_without_ledger_what_to_ask_for():
     nothing = {f"contact_{name}": np.zeros(19) for name in ("plastic", "viscous", "clamp")}
+    assert figures.lacking(synthetic(change=nothing))["losses"] == "no contact lost anything"
     figure, axes = figures.losses(synthetic(change=nothing))
     assert not axes.patches and "no contact lost anything" in texts(figure)
     with pytest.raises(GranchainError, match=r"no contact_plastic; to get it, keep the ledger: `ledger = true` under \[energy\]"):
@@ -814,6 +815,27 @@ def test_titles_of_several_results_share_what_is_the_same():
     unlike = [synthetic(title="rig B; striker.speed = 5", law="hertz"), synthetic(title="rig B; striker.speed = 7", law="flores")]
     _, rows = figures.force_traces(*unlike)
     assert rows[0].get_title(loc="left") == "rig B; striker.speed = 5; striker.speed = 7"
+
+
+def test_what_rests_in_a_pressed_row_is_left_out_of_its_traces_and_ledger():
+    free = synthetic(sensors=(3, 8))
+    weak = {"sensor_force": 0.1 * free.sensor_force, "energy_recoverable": free.energy_recoverable}
+    pressed = synthetic(
+        sensors=(3, 8), change={"sensor_force": weak["sensor_force"] + 1e3, "energy_recoverable": free.energy_recoverable + 1.0}
+    )
+    figure, rows = figures.force_traces(pressed)
+    drawn_force = rows[0].get_lines()[0].get_ydata()
+    assert drawn_force == pytest.approx(weak["sensor_force"][:, 0] - weak["sensor_force"][0, 0], abs=1e-9)
+    assert "sensor force beyond that at rest (N)" in texts(figure) and any("beyond\n1e+03 N" in text for text in texts(figure))
+    assert "sensor force (N)" in texts(figures.force_traces(free)[0])
+    figure, (ledger, _) = figures.energy(pressed)
+    assert any("J that rest in the contacts" in text for text in texts(figure))
+    assert ledger.get_ylim() == pytest.approx(figures.energy(free)[1][0].get_ylim(), rel=0.2)
+
+
+def test_a_row_that_noise_drives_has_no_picture_of_first_pulses(monkeypatch):
+    monkeypatch.setattr("granchain.figures.run.driven_without_pulse", lambda result: "noise")
+    assert figures.lacking(synthetic())["peaks"] == "driven with noise, it has no first pulse; see granchain spectrum"
 
 
 # --- what is drawn --------------------------------------------------------------------------------------------------

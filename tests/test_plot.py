@@ -76,16 +76,16 @@ def test_two_runs_are_drawn_over_each_other_in_the_format_and_width_asked_for(he
 
 
 def test_of_several_runs_what_is_of_one_is_drawn_for_each(here, capsys):
-    assert obey(["plot", "fast.h5", "slow.h5", "--only", "losses,hysteresis", "--format", "svg", "--out", "out"]) == 0
-    assert names("out") == ["fast-losses.svg", "fast-slow-hysteresis.svg", "slow-losses.svg"]
+    assert obey(["plot", "fast.h5", "slow.h5", "--only", "energy,hysteresis", "--format", "svg", "--out", "out"]) == 0
+    assert names("out") == ["fast-energy.svg", "fast-slow-hysteresis.svg", "slow-energy.svg"]
     # the keys that differ tell the runs apart
     words = (here / "out" / "fast-slow-hysteresis.svg").read_text()
     assert "contact 4, striker.speed 1.77" in words and "contact 4, striker.speed 1<" in words
 
 
 def test_runs_of_one_name_and_one_case_are_told_apart_by_number(here, capsys):
-    assert obey(["plot", "fast.h5", "other/fast.h5", "--only", "force_traces,losses", "--format", "svg", "--out", "out"]) == 0
-    assert names("out") == ["fast-2-losses.svg", "fast-fast-2-force-traces.svg", "fast-losses.svg"]
+    assert obey(["plot", "fast.h5", "other/fast.h5", "--only", "force_traces,energy", "--format", "svg", "--out", "out"]) == 0
+    assert names("out") == ["fast-2-energy.svg", "fast-energy.svg", "fast-fast-2-force-traces.svg"]
     assert ">fast-2</text>" in (here / "out" / "fast-fast-2-force-traces.svg").read_text()
 
 

@@ -8,7 +8,7 @@ import json
 import re
 import stat
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -65,6 +65,23 @@ def digest(resolved: Mapping[str, Any]) -> str:
     """SHA-256 of a case as plain data."""
     line = json.dumps(resolved, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(line.encode("ascii")).hexdigest()
+
+
+def digest_of_case(resolved: Mapping[str, Any]) -> str:
+    """Digest of a chain's case as plain data, without what changes nothing: a drag of zero, and names of materials that no pair asks for.
+
+    So the files that an earlier version wrote, which had no such keys, are still known to be of their case.
+    """
+    contact = resolved.get("contact")
+    named = isinstance(contact, Mapping) and bool(contact.get("pair"))
+    return digest(without(resolved, lambda key, value: (key == "drag" and value == 0.0) or (key == "name" and not named)))
+
+
+def without(document: Any, left_out: Callable[[str, Any], bool]) -> Any:
+    """Plain data without some keys of its tables, at any depth."""
+    if isinstance(document, dict):
+        return {key: without(value, left_out) for key, value in document.items() if not left_out(key, value)}
+    return [without(value, left_out) for value in document] if isinstance(document, list) else document
 
 
 def read_text(path: Path, what: str = "case file", names: list[str] | None = None) -> str:

@@ -14,8 +14,10 @@ from granchain.analysis import (
     HELD,
     between_snapshots,
     body_positions,
+    driven_without_pulse,
     energy_put_in,
     first_pulse,
+    out_of_order,
     peak,
     residual_share,
     sensor_peak,
@@ -67,8 +69,9 @@ MOST_PLACES = 2**20
 IN_A_CORNER = 8
 # Width of the line of a wave front, and of the white about it [points].
 FRONT = 1.2, 2.8
-# Correlation of arrival and place, beyond which pulses are drawn as one front, ours: beads of a dimer come a little out of turn.
-IN_A_ROW = 0.9
+# Part of all energy that rests in the contacts throughout, and of the largest force that is there before the wave, from which they are
+# left out of the picture, ours: the wave takes up less than half of it.
+AT_REST = 0.5
 # Points of a drawn course: some four a dot of a printed figure two columns wide.
 COURSE = 4000
 
@@ -109,6 +112,7 @@ def force_traces(
         rows = given_panels(ax, len(beads))
         figure = figure_of(rows[0])
     words = labels_of(results, labels)
+    beyond = _static(results)
     handles: dict[str, Any] = {}
     for axes, bead in zip(rows, beads, strict=True):
         text = body_name(bead)
@@ -117,8 +121,12 @@ def force_traces(
             if not len(column):
                 continue
             force = result.sensor_force[:, column[0]]
+            at_rest = float(force[0])
+            force = force - at_rest if beyond else force
             (handles[label],) = axes.plot(factor * result.time, force, **look(i), label=label)
-            if len(results) == 1:
+            if len(results) == 1 and beyond:
+                text += f"\nbeyond\n{at_rest:.3g} N"
+            elif len(results) == 1:
                 axes.fill_between(factor * result.time, force, color=look(i)["color"], alpha=0.18, linewidth=0.0)
                 top = sensor_peak(result, int(column[0]))
                 text += f"\n{top.force:.3g} N" if top.complete else "\nno pulse" if top.force == 0.0 else "\nstill rising"
@@ -129,15 +137,23 @@ def force_traces(
         axes.axhline(0.0, color="#b0b0b0", linewidth=0.5, zorder=0)
         axes.locator_params(axis="y", nbins=3)
     _leave_room(rows)
+    name = "sensor force beyond that at rest (N)" if beyond else "sensor force (N)"
     rows[-1].set_xlabel(f"time ({unit})")
     if ax is None:
-        figure.supylabel("sensor force (N)", fontsize=label_size())
+        figure.supylabel(name, fontsize=label_size())
     else:
-        rows[len(rows) // 2].set_ylabel("sensor force (N)")
+        rows[len(rows) // 2].set_ylabel(name)
     if len(results) > 1:
         legend_below(rows[0], given=ax is not None, handles=[handles[word] for word in words if word in handles])
     head(rows[0], results, note, given=ax is not None)
     return figure, rows
+
+
+def _static(results: Sequence[Result]) -> bool:
+    """Whether a force that was there before the wave takes up most of the traces."""
+    rest = max(float(np.abs(result.sensor_force[0]).max()) for result in results)
+    largest = max(float(np.nanmax(np.abs(result.sensor_force))) for result in results)
+    return rest > AT_REST * largest
 
 
 def _leave_room(rows: np.ndarray) -> None:
@@ -266,7 +282,9 @@ def space_time(result: Result, quantity: str = "velocity", ax: Axes | None = Non
     arrivals = np.array([_arrival(time, column) for column in values.T])
     speed = _front_speed(result, quantity, places, arrivals)
     passed = places[np.isfinite(arrivals)]
-    one_front = _is_one_front(places, arrivals)
+    # between half heights, near enough
+    widths = np.median(np.diff(time)) * (values > 0.5 * np.nanmax(values, axis=0, initial=0.0)).sum(axis=0)
+    one_front = len(passed) > 1 and out_of_order(places, arrivals, widths) is None
     if one_front:
         label = f"wave front, peaks of {quantity} of {place_name.split()[0]} {passed[0]} to {passed[-1]}"
         label += f": {speed:.3g} m/s" if math.isfinite(speed) else ""
@@ -285,14 +303,6 @@ def space_time(result: Result, quantity: str = "velocity", ax: Axes | None = Non
     several = "no line: the pulses are of more than one front" if len(passed) > 1 and not one_front else ""
     head(axes, [result], _interval(time), several, given=ax is not None)
     return figure, axes
-
-
-def _is_one_front(places: np.ndarray, arrivals: np.ndarray) -> bool:
-    """Whether pulses come one after the other along the row, as those of two waves that meet do not."""
-    there = np.isfinite(arrivals)
-    if there.sum() < 2 or not np.ptp(arrivals[there]) > 0.0:
-        return False
-    return bool(abs(np.corrcoef(places[there], arrivals[there])[0, 1]) > IN_A_ROW)
 
 
 def _arrival(time: np.ndarray, values: np.ndarray) -> float:
@@ -400,6 +410,10 @@ def energy(result: Result, ax: Sequence[Axes] | None = None) -> tuple[Figure, np
     parts = {name: getattr(result, f"energy_{name}") for name in held}
     put_in = energy_put_in(parts["kinetic"], result.energy_external, parts["recoverable"])
     total = parts["kinetic"][0] + parts["recoverable"][0] + result.energy_external
+    resting = float(parts["recoverable"].min())
+    left_out = resting > AT_REST * float(np.abs(total).max())
+    if left_out:
+        parts["recoverable"], total = parts["recoverable"] - resting, total - resting
     factor, unit = time_unit(float(result.energy_time[-1]))
     scale, joule = scaled(float(np.abs(total).max()), "J")
     time = factor * result.energy_time
@@ -447,7 +461,9 @@ def energy(result: Result, ax: Sequence[Axes] | None = None) -> tuple[Figure, np
         legend_beside(rest, given=ax is not None)
     if ax is None:
         figure.align_ylabels()
-    head(ledger, [result], given=ax is not None)
+    its_scale, its_unit = scaled(resting, "J")
+    without = f"without {its_scale * resting:.4g} {its_unit} that rest in the contacts" if left_out else ""
+    head(ledger, [result], without, given=ax is not None)
     return figure, axes
 
 
@@ -587,6 +603,11 @@ def lacking(result: Result) -> dict[str, str]:
             need(result, *needed)
             if name == "peaks":
                 need_sensors(result)
+                driven = driven_without_pulse(result)
+                if driven:
+                    raise GranchainError(f"driven with {driven}, it has no first pulse; see granchain spectrum")
+            if name == "losses" and not any(np.any(getattr(result, part) != 0.0) for part in needed):
+                raise GranchainError("no contact lost anything")
         except GranchainError as error:
             absent[name] = str(error)
     return absent

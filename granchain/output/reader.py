@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from granchain.case.document import digest_of_case
 from granchain.contact.law import Quantity
 from granchain.errors import FileError, GranchainWarning
 from granchain.output.provenance import NUMBERS, TEXTS, data_sha256
@@ -331,8 +332,7 @@ def _restored(
     if status is None:
         raise RefusedError(f"says that its run ended as {attributes['status']!r}, which this granchain does not know; update granchain")
     stored_case = provenance.get("case_resolved_json")
-    digest = None if stored_case is None else hashlib.sha256(stored_case.encode("utf-8", "surrogateescape")).hexdigest()
-    if provenance.get("case_sha256") != digest:
+    if not is_of_case(stored_case, provenance.get("case_sha256")):
         raise RefusedError(f"the case in it differs from its hash; {DAMAGED}")
     messages = json.loads(provenance.pop("messages", "[]"))
     if not isinstance(messages, list) or not all(isinstance(message, str) for message in messages):
@@ -353,6 +353,18 @@ def _restored(
     result.title = attributes["title"]
     result.provenance = provenance | {"granchain_version": attributes["granchain_version"]}
     return result
+
+
+def is_of_case(text: str | None, given: str | None) -> bool:
+    """Whether a digest is that of a case's JSON: of the text itself, as in a file of 0.1.0, or without what changes nothing."""
+    if text is None or given is None:
+        return text is given
+    if hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest() == given:
+        return True
+    try:
+        return digest_of_case(json.loads(text)) == given
+    except (ValueError, AttributeError, RecursionError):
+        return False
 
 
 def check_format(file: Any, wanted: str = "") -> None:

@@ -179,7 +179,7 @@ class Result:
         found["platform"] = f"{platform.system()} {platform.machine()}"
         if self._case is not None:
             found["case_toml"] = _clean(self._case.toml or "")
-            # As the case hashes it, so that case_sha256 is the hash of this very text.
+            # As the case hashes it, but for what changes nothing.
             found["case_resolved_json"] = json.dumps(self._case.resolved(), sort_keys=True, separators=(",", ":"), allow_nan=False)
             found["case_sha256"] = self._case.sha256
         return found | self._given | {"data_sha256": self.data_sha256}
