@@ -429,6 +429,7 @@ def messages_of(state: State, case: Case, certificates: Certificates) -> list[st
         f"time step {state.time_step.value:.6g} s ({state.time_step.reason})",
         *certificates.about(case),
         *ended_drives(state, case),
+        *opened(state),
     ]
     allowed = state.clock.allowed_step
     if allowed < 2.0 * state.time_step.value and state.step:
@@ -459,6 +460,44 @@ def ended_drives(state: State, case: Case) -> list[str]:
             unit = "m" if end.has_wall else "N"
             said.append(f"the drive of the {side} end ends at {end.time[-1]:.6g} s, and holds its last value, {end.value[-1]:.6g} {unit}")
     return said
+
+
+def opened(state: State) -> list[str]:
+    """A message where contacts that are pressed together at rest are seen open in what was recorded."""
+    chain, records, plan = state.chain, state.records, state.recording
+    pressed = chain.static_forces() > 0.0
+    if not pressed.any():
+        return []
+    samples, snapshots, dt = int(state.clock.sample), int(state.clock.snapshot), state.time_step.value
+    seen: list[tuple[float, str]] = []
+    # a bead feels none where both its contacts are open
+    of_beads = pressed[records.sensor_left] | pressed[records.sensor_right]
+    of_contacts = pressed[records.recorded]
+    for name, labels, values, counted in (
+        ("bead", plan.sensor_beads, records.sensor_force, of_beads),
+        ("contact", plan.sensor_contacts, records.contact_overlap, of_contacts),
+    ):
+        places = np.flatnonzero(counted)
+        none = values[:samples, places] <= 0.0 if places.size else np.zeros((0, 0), dtype=bool)
+        if none.any():
+            row = int(np.argmax(none.any(axis=1)))
+            seen.append((float(state.sample_step[row]) * dt, f"{name} {labels[places[int(np.argmax(none[row]))]]}"))
+    # those at ends that are driven move in a way that snapshots do not show
+    within = np.flatnonzero(pressed[1:-1]) + 1
+    start = state.contacts.start[within]
+    for row in range(snapshots if within.size else 0):
+        u = records.displacement[row]
+        apart = start + u[within - 1] - u[within] <= 0.0
+        if apart.any():
+            seen.append((float(records.snapshot_at[row]) * dt, f"contact {chain.contact_labels[within[int(np.argmax(apart))]]}"))
+            break
+    if not seen:
+        return []
+    when, where = min(seen)
+    return [
+        f"contacts that are pressed together at rest have opened, first seen at {where} at {when:.4g} s: waves in this run are not small "
+        "beside the static load"
+    ]
 
 
 class Certificates:
