@@ -15,7 +15,7 @@ from granchain.case import Case
 from granchain.contact.hertz import Hertz
 from granchain.engine.state import State
 from granchain.errors import CaseError
-from granchain.simulation import opened, prepare, recording_of
+from granchain.simulation import deep, opened, prepare, recording_of
 
 BEADS = 12
 STEEL = {"youngs_modulus": 193e9, "poissons_ratio": 0.3, "density": 7968.8, "yield_stress": 9e8}
@@ -310,3 +310,19 @@ def test_a_chain_without_load_opens_nothing_and_nor_does_a_striker() -> None:
     state.clock.sample = 3
     # contact 0 is the striker's
     assert opened(state) == []
+
+
+@pytest.mark.plain
+def test_overlaps_that_are_not_small_beside_the_beads_are_warned_of() -> None:
+    state = pressed()
+    # 5 % of 2.38 mm is allowed
+    state.contacts.reach[3] = 1.18e-4
+    assert deep(state) == []
+    state.contacts.reach[5] = 0.2 * 2.38e-3
+    (said,) = deep(state)
+    assert said.startswith("warning: contact 5 had an overlap of 0.000476 m, 20 % of the smaller radius")
+    # a^2 = R overlap with R = 1.19 mm, half the radius of two equal spheres: sqrt(.5 .2) = .316 of it
+    assert "a contact radius of 0.000753 m, 0.32 of it" in said
+    # there is no contact beyond a free end
+    state.contacts.reach[5], state.contacts.reach[BEADS] = 0.0, 1e-3
+    assert deep(state) == []
