@@ -92,6 +92,11 @@ def law_section(law: type[ContactLaw], equation: Equation, shared: set[tuple[str
     return blocks
 
 
+def own_families() -> list[Family]:
+    """Those of the package: a law file that was loaded has its laws among the others."""
+    return [family for family in families() if family.laws[0].__module__.startswith("granchain.contact.")]
+
+
 def family_page(family: Family) -> str:
     """The page of a family."""
     told = [(law, equations()[law.name]) for law in family.laws]
@@ -115,17 +120,17 @@ def index() -> str:
     blocks = [HEAD]
     for title, cylinders in (("Spheres", False), ("Parallel cylinders", True)):
         blocks.append(f"## {title}")
-        for family in families():
+        for family in own_families():
             if family.of_cylinders == cylinders:
                 rows = [(f"[{law.name}]({family.module}.md#{law.name})", escaped(law.summary()).replace("|", "\\|")) for law in family.laws]
                 blocks += [f"### {family.title}", grid(("law", "what it is"), rows)]
-    pages = "\n".join(family.module for family in families())
+    pages = "\n".join(family.module for family in own_families())
     return "\n\n".join([*blocks, f"```{{toctree}}\n:hidden:\n\n{pages}\n```"]) + "\n"
 
 
 def pages() -> dict[str, str]:
     """Every page, by the name of its file."""
-    return {"index": index(), **{family.module: family_page(family) for family in families()}}
+    return {"index": index(), **{family.module: family_page(family) for family in own_families()}}
 
 
 def write(folder: Path) -> None:
@@ -136,7 +141,7 @@ def write(folder: Path) -> None:
         if not file.exists() or file.read_text(encoding="utf-8") != text:
             file.write_text(text, encoding="utf-8")
     newest = max(file.stat().st_mtime for file in [Path(loops.__file__), *Path(figures.__file__).parents[1].rglob("*.py")])
-    for family in families():
+    for family in own_families():
         for law in family.laws:
             target = folder / f"{law.name}.png"
             if not target.exists() or target.stat().st_mtime < newest:

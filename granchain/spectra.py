@@ -205,6 +205,8 @@ def spectrum(result: Result, source: int | str | None = None, sensor: int | None
         row = Row(np.zeros((0, 0)), np.zeros(0, int), math.nan, "", 1, 0)
     frequency, transmission, coherence = across
     band_edges, band_edge_errors, cell_frequency, cosine, wavenumber, power = in_cells(row, cell, waves_are_small, messages)
+    if not len(band_edges) and not (coherence > INCOHERENT).any():
+        messages.insert(0, "found nothing: no band edge, and no frequency that comes through; of this run the spectrum says nothing")
     return Spectrum(
         title=result.title,
         law=result.law,

@@ -186,7 +186,10 @@ def test_the_changelog_names_every_contact_law():
     from granchain.contact import laws
 
     changelog = (ROOT / "CHANGELOG.md").read_text()
-    unnamed = [name for name in laws() if f"`{name}`" not in changelog]
+    # another test may have loaded a law of its own
+    ours = [name for name, law in laws().items() if law.__module__.startswith("granchain.contact.")]
+    unnamed = [name for name in ours if f"`{name}`" not in changelog]
+    assert len(ours) > 50
     assert not unnamed, f"CHANGELOG.md: no line names {', '.join(unnamed)}; add each under Added of the version that brings it"
 
 

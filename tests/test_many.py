@@ -17,6 +17,7 @@ import granchain as gc
 from granchain import simulation
 from granchain.engine import scans, stack
 from granchain.errors import CaseError, FileError, GranchainWarning, RunError
+from granchain.output.units import unit_in
 from granchain.output.whole import SEAL, SEAL_LENGTH
 from granchain.simulation import prepare, recording_of
 from granchain.status import Status
@@ -354,7 +355,7 @@ def test_the_dataset_has_every_value_of_every_member_and_no_other() -> None:
             compared.add(name)
         for name, variable in values.items():
             assert name in compared or variable.dims == (name,), name
-            assert dataset[name].attrs["units"] == variable.unit
+            assert unit_in(dataset[name].attrs) == variable.unit
             assert name not in compared or dataset[name].dims == ("run", *(counted.get(axis, axis) for axis in variable.dims))
     assert {"time", "sensor_force", "energy_residual", "displacement", "residual_overlap"} <= compared
 

@@ -292,7 +292,7 @@ OWN = {
     "the sensors": ("sensor_force", lambda n: (("time", n // 4), ("sensor_bead", 4))),
     "one sensor": ("sensor_force", lambda n: (("time", n), ("sensor_bead", 1))),
     "the snapshots": ("velocity", lambda n: (("snapshot_time", n // 13),)),
-    "what nobody draws": ("displacement", lambda n: (("snapshot_time", n // 13),)),
+    "what nobody draws": ("contact_peak_force", lambda n: (("contact", n),)),
 }
 
 

@@ -18,7 +18,7 @@ from support.processes import answer
 from support.rows import run_row, steel_row
 
 from granchain.contact import elementary
-from granchain.engine import numba_private, specialise
+from granchain.engine import fields, numba_private, specialise
 from granchain.engine.fields import LANES
 from granchain.engine.saved_loops import content_of
 from granchain.engine.specialise import compiled, gatherer, jitable, row_from, scatterer
@@ -176,6 +176,29 @@ def test_rows_are_compiled_in_vectors_gathered_and_written(tmp_path: Path, monke
     compiled(loop)(table, row)
     np.testing.assert_array_equal(row, expected)
     np.testing.assert_array_equal(table, 2.0 * np.arange(16.0).reshape(2, 8))
+
+
+@pytest.mark.plain
+def test_rows_are_named_in_compiled_code_as_in_plain_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(numba.config, "DISABLE_JIT", 0)
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+    view = fields.events_of
+
+    def loop(table, total):  # type: ignore[no-untyped-def]
+        rows = view(table)
+        for k in range(rows.listed.size):
+            total[0] += rows.active[k] * rows.listed[k]
+        # of the table itself, not a copy
+        rows.changed[1] = 77
+
+    table = np.arange(3 * len(fields.EVENT), dtype=np.int64).reshape(len(fields.EVENT), 3)
+    plain, total = view(table.copy()), np.zeros(1, np.int64)
+    before = {name: getattr(plain, name).tolist() for name in plain._fields}
+    compiled(loop)(table, total)
+    expected = sum(a * b for a, b in zip(before["active"], before["listed"], strict=True))
+    assert total[0] == expected
+    changed = plain._fields.index("changed")
+    assert table[changed].tolist() == [before["changed"][0], 77, before["changed"][2]]
 
 
 @pytest.mark.plain

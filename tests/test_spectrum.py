@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import granchain as gc
-from granchain import figures
+from granchain import figures, spectra
 from granchain.case import Case
 from granchain.cli import obey
 from granchain.cli.spectrum import report
@@ -177,6 +177,12 @@ def test_a_run_without_cell_or_coherence_says_what_it_lacks(struck):
     json.dumps(one.as_dict(), allow_nan=False)
 
 
+def test_a_spectrum_in_which_nothing_is_found_says_so_first(struck, monkeypatch):
+    frequency, transmission, coherence = spectra.transferred(np.arange(512.0), np.arange(512.0), 1e-6, 128)
+    monkeypatch.setattr(spectra, "transferred", lambda *_: (frequency, transmission, 0.1 * coherence))
+    assert gc.spectrum(struck, segments=2).messages[0].startswith("found nothing: no band edge, and no frequency that comes through")
+
+
 @pytest.fixture(scope="module")
 def struck() -> Any:
     case = gc.load_case("steel-chain-hertz", ["chain.beads=9", "sensors.beads=[2, 8]", "sensors.contacts=[1]", "time.end=2e-4"])
@@ -191,7 +197,10 @@ def test_the_command_draws_and_prints(run, found, tmp_path, capsys, monkeypatch)
     assert facts["band_edges"] == found.band_edges.tolist()
     assert len(facts["frequency"]) == len(facts["transmission"]) == len(facts["coherence"])
     assert (tmp_path / "dimer.png").stat().st_size > 50_000
-    for wrong in (["--from", "a"], ["--to", "-1"], ["--segments", "1.5"]):
+    assert obey(["spectrum", "dimer.h5", "--figure", "single.png", "--width", "single"]) == 0
+    # width and height of a PNG: its first chunk, W3C PNG (third edition) 11.2.1; 86 mm at 300 dots an inch
+    assert int.from_bytes((tmp_path / "single.png").read_bytes()[16:20]) == int(86 / 25.4 * 300)
+    for wrong in (["--from", "a"], ["--to", "-1"], ["--segments", "1.5"], ["--width", "singel"]):
         assert obey(["spectrum", "dimer.h5", *wrong]) == 2
     lines = report(found).splitlines()
     assert lines[0].startswith("bead 3 to bead 36: ")
@@ -204,3 +213,14 @@ def test_figures_take_axes(found):
     drawn, back = figures.transmission(found, ax=axes)
     assert (drawn, back) == (figure, axes)
     assert len(axes.get_lines()) >= 2
+
+
+@pytest.mark.parametrize("width", [None, "single", "double"])
+def test_the_legend_of_a_transmission_lies_above_its_curve(found, width):
+    with figures.page(width):
+        figure, rows = figures.spectrum(found)
+    figure.draw_without_rendering()
+    axes, legend = rows[0], rows[0].get_legend().get_window_extent()
+    curve = axes.transData.transform(np.column_stack([found.frequency / 1e3, found.transmission])[1:])
+    assert legend.y0 > curve[:, 1].max()
+    assert axes.get_window_extent().contains(legend.x0, legend.y0) and axes.get_window_extent().contains(legend.x1, legend.y1)

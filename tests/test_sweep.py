@@ -12,6 +12,7 @@ from granchain import analysis
 from granchain.cli.sweep import report
 from granchain.keys import Problems
 from granchain.status import Status
+from granchain.studies import measures
 from granchain.studies.distributions import Disorder, Distribution, values_of
 from granchain.studies.measures import Measures, measure
 from granchain.studies.plan import planned
@@ -146,6 +147,20 @@ def test_the_numbers_of_many_pulses_are_those_of_each_run(changes):
         if i < len(cases):
             assert np.array_equal(slim.peak[i], found.peak[i])
             assert np.array_equal(slim.force[i], result.sensor_force) and np.array_equal(slim.time[i], result.time)
+
+
+def test_pulses_that_have_merged_are_told_and_enter_no_wave_speed(monkeypatch):
+    def with_a_second(*args, **more):
+        found = measures.first_pulses_before(*args, **more)
+        return found._replace(merged=found.merged | (np.arange(3) == 2))
+
+    monkeypatch.setattr(measures, "first_pulses_before", measures.first_pulses, raising=False)
+    before = measure([short()], 1)
+    monkeypatch.setattr(measures, "first_pulses", with_a_second)
+    found = measure([short()], 1)
+    assert before.merged.tolist() == [[0.0, 0.0, 0.0]] and before.wave_speed_sensors.tolist() == [3.0]
+    assert found.merged.tolist() == [[0.0, 0.0, 1.0]] and found.wave_speed_sensors.tolist() == [2.0]
+    assert found.wave_speed[0] > before.wave_speed[0]
 
 
 def test_what_is_transmitted_is_the_momentum_of_the_last_bead():

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -166,8 +166,12 @@ class Case(Heading):
 
     @property
     def sha256(self) -> str:
-        """Digest of `resolved()`."""
-        return digest(self.resolved())
+        """Digest of `resolved()`, without what changes nothing: a drag of zero, and names of materials that no pair asks for.
+
+        So the files that an earlier version wrote, which had no such keys, are still known to be of their case.
+        """
+        named = bool(self.contact.pair)
+        return digest(without(self.resolved(), lambda key, value: (key == "drag" and value == 0.0) or (key == "name" and not named)))
 
     def bodies(self) -> dict[str, Any]:
         """Striker, where there is one, and beads, in order.
@@ -329,6 +333,13 @@ class Case(Heading):
             document["ends"][side] = {"drive": getattr(self.ends, side).drive, "time": time.tolist(), "value": value.tolist()}
         document["energy"]["interval"] = ledger_interval(self.energy, self.time)
         return document
+
+
+def without(document: Any, left_out: Callable[[str, Any], bool]) -> Any:
+    """Plain data without some keys of its tables, at any depth."""
+    if isinstance(document, dict):
+        return {key: without(value, left_out) for key, value in document.items() if not left_out(key, value)}
+    return [without(value, left_out) for value in document] if isinstance(document, list) else document
 
 
 def repeated(values: list[Any], counts: list[int], repeat: int) -> np.ndarray:

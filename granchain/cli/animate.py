@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from granchain.cli.options import FileArgument, OverwriteOption, app
+from granchain.cli.options import FileArgument, OverwriteOption, WidthOption, app, check_width
 from granchain.cli.text import notify, print_text
 from granchain.errors import CaseError, FileError, GranchainError
 
@@ -25,7 +25,7 @@ def animate(
     magnify: Annotated[float | None, typer.Option(metavar="X", help="Times that displacements are magnified.")] = None,
     frames: Annotated[int, typer.Option(metavar="N", help="Pictures, 2 to 600; no more than there are snapshots.")] = 100,
     beads: Annotated[str | None, typer.Option(metavar="FIRST-LAST", help="The bodies that are drawn; 0 is the striker.")] = None,
-    width: Annotated[str | None, typer.Option(metavar="WIDTH", help="For a journal: single, 86 mm, or double, 178 mm.")] = None,
+    width: WidthOption = None,
     overwrite: OverwriteOption = False,
 ) -> None:
     """Show the row in motion, as a GIF: displacements magnified, forces as colours."""
@@ -37,6 +37,7 @@ def animate(
         raise FileError(f"{target}: got the ending {Path(target).suffix!r}, allowed .gif; name the animation accordingly")
     if os.path.lexists(target) and not overwrite:
         raise FileError(f"{target}: got a file that exists and is kept, allowed a new one; name another with --out, or give --overwrite")
+    check_width(width)
     between = None if beads is None else first_and_last(beads)
     result = open_result(file, variables=lambda headers: [name for name in headers if name in WANTED], most=LARGEST_MOTION)
     if "crank_angle" in result.unread:

@@ -13,7 +13,7 @@ import typer
 from granchain import __version__
 from granchain.cli.text import print_text
 from granchain.cli.waiting import Waiting
-from granchain.errors import GranchainError, LawError, nearest
+from granchain.errors import CaseError, GranchainError, LawError, nearest
 
 if TYPE_CHECKING:
     from granchain.contact.law import ContactLaw
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 DONE, BUG, WRONG_INPUT, RUN_FAILED, FILE_OR_DISK, MISSED = 0, 1, 2, 3, 4, 5
 # A process that a signal has ended: 128 and the signal's number (POSIX shell, 2.8.2).
 SIGNALLED = 128
+
+# Dots an inch of a PNG for paper; for a screen it has those of the style.
+PRINTED = 300.0
 
 # rich would make the help prettier and take as long again as everything else.
 app = typer.Typer(
@@ -82,6 +85,7 @@ LawModuleOption = Annotated[
     str | None,
     typer.Option("--law-module", metavar="FILE", help="Python file with contact laws of your own. The code in it is run."),
 ]
+WidthOption = Annotated[str | None, typer.Option("--width", metavar="WIDTH", help="For a journal: single, 86 mm, or double, 178 mm.")]
 OverwriteOption = Annotated[bool, typer.Option("--overwrite", help="Replace figures that are there.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 
@@ -110,6 +114,17 @@ def the_one(name: str, names: Iterable[str], what: str, error: type[GranchainErr
         advice = f'did you mean "{near}"?' if near else f"take one of: {', '.join(known)}"
         raise error(f'{what}: got "{name[:60]}", allowed a known name; {advice}')
     return name
+
+
+def check_width(width: str | None) -> None:
+    """Refuse a width that figures do not have."""
+    from granchain.figures import page
+
+    try:
+        with page(width):
+            pass
+    except GranchainError as error:
+        raise CaseError(f"--{error}") from None
 
 
 def load_laws(law_module: str | None) -> None:

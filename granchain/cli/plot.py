@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from granchain.cli.options import OverwriteOption, app
+from granchain.cli.options import PRINTED, OverwriteOption, WidthOption, app, check_width
 from granchain.cli.text import notify, print_text
 from granchain.errors import CaseError, FileError, GranchainError, nearest
 
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 LARGEST_PICTURE = 1.6e7
 # Files whose names stand in the name of a figure of all of them.
 MOST_NAMES = 3
-# Dots an inch of a PNG for paper; for a screen it has those of the style.
-PRINTED = 300.0
 
 Draw = Callable[[], tuple[Any, Any]]
 
@@ -37,23 +35,19 @@ def plot(
         str | None, typer.Option(metavar="NAMES", help="These figures alone: force-traces,peaks. An unknown name lists all.")
     ] = None,
     ending: Annotated[str, typer.Option("--format", metavar="FORMAT", help="png, pdf or svg.")] = "png",
-    width: Annotated[str | None, typer.Option(metavar="WIDTH", help="For a journal: single, 86 mm, or double, 178 mm.")] = None,
+    width: WidthOption = None,
     out: Annotated[str, typer.Option(metavar="DIR", help="Folder for the figures; made if it is not there.")] = ".",
     overwrite: OverwriteOption = False,
 ) -> None:
     """Draw output files: traces, peaks, energy, velocities, hysteresis; of a mechanism motion and forces; of a study curves and maps."""
-    from granchain.figures import FORMATS, page
+    from granchain.figures import FORMATS
 
     formats = [known[1:] for known in FORMATS]
     if ending not in formats:
         near = nearest(ending, formats)
         advice = f'did you mean "{near}"?' if near else "name one of them"
         raise CaseError(f'--format: got "{ending[:40]}", allowed {", ".join(formats)}; {advice}')
-    try:
-        with page(width):
-            pass
-    except GranchainError as error:
-        raise CaseError(f"--{error}") from None
+    check_width(width)
     kind = kind_of(files)
     if kind == STUDY:
         figures, known = figures_of_studies(files)

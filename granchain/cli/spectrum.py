@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from granchain.cli.equivalent import FigureOption
-from granchain.cli.options import FileArgument, JsonOption, LawModuleOption, OverwriteOption, app, load_laws
+from granchain.cli.options import (
+    PRINTED,
+    FileArgument,
+    JsonOption,
+    LawModuleOption,
+    OverwriteOption,
+    WidthOption,
+    app,
+    check_width,
+    load_laws,
+)
 from granchain.cli.text import aligned, notify, print_json, print_text
 from granchain.errors import GranchainError
 
@@ -28,11 +38,13 @@ def spectrum(
     ] = None,
     law_module: LawModuleOption = None,
     figure: FigureOption = None,
+    width: WidthOption = None,
     overwrite: OverwriteOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Say what a chain lets through: transmission between two places, band edges with their errors, frequency over wavenumber."""
     load_laws(law_module)
+    check_width(width)
     from granchain.output import open_result
     from granchain.spectra import SEGMENTS
     from granchain.spectra import spectrum as found_in
@@ -44,8 +56,9 @@ def spectrum(
     if figure is not None:
         from granchain import figures
 
-        drawn, _ = figures.spectrum(found)
-        figures.save(drawn, figure, overwrite)
+        with figures.page(width):
+            drawn, _ = figures.spectrum(found)
+        figures.save(drawn, figure, overwrite, dpi=None if width is None else PRINTED)
     if as_json:
         print_json({"command": "spectrum", "file": file, **found.as_dict(), "figure": figure})
         return

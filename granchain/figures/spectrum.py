@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from granchain.errors import GranchainError
-from granchain.figures.frame import figure_of, given_panels, legend_below, narrow, new_figure, one_panel, palette, styled, write_heading
+from granchain.figures.frame import figure_of, given_panels, narrow, new_figure, one_panel, palette, styled, write_heading
 from granchain.spectra import INCOHERENT
 
 if TYPE_CHECKING:
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 DECADES = 6.0
 # The highest frequency that is shown, over the highest edge of a band.
 ABOVE = 1.25
+# Room for the legend over a curve, over the height of the curve, on a screen and one column wide.
+LEGEND = 0.3, 0.5
 
 
 @styled
@@ -60,8 +62,6 @@ def spectrum(found: Spectrum, ax: Sequence[Axes] | None = None) -> tuple[Figure,
     if mapped:
         wave_map(found, rows[2])
     if ax is None:
-        if narrow():
-            move_legend_below(rows[0])
         heading(rows[0], found)
         figure.align_ylabels(rows)
     return figure, rows
@@ -95,15 +95,17 @@ def transmission(found: Spectrum, ax: Axes | None = None) -> tuple[Figure, Axes]
             axes.axvspan(kilo * low, min(kilo * high, kilo * top), color="#000000", alpha=0.07, linewidth=0.0, label=label, zorder=0)
     edges, errors = found.band_edges.ravel(), found.band_edge_errors.ravel()
     for i, (edge, error) in enumerate((e, r) for e, r in zip(edges, errors, strict=True) if e > 0.0):
-        label = "edges measured, with their errors" if i == 0 else "_edge"
+        label = "edges measured" + ("" if narrow() else ", with their errors") if i == 0 else "_edge"
         axes.axvline(kilo * edge, color=palette()[2], linewidth=0.9, linestyle="--", label=label)
         axes.axvspan(kilo * (edge - error), kilo * (edge + error), color=palette()[2], alpha=0.25, linewidth=0.0)
     axes.set_ylabel("transmission" + (f" ({found.unit})" if found.unit != "1" else ""))
     axes.set_xlabel(f"frequency ({unit})")
-    axes.legend(loc="best", frameon=True, framealpha=0.85, edgecolor="none", fontsize=7)
+    # the curve stays below the legend
+    low, high = axes.get_ylim()
+    axes.set_ylim(low, high * (high / low) ** LEGEND[narrow()])
+    look: dict[str, Any] = {"handlelength": 1.4, "columnspacing": 1.0} if narrow() else {}
+    axes.legend(loc="upper center", ncols=2, frameon=True, framealpha=0.85, edgecolor="none", fontsize=7, **look)
     if ax is None:
-        if narrow():
-            move_legend_below(axes)
         heading(axes, found)
     return figure, axes
 
@@ -136,7 +138,9 @@ def wave_map(found: Spectrum, ax: Axes | None = None) -> tuple[Figure, Axes]:
         found.wavenumber / math.pi, kilo * found.cell_frequency[rows], level, shading="nearest", rasterized=True, cmap="magma_r"
     )
     name = {"velocity": "velocity", "sensor_force": "sensor force"}[found.measured]
-    figure.colorbar(mesh, ax=axes, label=f"power of {name} (dB)", pad=0.02, aspect=24)
+    # one column wide, a scale beside the map would narrow every panel
+    how: dict[str, Any] = {"location": "bottom", "aspect": 36} if narrow() else {"pad": 0.02, "aspect": 24}
+    figure.colorbar(mesh, ax=axes, label=f"power of {name} (dB)", **how)
     if found.dispersion is not None:
         q = np.linspace(-math.pi, math.pi, 401)
         for i, branch in enumerate(found.dispersion.frequency(q).T):
@@ -145,6 +149,7 @@ def wave_map(found: Spectrum, ax: Axes | None = None) -> tuple[Figure, Axes]:
             )
         axes.legend(loc="upper right", frameon=True, framealpha=0.85, edgecolor="none", fontsize=7)
     axes.set_xlim(-1.0, 1.0)
+    axes.set_xticks([-1.0, -0.5, 0.0, 0.5, 1.0])
     axes.set_ylim(0.0, kilo * top)
     each = "cell" if found.dispersion is not None else "bead"
     axes.set_xlabel(f"wavenumber (\N{GREEK SMALL LETTER PI} rad per {each})")
@@ -152,14 +157,6 @@ def wave_map(found: Spectrum, ax: Axes | None = None) -> tuple[Figure, Axes]:
     if ax is None:
         heading(axes, found)
     return figure, axes
-
-
-def move_legend_below(axes: Axes) -> None:
-    """Move a legend under the figure, where one column leaves no room beside the lines."""
-    legend = axes.get_legend()
-    if legend is not None:
-        legend.remove()
-    legend_below(axes)
 
 
 def extent(found: Spectrum) -> tuple[float, float, str]:
