@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Iterator, Sequence
@@ -39,6 +40,10 @@ INSPECTED = 256
 MOST_THREADS = 4096
 # Part of the ledger's bound above which a run warns.
 WARNED = 0.1
+# Overlap over the smaller radius above which a run warns, ours. Hertz's theory is of contacts small beside the bodies; with its contact
+# radius a, a^2 = R overlap (Johnson 1985, Contact Mechanics, eq. (4.23), doi:10.1017/CBO9781139171731), a is .16 of the radius of two
+# equal spheres there.
+DEEP = 0.05
 # Rows of the ledger: what is lost in dents; and work from outside, with its parts behind it.
 _PLASTIC, _EXTERNAL = (fields.Energies._fields.index(name) for name in ("plastic", "external"))
 # Body-steps of the first block, before the wall time of a step is known: some milliseconds at tens of nanoseconds each.
@@ -430,6 +435,8 @@ def messages_of(state: State, case: Case, certificates: Certificates) -> list[st
         f"time step {state.time_step.value:.6g} s ({state.time_step.reason})",
         *certificates.about(case),
         *ended_drives(state, case),
+        *opened(state),
+        *deep(state),
     ]
     allowed = state.clock.allowed_step
     if allowed < 2.0 * state.time_step.value and state.step:
@@ -460,6 +467,65 @@ def ended_drives(state: State, case: Case) -> list[str]:
             unit = "m" if end.has_wall else "N"
             said.append(f"the drive of the {side} end ends at {end.time[-1]:.6g} s, and holds its last value, {end.value[-1]:.6g} {unit}")
     return said
+
+
+def opened(state: State) -> list[str]:
+    """A message where contacts that are pressed together at rest are seen open in what was recorded."""
+    chain, records, plan = state.chain, state.records, state.recording
+    pressed = chain.static_forces() > 0.0
+    if not pressed.any():
+        return []
+    samples, snapshots, dt = int(state.clock.sample), int(state.clock.snapshot), state.time_step.value
+    seen: list[tuple[float, str]] = []
+    # a bead feels none where both its contacts are open
+    of_beads = pressed[records.sensor_left] | pressed[records.sensor_right]
+    of_contacts = pressed[records.recorded]
+    for name, labels, values, counted in (
+        ("bead", plan.sensor_beads, records.sensor_force, of_beads),
+        ("contact", plan.sensor_contacts, records.contact_overlap, of_contacts),
+    ):
+        # a study records more behind what is asked for
+        places = np.flatnonzero(counted[: len(labels)])
+        none = values[:samples, places] <= 0.0 if places.size else np.zeros((0, 0), dtype=bool)
+        if none.any():
+            row = int(np.argmax(none.any(axis=1)))
+            seen.append((float(state.sample_step[row]) * dt, f"{name} {labels[places[int(np.argmax(none[row]))]]}"))
+    # those at ends that are driven move in a way that snapshots do not show
+    within = np.flatnonzero(pressed[1:-1]) + 1
+    start = state.contacts.start[within]
+    for row in range(snapshots if within.size else 0):
+        u = records.displacement[row]
+        apart = start + u[within - 1] - u[within] <= 0.0
+        if apart.any():
+            seen.append((float(records.snapshot_at[row]) * dt, f"contact {chain.contact_labels[within[int(np.argmax(apart))]]}"))
+            break
+    if not seen:
+        return []
+    when, where = min(seen)
+    return [
+        f"contacts that are pressed together at rest have opened, first seen at {where} at {when:.4g} s: waves in this run are not small "
+        "beside the static load"
+    ]
+
+
+def deep(state: State) -> list[str]:
+    """A warning where the overlap of a contact is no longer small beside the bodies."""
+    chain = state.chain
+    if not isinstance(chain, Chain):
+        return []
+    overlap, limits = state.contacts.reach[: chain.n_bodies + 1], chain.overlap_limits()
+    with np.errstate(invalid="ignore"):
+        part = np.where(chain.contact_exists, overlap / limits, 0.0)
+    k = int(np.argmax(part))
+    if not DEEP < part[k] < np.inf:
+        return []
+    radius = math.sqrt(float(chain.effective_radii()[k] * overlap[k]))
+    return [
+        f"warning: contact {int(chain.contact_labels[k])} had an overlap of {overlap[k]:.3g} m, {100.0 * part[k]:.2g} % of the smaller "
+        f"radius: by Hertz's theory, whose contacts are small beside the bodies, a contact radius of {radius:.3g} m, "
+        f"{radius / limits[k]:.2g} of it; allowed without this warning: an overlap to {100.0 * DEEP:.0f} %; load it less, or take a "
+        "stiffer material"
+    ]
 
 
 class Certificates:

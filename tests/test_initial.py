@@ -15,7 +15,7 @@ from granchain.case import Case
 from granchain.contact.hertz import Hertz
 from granchain.engine.state import State
 from granchain.errors import CaseError
-from granchain.simulation import prepare, recording_of
+from granchain.simulation import deep, opened, prepare, recording_of
 
 BEADS = 12
 STEEL = {"youngs_modulus": 193e9, "poissons_ratio": 0.3, "density": 7968.8, "yield_stress": 9e8}
@@ -261,3 +261,68 @@ def test_members_and_checkpoints_have_the_bits_of_a_run(tmp_path: Path) -> None:
     second.advance(180)
     assert second.set_up == first.set_up
     assert all(values.tobytes() == second.arrays()[name].tobytes() for name, values in whole.arrays().items())
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Contacts that open
+
+
+def pressed(force: float = 30.0) -> State:
+    """A chain at rest under a force, as recorded in three samples and two snapshots, 1e-6 s and 1e-5 s apart."""
+    case = made(chain={**BASE["chain"], "precompression": force})
+    state = State(*prepare(case)[1::-1], prepare(case)[2], recording_of(case))
+    state.clock.sample, state.clock.snapshot = 3, 2
+    for values in (state.records.sensor_force, state.records.contact_overlap):
+        values[:] = 1e-9
+    return state
+
+
+@pytest.mark.plain
+def test_contacts_that_open_are_found_in_samples_and_snapshots() -> None:
+    assert opened(pressed()) == []
+    beads = pressed()
+    beads.records.sensor_force[2, 1] = 0.0
+    (said,) = opened(beads)
+    sample, shot = beads.sample_step[1] * beads.time_step.value, beads.records.snapshot_at[1] * beads.time_step.value
+    assert f"first seen at bead 10 at {2.0 * sample:.4g} s" in said
+    contacts = pressed()
+    contacts.records.contact_overlap[1:, 0] = -1e-9
+    assert f"first seen at contact 2 at {sample:.4g} s" in opened(contacts)[0]
+    shots = pressed()
+    # contact 4 joins beads 4 and 5
+    shots.records.displacement[1, 4:] = 1e-5
+    assert f"first seen at contact 4 at {shot:.4g} s" in opened(shots)[0]
+    # what comes first is named; a force of 0 after the last sample that was taken is none
+    shots.records.contact_overlap[2, 1] = 0.0
+    assert f"first seen at contact 10 at {2.0 * sample:.4g} s" in opened(shots)[0]
+    shots.records.contact_overlap[2, 1], shots.records.contact_overlap[3, 1] = 1e-9, 0.0
+    assert "contact 4" in opened(shots)[0]
+
+
+@pytest.mark.plain
+def test_a_chain_without_load_opens_nothing_and_nor_does_a_striker() -> None:
+    free = pressed(0.0)
+    free.records.sensor_force[:] = 0.0
+    assert opened(free) == []
+    case = made(chain={**BASE["chain"], "precompression": 30.0}, striker={"speed": 1.0}, sensors={"contacts": [0], "interval": 1e-6})
+    chain, contacts, step = prepare(case)
+    state = State(contacts, chain, step, recording_of(case))
+    state.clock.sample = 3
+    # contact 0 is the striker's
+    assert opened(state) == []
+
+
+@pytest.mark.plain
+def test_overlaps_that_are_not_small_beside_the_beads_are_warned_of() -> None:
+    state = pressed()
+    # 5 % of 2.38 mm is allowed
+    state.contacts.reach[3] = 1.18e-4
+    assert deep(state) == []
+    state.contacts.reach[5] = 0.2 * 2.38e-3
+    (said,) = deep(state)
+    assert said.startswith("warning: contact 5 had an overlap of 0.000476 m, 20 % of the smaller radius")
+    # a^2 = R overlap with R = 1.19 mm, half the radius of two equal spheres: sqrt(.5 .2) = .316 of it
+    assert "a contact radius of 0.000753 m, 0.32 of it" in said
+    # there is no contact beyond a free end
+    state.contacts.reach[5], state.contacts.reach[BEADS] = 0.0, 1e-3
+    assert deep(state) == []

@@ -13,9 +13,10 @@ from granchain import errors
 from granchain.case import Case
 from granchain.case.document import put
 from granchain.case.quantities import quantity_of, value_at
+from granchain.certificates.page import paragraphs
 from granchain.contact import laws
 from granchain.engine.setup import Row, contacts_together
-from granchain.report.run import law_blocks
+from granchain.report.run import IDENTIFIED, law_blocks
 from granchain.simulation import prepare, prepare_together
 
 # ours: any two that differ
@@ -227,3 +228,14 @@ def test_each_kind_of_contact_gives_back_what_its_pair_asks_for() -> None:
         )  # fmt: skip
         velocity = gc.run(case).final_velocity
         assert float(np.diff(velocity)[0]) == pytest.approx(asked, abs=2e-4), (one, other)
+
+
+@pytest.mark.plain
+def test_a_report_says_where_the_damping_is_not_the_published_one() -> None:
+    inputs = {"restitution": 0.7, "damping": "published", "pair": [{"materials": ["a", "b"], "damping": "published"}]}
+    assert IDENTIFIED not in [getattr(block, "text", "") for block in law_blocks("tsuji", inputs)]
+    pair = {"materials": ["a", "b"], "damping": "identified"}
+    for one in ({**inputs, "damping": "identified"}, {**inputs, "pair": [pair]}):
+        texts = [getattr(block, "text", "") for block in law_blocks("tsuji", one)]
+        # below what the law says of itself, above its source
+        assert texts.index(IDENTIFIED) == len(paragraphs(laws()["tsuji"].__doc__)) + 1

@@ -19,7 +19,7 @@ from granchain.spectra import Row, bands_of, mapped, relation
 from granchain.theory import dispersion
 
 
-def dimer(seed: int = 1, pressed: float = 20.0, end: float = 0.025, **contact: Any) -> Case:
+def dimer(seed: int = 1, pressed: float = 20.0, end: float = 0.025, rms: float = 1e-9, **contact: Any) -> Case:
     """40 beads, heavy and light in turn, between a wall that moves as noise and one at rest."""
     return Case(
         title="heavy and light beads under noise",
@@ -30,7 +30,7 @@ def dimer(seed: int = 1, pressed: float = 20.0, end: float = 0.025, **contact: A
             "precompression": pressed,
         },
         ends={
-            "left": {"drive": "displacement", "signal": "noise", "band": [500.0, 1.3e5], "rms": 1e-9, "seed": seed, "ramp": 1e-3},
+            "left": {"drive": "displacement", "signal": "noise", "band": [500.0, 1.3e5], "rms": rms, "seed": seed, "ramp": 1e-3},
             "right": "wall",
         },
         contact=contact or {"law": "hertz"},
@@ -47,6 +47,21 @@ def run() -> Any:
 @pytest.fixture(scope="module")
 def found(run) -> Any:
     return gc.spectrum(run, 3, 36)
+
+
+def test_waves_that_open_contacts_are_named_by_the_run_and_by_its_spectrum():
+    large = gc.run(dimer(rms=1e-6, end=2e-3))
+    (said,) = [message for message in large.messages if "have opened" in message]
+    first = int(np.argmax((large.sensor_force <= 0.0).any(axis=1)))
+    bead = int(large.sensor_bead[np.argmax(large.sensor_force[first] <= 0.0)])
+    assert f"first seen at bead {bead} at {large.time[first]:.4g} s" in said
+    found = gc.spectrum(large, segments=2)
+    assert len(found.messages) == 1 and "feels 0 to " in found.messages[0] and "of 20 N at rest" in found.messages[0]
+    assert not len(found.band_edges)
+
+
+def test_small_waves_open_nothing(run, found):
+    assert not any("have opened" in message for message in run.messages) and found.messages == ()
 
 
 def test_the_edges_of_a_diatomic_chain_are_those_of_the_dispersion(found):

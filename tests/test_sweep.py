@@ -9,9 +9,15 @@ import pytest
 
 import granchain as gc
 from granchain import analysis
+from granchain.cli.sweep import report
 from granchain.keys import Problems
+from granchain.status import Status
+from granchain.studies import measures
 from granchain.studies.distributions import Disorder, Distribution, values_of
-from granchain.studies.measures import measure
+from granchain.studies.measures import Measures, measure
+from granchain.studies.plan import planned
+from granchain.studies.study import dataset
+from granchain.studies.sweep import Description
 
 SHORT = {"chain.beads": 12, "sensors.beads": [3, 6, 9], "sensors.contacts": [], "snapshots": None, "time.end": 2e-4, "time.step": "fast"}
 
@@ -134,11 +140,27 @@ def test_the_numbers_of_many_pulses_are_those_of_each_run(changes):
             expected = [getattr(sensor, name) for sensor in summary.sensors]
             assert np.array_equal(getattr(found, name)[i], expected, equal_nan=True), name
         assert np.array_equal(found.wave_speed[i], summary.wave_speed, equal_nan=True)
+        assert found.merged[i].tolist() == [sensor.merged for sensor in summary.sensors]
+        assert found.wave_speed_sensors[i] == (len(summary.wave_speed_beads) if np.isfinite(summary.wave_speed) else 0)
         assert found.summaries[i] == {"largest": result.contact_peak_force[3]}
         assert found.time_step[i] == result.time_step
         if i < len(cases):
             assert np.array_equal(slim.peak[i], found.peak[i])
             assert np.array_equal(slim.force[i], result.sensor_force) and np.array_equal(slim.time[i], result.time)
+
+
+def test_pulses_that_have_merged_are_told_and_enter_no_wave_speed(monkeypatch):
+    def with_a_second(*args, **more):
+        found = measures.first_pulses_before(*args, **more)
+        return found._replace(merged=found.merged | (np.arange(3) == 2))
+
+    monkeypatch.setattr(measures, "first_pulses_before", measures.first_pulses, raising=False)
+    before = measure([short()], 1)
+    monkeypatch.setattr(measures, "first_pulses", with_a_second)
+    found = measure([short()], 1)
+    assert before.merged.tolist() == [[0.0, 0.0, 0.0]] and before.wave_speed_sensors.tolist() == [3.0]
+    assert found.merged.tolist() == [[0.0, 0.0, 1.0]] and found.wave_speed_sensors.tolist() == [2.0]
+    assert found.wave_speed[0] > before.wave_speed[0]
 
 
 def test_what_is_transmitted_is_the_momentum_of_the_last_bead():
@@ -207,6 +229,27 @@ def test_a_product_holds_every_combination_and_its_draws():
     assert "struck at 0.5 to 1 m/s, ma-liu, hertz" in study.attrs["title"] and "contact.law" not in study.attrs["title"]
     frame = study.to_dataframe()
     assert frame.loc[("hertz", 0.5, 2, 6), "peak"] == study.peak.sel({"contact.law": "hertz", "striker.speed": 0.5, "sensor_bead": 6})[2]
+
+
+def test_a_study_says_where_members_take_their_wave_speed_from_different_sensors(tmp_path, capsys):
+    case = short()
+    plan = planned(case, {"striker.speed": [0.5, 1.0]})
+    found = Measures.empty(plan.cases())
+    found.status = [Status.COMPLETE] * 2
+    found.merged[:], found.wave_speed[:], found.wave_speed_sensors[:] = 0.0, 100.0, 3.0
+    assert "wave_speed_note" not in dataset(plan, found, False).attrs
+    found.merged[1, 2], found.wave_speed_sensors[1] = 1.0, 2.0
+    study = dataset(plan, found, False)
+    assert "different sensors" in study.attrs["wave_speed_note"]
+    assert study.merged.sel(sensor_bead=study.sensor_bead[2]).values.tolist() == [0.0, 1.0]
+    assert study.wave_speed_sensors.values.tolist() == [3.0, 2.0]
+    report(Description(plan, False), study, tmp_path / "s.h5", as_json=False)
+    assert "granchain: wave_speed: members take their wave speed from different sensors" in capsys.readouterr().err
+    # as many of them, but others; and none of the first, which then has nothing to compare
+    found.merged[0, 0], found.wave_speed_sensors[0] = 1.0, 2.0
+    assert "wave_speed_note" in dataset(plan, found, False).attrs
+    found.wave_speed[0] = np.nan
+    assert "wave_speed_note" not in dataset(plan, found, False).attrs
 
 
 def test_a_zip_goes_side_by_side_and_sobol_fills_the_box():

@@ -109,6 +109,7 @@ def report(asked: Description, study: Any, target: Path, as_json: bool) -> None:
     """How the members ended, and where the file is."""
     ends, messages = study.status.values.ravel().tolist(), study.message.values.ravel().tolist()
     told = list(dict.fromkeys(message for message in messages if message))
+    note = study.attrs.get("wave_speed_note", "")
     if as_json:
         print_json(
             {
@@ -119,6 +120,7 @@ def report(asked: Description, study: Any, target: Path, as_json: bool) -> None:
                 "dimensions": dict(zip(asked.plan.dims, asked.plan.shape, strict=True)),
                 "status": {label: ends.count(label) for label in dict.fromkeys(ends)},
                 "messages": told,
+                "wave_speed_note": note,
             }
         )
         return
@@ -126,6 +128,8 @@ def report(asked: Description, study: Any, target: Path, as_json: bool) -> None:
         notify(f"warning: {message}")
     if len(told) > MOST_MESSAGES:
         notify(f"warning: and {len(told) - MOST_MESSAGES} more messages, in the variable message")
+    if note:
+        notify(f"wave_speed: {note}")
     print_text(f"members {spanned(asked)}: {study.attrs['status']}")
     if "interrupted" not in ends:
         print_text(f"complete: {target}")

@@ -36,6 +36,11 @@ _WORDS = {
     "crank_energy": "Work of the crank, kinetic energy, losses, and the residual of the ledger.",
 }
 
+IDENTIFIED = (
+    'This run was with damping = "identified" where the inputs say so: an impact then delivers the restitution that is asked for. What is '
+    "said above of the restitution delivered is of the published damping."
+)
+
 
 def run_blocks(result: Result, name: str, checks: Sequence[Check] | None = None) -> list[Block]:
     """All that a report says of a result.
@@ -146,17 +151,24 @@ def law_blocks(name: str, given: Mapping[str, Any]) -> list[Block]:
     if law is None:
         return [Heading(f"Contact law {name}", 2), Paragraph("It is not installed here: what it is stands in its own file.")]
     blocks: list[Block] = [Heading(f"Contact law {name}", 2), *(Paragraph(text) for text in paragraphs(law.__doc__))]
+    pairs = [pair for pair in listed_pairs(given) if isinstance(pair.get("materials"), list)]
+    if any(inputs.get("damping") == "identified" for inputs in (given, *pairs)):
+        blocks.append(Paragraph(IDENTIFIED))
     blocks.append(Paragraph(f"Source: {law.source}."))
     if law.validity:
         blocks.append(Paragraph(f"Valid for: {law.validity}."))
     columns = ("input", "value", "unit", "meaning")
     blocks += [Grid(columns, rows)] if (rows := input_rows(law, given)) else []
-    pairs = given.get("pair")
-    for pair in pairs if isinstance(pairs, list) else ():
-        if isinstance(pair, Mapping) and isinstance(pair.get("materials"), list):
-            blocks.append(Paragraph(f"Between {' and '.join(map(str, pair['materials']))}, in place of these:"))
-            blocks.append(Grid(columns, input_rows(law, pair)))
+    for pair in pairs:
+        blocks.append(Paragraph(f"Between {' and '.join(map(str, pair['materials']))}, in place of these:"))
+        blocks.append(Grid(columns, input_rows(law, pair)))
     return blocks
+
+
+def listed_pairs(given: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The tables of pairs of materials in what a case says of its contact."""
+    pairs = given.get("pair")
+    return [pair for pair in pairs if isinstance(pair, Mapping)] if isinstance(pairs, list) else []
 
 
 def input_rows(law: type[ContactLaw], given: Mapping[str, Any]) -> tuple[tuple[str, ...], ...]:

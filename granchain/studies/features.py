@@ -53,6 +53,11 @@ class Pulses(NamedTuple):
     complete: np.ndarray
     merged: np.ndarray
 
+    @property
+    def of_front(self) -> np.ndarray:
+        """Which a wave speed is taken from: those whose pulse is complete and has not merged with another."""
+        return np.asarray(self.complete & ~self.merged)
+
 
 def first_pulses(
     time: Sequence[np.ndarray], force: Sequence[np.ndarray], beside: Sequence[Jumps] | None = None, *, smooth: bool = True
@@ -178,7 +183,7 @@ def wave_speeds(position: np.ndarray, pulses: Pulses) -> np.ndarray:
     array (run,)
         [m/s].
     """
-    arrival = np.where(pulses.complete & ~pulses.merged, pulses.arrival, math.nan)
+    arrival = np.where(pulses.of_front, pulses.arrival, math.nan)
     of_one = [out_of_order(*one) is None for one in zip(position, arrival, pulses.width, strict=True)]
     speeds = [wave_speed(*one) if good else math.nan for good, one in zip(of_one, zip(position, arrival, strict=True), strict=True)]
     return np.array(speeds, dtype=float)

@@ -32,8 +32,8 @@ Summary = Callable[[Result], Mapping[str, float]]
 
 
 # Numbers of each sensor, of each member.
-OF_SENSOR = ("peak", "arrival", "width")
-OF_MEMBER = ("wave_speed", "transmitted_momentum", "transmitted_energy", "time_step")
+OF_SENSOR = ("peak", "arrival", "width", "merged")
+OF_MEMBER = ("wave_speed", "wave_speed_sensors", "transmitted_momentum", "transmitted_energy", "time_step")
 
 
 @dataclass
@@ -51,8 +51,12 @@ class Measures:
         Why it failed, or was not computed; empty where it is complete.
     peak, arrival, width : array (run, sensor)
         Of the first pulse: peak force [N], its time [s], width at half height [s].
+    merged : array (run, sensor)
+        1 where a second, larger pulse has passed the first before it had fallen to half, see `granchain.analysis.has_merged`; else 0.
     wave_speed : array (run,)
         [m/s].
+    wave_speed_sensors : array (run,)
+        How many sensors the wave speed is from; 0 without one.
     transmitted_momentum, transmitted_energy : array (run,)
         Momentum and kinetic energy of the last bead when its first pulse has passed, over the striker's [1].
     time_step : array (run,)
@@ -69,7 +73,9 @@ class Measures:
     peak: np.ndarray
     arrival: np.ndarray
     width: np.ndarray
+    merged: np.ndarray
     wave_speed: np.ndarray
+    wave_speed_sensors: np.ndarray
     transmitted_momentum: np.ndarray
     transmitted_energy: np.ndarray
     time_step: np.ndarray
@@ -319,7 +325,9 @@ class Gathering:
         pulses = first_pulses(times, force, beside, smooth=smooth)
         places = [one.place for one in ready]
         found.peak[places], found.arrival[places], found.width[places] = pulses.peak, pulses.arrival, pulses.width
+        found.merged[places] = pulses.merged
         found.wave_speed[places] = wave_speeds(sensor_positions(ready), pulses)
+        found.wave_speed_sensors[places] = np.where(np.isfinite(found.wave_speed[places]), pulses.of_front.sum(axis=1), 0)
         if self._traces:
             for place, time, trace in zip(places, times, force, strict=True):
                 found.time[place], found.force[place] = time, trace.copy()

@@ -36,8 +36,8 @@ OF_A_MEMBER = 10_000
 MOST_TOLD = 20
 # Names that a variable of the study has.
 TAKEN = (
-    "draw", "run", "sensor_bead", "sample", "peak", "arrival", "width", "wave_speed", "transmitted_momentum", "transmitted_energy",
-    "status", "message", "point", "time_step", "time", "sensor_force", "n_samples",
+    "draw", "run", "sensor_bead", "sample", "peak", "arrival", "width", "merged", "wave_speed", "wave_speed_sensors",
+    "transmitted_momentum", "transmitted_energy", "status", "message", "point", "time_step", "time", "sensor_force", "n_samples",
 )  # fmt: skip
 
 

@@ -26,11 +26,18 @@ MEANING = {
     "peak": ("N", "peak force of the first pulse"),
     "arrival": ("s", "time of that peak"),
     "width": ("s", "width of the first pulse at half height"),
-    "wave_speed": ("m/s", "wave speed: line through the arrivals"),
+    "merged": ("1", "1 where a second, larger pulse has passed the first before it had fallen to half: peak and arrival are the second's"),
+    "wave_speed": ("m/s", "wave speed: line through the arrivals at the sensors whose pulse is complete and has not merged"),
+    "wave_speed_sensors": ("1", "how many sensors the wave speed is from"),
     "transmitted_momentum": ("1", "momentum of the last bead when its first pulse has passed, over the striker's"),
     "transmitted_energy": ("1", "kinetic energy of the last bead when its first pulse has passed, over the striker's"),
     "time_step": ("s", "time step"),
 }
+
+UNLIKE = (
+    "members take their wave speed from different sensors, as pulses have merged or not come: a pulse that slows down has another speed "
+    "over another part of the chain; see merged and wave_speed_sensors, and compare arrivals at the same sensors"
+)
 
 
 def variables_of(plan: Plan, found: Measures, points: Sequence[str] | None, traces: bool) -> dict[str, Variable]:
@@ -111,9 +118,18 @@ def attributes_of(plan: Plan, found: Measures) -> dict[str, Any]:
         "versions": versions(),
         "source_hash": source_hash(),
     }
+    if unlike(found):
+        attributes["wave_speed_note"] = UNLIKE
     inside = [key for key in (*plan.listed, *plan.sample) if plan.dims == () or key not in plan.dims]
     # CF: variables that are coordinates along an axis that is not theirs alone
     return attributes | ({"coordinates": " ".join(inside)} if inside else {})
+
+
+def unlike(found: Measures) -> bool:
+    """Whether members have a wave speed from other sensors than each other."""
+    known = np.isfinite(found.wave_speed)
+    sensors = np.column_stack([found.merged, found.wave_speed_sensors])[known]
+    return bool((sensors != sensors[:1]).any())
 
 
 def dataset(plan: Plan, found: Measures, traces: bool, points: Sequence[str] | None = None) -> Any:
@@ -178,8 +194,8 @@ def measures_of(variables: Mapping[str, Variable]) -> tuple[list[str], Measures]
         time=[np.zeros(0)] * n,
         force=[np.zeros((0, sensors))] * n,
         summaries=[{name: values[place] for name, values in more.items()} for place in range(n)],
-        **{name: variables[name].data.reshape(n, sensors) for name in OF_SENSOR},
-        **{name: variables[name].data.reshape(n) for name in OF_MEMBER},
+        **{name: numbers_in(variables, name, (n, sensors)) for name in OF_SENSOR},
+        **{name: numbers_in(variables, name, (n,)) for name in OF_MEMBER},
     )
     if "sensor_force" in variables:
         time, force = variables["time"].data.reshape(n, -1), variables["sensor_force"].data
@@ -187,3 +203,8 @@ def measures_of(variables: Mapping[str, Variable]) -> tuple[list[str], Measures]
         for place, count in enumerate(variables["n_samples"].data.ravel().tolist()):
             found.time[place], found.force[place] = time[place, :count], force[place, :count]
     return names, found
+
+
+def numbers_in(variables: Mapping[str, Variable], name: str, shape: tuple[int, ...]) -> np.ndarray:
+    """The numbers of a variable of a study; nan where its file is older than the variable."""
+    return variables[name].data.reshape(shape) if name in variables else np.full(shape, np.nan)
