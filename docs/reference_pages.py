@@ -7,20 +7,18 @@ docs/reference/ when the documentation is built.
 from __future__ import annotations
 
 import inspect
-import json
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import typer
-from pydantic_core import PydanticUndefined
 
 import granchain as gc
 from granchain import material
-from granchain.case import Case, case_names, load_case, load_mechanism, mechanism, mechanism_names, tables
+from granchain.case import Case, case_names, listing, load_case, load_mechanism, mechanism, mechanism_names, tables
 from granchain.cli import options
 from granchain.contact.law import Quantity
-from granchain.keys import Table, declared
+from granchain.keys import Table
 from granchain.output.provenance import NUMBERS, TEXTS
 from granchain.output.variables import MECHANISM, TABLE
 from granchain.status import Status
@@ -41,33 +39,16 @@ def paragraphs(docstring: str | None) -> str:
 # Case file
 
 
-def default_of(field: Any) -> str:
-    """What a key is where the case does not say."""
-    if field.is_required():
-        return "**required**"
-    value = field.default
-    if value is None or value is PydanticUndefined or value == ():
-        return "none"
-    return f"`{json.dumps(value)}`"
-
-
 def key_rows(model: type[Table]) -> list[tuple[str, ...]]:
-    """Key, meaning, what is allowed and default of every key of a table."""
+    """The rows of a table of keys in Markdown."""
     rows = []
-    for name, field in model.model_fields.items():
-        told = declared(model, name)
-        rows.append((f"`{name}`", told["meaning"], told["allowed"], default_of(field)))
+    for name, meaning, allowed, default in listing.key_rows(model):
+        said = {"required": "**required**", "none": "none"}.get(default, f"`{default}`")
+        rows.append((f"`{name}`", meaning, allowed, said))
     return rows
 
 
 KEY_COLUMNS = ("key", "meaning", "allowed", "default")
-# Tables that stand inside others: what they are called there.
-INNER: tuple[tuple[str, type[Table]], ...] = (
-    ("`[[chain.segment]]`", tables.SegmentTable),
-    ("`[[contact.pair]]`", tables.PairTable),
-    ("A material: `{ youngs_modulus = ..., ... }`", tables.MaterialTable),
-    ("A driven end: `{ drive = ..., ... }`", tables.DRIVE_TABLE),
-)
 
 
 def case_file() -> str:
@@ -92,8 +73,9 @@ def case_file() -> str:
                 "the laws](../laws.md), or `granchain laws NAME`. A restitution may be a number or a table `{ law = "
                 '"ma-liu", psi = ..., xi = ... }`: what that law gives at the speed of the impact itself.'
             )
-    for heading, model in INNER:
-        blocks += [f"## {heading}", paragraphs(model.__doc__), grid(KEY_COLUMNS, key_rows(model))]
+    for heading, model in listing.INNER:
+        words, sign, code = heading.rpartition(": ")
+        blocks += [f"## {words}{sign}`{code}`", paragraphs(model.__doc__), grid(KEY_COLUMNS, key_rows(model))]
     blocks += [
         "## Mechanisms",
         "The case of a mechanism has `mechanism`, its name, above the tables, and tables of its own beside `[contact]`, whose keys are the "

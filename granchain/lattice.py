@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from granchain.analysis import positions
-from granchain.case import Case
+from granchain.case import Case, check_case
 from granchain.chain import Chain
 from granchain.engine.setup import Contacts
 from granchain.errors import CaseError
@@ -43,6 +43,7 @@ def dispersion(case: Case) -> Dispersion:
     CaseError
         For a chain without precompression, or without a cell that is repeated.
     """
+    check_case(case)
     cell = cell_of(case)
     return of_lattice(cell.masses, cell.stiffnesses, cell.length)
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from granchain.analysis import energy_put_in, largest_jump, residual_share
-from granchain.case import Case
+from granchain.case import Case, check_case
 from granchain.chain import FREE, RIGID, WALL, Chain, End, check_loads
 from granchain.contact import law_named
 from granchain.contact.certified import about_certificate
@@ -100,6 +100,7 @@ def run(
         Where there is no checkpoint to go on from, or one of another run.
     """
     started, clock = datetime.now(UTC), time.perf_counter()
+    check_case(case)
     check_threads(threads)
     chain, contacts, time_step = prepare(case)
     state = State(contacts, chain, time_step, recording_of(case))

@@ -12,6 +12,7 @@ import numpy as np
 from granchain.errors import CaseError, GranchainError, LawError
 from granchain.lattice import Cell, cell_of
 from granchain.markup import card, table
+from granchain.output.result import check_result
 from granchain.theory import dispersion
 
 if TYPE_CHECKING:
@@ -164,6 +165,7 @@ def spectrum(result: Result, source: int | str | None = None, sensor: int | None
     GranchainError
         For a result without two such places, or with too few samples.
     """
+    check_result(result, "spectrum")
     if "crank_angle" in result.variables:
         raise GranchainError("spectrum: got the run of a mechanism, allowed one of a chain of beads; name another")
     if isinstance(segments, bool) or not isinstance(segments, int) or not 1 <= segments <= MOST_SEGMENTS:

@@ -519,11 +519,14 @@ def test_a_file_that_cannot_be_read_is_a_file_error(tmp_path: Path) -> None:
     with pytest.raises(FileError, match=r'did you mean "steel-chain"\?$'):
         load_case("stel-chain.toml")
     with pytest.raises(
-        FileError, match=f'^case file: got "{tmp_path.name}", which is not a file, allowed a TOML file; name the file itself$'
+        FileError, match=f'^case file: got "{tmp_path.name}", which is a folder, allowed a TOML file; name the file itself$'
     ):
         load_case(tmp_path)
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
+    tmp_path.with_name(f"{tmp_path.name}.toml").touch()
+    with pytest.raises(FileError, match=f'which is a folder, allowed a TOML file; did you mean "{tmp_path.name}.toml"'):
+        load_case(tmp_path)
     with pytest.raises(FileError, match="which is not a file"):
         load_case(pipe)
     with pytest.raises(FileError, match="no such path"):
@@ -841,6 +844,8 @@ def test_a_case_is_replaced_key_by_key() -> None:
     segmented = case.replace(**{"chain.beads": None, "chain.segment": [{"count": 2}, {"count": 3}]})
     assert segmented.replace(**{"chain.segment.1.count": 4}).beads == 6
     assert segmented.replace(**{"chain.segment.0": None}).beads == 3
+    with pytest.raises(CaseError, match=r"allowed chain\.segment\.0 to chain\.segment\.1; chain\.segment has 2, counted from 0"):
+        segmented.replace(**{"chain.segment.2.count": 1})
     for key in ("", "chain.", ".chain", "chain.segment.2.count", "chain.radius.x", "time.end.0"):
         with pytest.raises(CaseError, match="got a key that leads nowhere"):
             segmented.replace(**{key: 1})

@@ -151,3 +151,9 @@ def test_the_command_takes_cases_laws_files_and_folders(tmp_path, capsys, monkey
     (tmp_path / "wrong.json").write_text(json.dumps({"granchain": 1}))
     for wrong in ("no-such", "empty", "wrong.json", "missing.h5"):
         assert obey(["cite", wrong]) in (2, 4), wrong
+    capsys.readouterr()
+    assert obey(["cite", "floress"]) == 2
+    assert (
+        'got "floress", allowed a case, an output file, a contact law or the folder of a trace; did you mean "flores"?'
+        in capsys.readouterr().err
+    )

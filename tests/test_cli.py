@@ -244,7 +244,7 @@ WRONG = {
     "no equals sign": (("run", "--set", "contact.psi"), 2, ("--set", "KEY=VALUE")),
     "time step too large": (("run", "--set", "time.step=1e-5"), 2, ("1e-05",)),
     "missing case file": (("run", "cases/mine.toml"), 4, ("mine.toml", "No such file")),
-    "case file is a folder": (("run", "folder"), 4, ("folder", "not a file")),
+    "case file is a folder": (("run", "folder"), 4, ("folder", "which is a folder")),
     "broken case file": (("run", "broken.toml"), 2, ("broken.toml", "line 1")),
     "checkpoint no number": (("run", "--checkpoint", "nan"), 2, ('--checkpoint: got "nan", allowed a finite number from 0 [s]',)),
     "checkpoint below 0": (("run", "--checkpoint", "-1"), 2, ('--checkpoint: got "-1", allowed',)),
@@ -525,7 +525,7 @@ def test_plot_draws_what_it_can_and_says_what_is_lacking(here: Path, capsys: pyt
         assert out in capsys.readouterr().err
     assert obey(["plot", "bare.h5", "--out", "figures"]) == 0
     said = capsys.readouterr()
-    assert said.out.splitlines() == ["figures/bare-energy.png", "figures/bare-losses.png"]
+    assert said.out.splitlines() == ["figures/bare-energy.png"]
     assert (here / "figures" / "bare-energy.png").read_bytes().startswith(b"\x89PNG")
     assert "[sensors]" in said.err and "[snapshots]" in said.err
 
@@ -778,3 +778,12 @@ def test_nothing_is_said_on_the_way_without_a_terminal(capsys: pytest.CaptureFix
         progress.advance(0.5)
     said = capsys.readouterr()
     assert said.out == said.err == ""
+
+
+def test_the_keys_of_a_case_file_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert obey(["cases", "--keys"]) == 0
+    said = capsys.readouterr().out
+    for table in ("[chain]", "[[chain.segment]]", "[[contact.pair]]", "[initial]", "[ends]"):
+        assert f"\n{table}\n" in said
+    assert "\n  precompression\n      the constant force that presses the chain together [N]; a number at least 0; default: 0.0\n" in said
+    assert obey(["cases", "steel-chain", "--keys"]) == 2

@@ -9,15 +9,20 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import xarray as xr
 from support.layout import faults
 from support.synthetic import CREST, RADIUS, synthetic, wave_speed
 
+import granchain as gc
 from granchain import analysis, figures
 from granchain.errors import FileError, GranchainError
 from granchain.impacts import ImpactResult
 from granchain.status import Status
 
 pytestmark = pytest.mark.filterwarnings("error")
+
+# A study with one number.
+SMALL = xr.Dataset({"peak": ("sensor_bead", [1.0, 2.0]), "words": ("sensor_bead", ["a", "b"])}, {"sensor_bead": [1, 2]})
 
 
 def lines(axes):
@@ -534,6 +539,16 @@ def test_where_another_pulse_has_merged_with_the_first_the_trace_says_so_and_the
     assert np.flatnonzero(np.isnan(front.get_xdata()))[0] == 7
 
 
+def test_pulses_of_two_waves_that_meet_are_no_front():
+    velocity = synthetic().velocity
+    half = velocity.shape[1] // 2
+    meeting = np.concatenate([velocity[:, :half], velocity[:, half - 1 :: -1]], axis=1)
+    kept = np.concatenate([meeting, velocity[:, 2 * half :]], axis=1)
+    figure, axes = figures.space_time(synthetic(change={"velocity": kept}))
+    assert not axes.get_lines() and axes.get_legend() is None
+    assert any("no line: the pulses are of more than one front" in text for text in texts(figure))
+
+
 def test_a_bead_that_flies_off_is_no_part_of_the_front():
     velocity = synthetic().velocity.copy()
     velocity[40:, 12] = velocity[:, 12].max() * 1.001
@@ -741,6 +756,7 @@ def test_the_losses_of_every_contact_stand_on_top_of_each_other():
 
 def test_a_chain_that_lost_nothing_says_so_and_a_run_without_ledger_what_to_ask_for():
     nothing = {f"contact_{name}": np.zeros(19) for name in ("plastic", "viscous", "clamp")}
+    assert figures.lacking(synthetic(change=nothing))["losses"] == "no contact lost anything"
     figure, axes = figures.losses(synthetic(change=nothing))
     assert not axes.patches and "no contact lost anything" in texts(figure)
     with pytest.raises(GranchainError, match=r"no contact_plastic; to get it, keep the ledger: `ledger = true` under \[energy\]"):
@@ -799,3 +815,52 @@ def test_titles_of_several_results_share_what_is_the_same():
     unlike = [synthetic(title="rig B; striker.speed = 5", law="hertz"), synthetic(title="rig B; striker.speed = 7", law="flores")]
     _, rows = figures.force_traces(*unlike)
     assert rows[0].get_title(loc="left") == "rig B; striker.speed = 5; striker.speed = 7"
+
+
+def test_what_rests_in_a_pressed_row_is_left_out_of_its_traces_and_ledger():
+    free = synthetic(sensors=(3, 8))
+    weak = {"sensor_force": 0.1 * free.sensor_force, "energy_recoverable": free.energy_recoverable}
+    pressed = synthetic(
+        sensors=(3, 8), change={"sensor_force": weak["sensor_force"] + 1e3, "energy_recoverable": free.energy_recoverable + 1.0}
+    )
+    figure, rows = figures.force_traces(pressed)
+    drawn_force = rows[0].get_lines()[0].get_ydata()
+    assert drawn_force == pytest.approx(weak["sensor_force"][:, 0] - weak["sensor_force"][0, 0], abs=1e-9)
+    assert "sensor force beyond that at rest (N)" in texts(figure) and any("beyond\n1e+03 N" in text for text in texts(figure))
+    assert "sensor force (N)" in texts(figures.force_traces(free)[0])
+    figure, (ledger, _) = figures.energy(pressed)
+    assert any("J that rest in the contacts" in text for text in texts(figure))
+    assert ledger.get_ylim() == pytest.approx(figures.energy(free)[1][0].get_ylim(), rel=0.2)
+
+
+def test_a_row_that_noise_drives_has_no_picture_of_first_pulses(monkeypatch):
+    monkeypatch.setattr("granchain.figures.run.driven_without_pulse", lambda result: "noise")
+    assert figures.lacking(synthetic())["peaks"] == "driven with noise, it has no first pulse; see granchain spectrum"
+
+
+# --- what is drawn --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("draw", "said"),
+    [
+        (partial(gc.run, "t.toml"), 'case: got "t.toml", allowed a Case; make it with granchain.load_case'),
+        (partial(gc.dispersion, {}), "case: got dict, allowed a Case"),
+        (partial(gc.spectrum, "gap.h5"), 'spectrum: got "gap.h5", allowed a Result; open a file with granchain.open_result'),
+        (partial(figures.force_traces, "pairs.h5"), 'figure: got "pairs.h5", allowed a Result; open a file with granchain.open_result'),
+        (partial(figures.all_figures, SMALL), "figures: got Dataset, allowed a Result"),
+        (partial(figures.transmission, SMALL), "spectrum: got a Dataset, allowed a Spectrum"),
+        (partial(figures.study_curves, "study.h5"), 'study: got "study.h5", allowed the Dataset of a study; make it with granchain.sweep'),
+        (partial(figures.study_curves, SMALL, "peack"), 'study: got "peack", allowed a number of the study: peak; did you mean "peak"'),
+        (partial(figures.study_distribution, SMALL, "words"), 'study: got "words", allowed a number of the study: peak; name one of them'),
+        (
+            partial(figures.study_curves, SMALL, "peak", "bead"),
+            'study: got "bead", allowed a dimension of peak: sensor_bead; name one of them',
+        ),
+        (partial(figures.study_map, SMALL, "peak", "sensor_bead", "x"), 'study: got "x", allowed a dimension of peak: sensor_bead'),
+    ],
+)
+def test_what_is_no_case_result_or_study_is_refused_with_how_to_get_one(draw, said):
+    with pytest.raises(GranchainError) as raised:
+        draw()
+    assert said in str(raised.value)

@@ -32,6 +32,7 @@ from granchain.case import Case, load_case
 from granchain.contact.law import Quantity
 from granchain.errors import CaseError, FileError, GranchainWarning
 from granchain.output import Result, claim, open_result, provenance, verify, whole, writer
+from granchain.output.reader import is_of_case
 from granchain.simulation import run
 from granchain.status import Status
 
@@ -768,3 +769,12 @@ def test_a_run_states_where_its_bodies_are():
     # the striker touches bead 1; between centres the two radii and the gap
     assert result.position == pytest.approx([0.0, 4e-3, 6.5e-3, 10e-3], rel=1e-15)
     assert (analysis.body_positions(result) == result.position).all()
+
+
+def test_a_stored_case_is_known_by_its_own_digest_and_by_that_without_what_changes_nothing():
+    case = load_case("steel-chain-hertz")
+    text = json.dumps(case.resolved(), sort_keys=True, separators=(",", ":"))
+    assert is_of_case(text, case.sha256) and is_of_case(text, hashlib.sha256(text.encode()).hexdigest())
+    assert not is_of_case(text.replace('"hertz"', '"flores"'), case.sha256)
+    assert not is_of_case(text[:-1], case.sha256) and not is_of_case("[1]", case.sha256) and not is_of_case(text, None)
+    assert is_of_case(None, None) and not is_of_case(None, case.sha256)

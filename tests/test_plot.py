@@ -76,16 +76,16 @@ def test_two_runs_are_drawn_over_each_other_in_the_format_and_width_asked_for(he
 
 
 def test_of_several_runs_what_is_of_one_is_drawn_for_each(here, capsys):
-    assert obey(["plot", "fast.h5", "slow.h5", "--only", "losses,hysteresis", "--format", "svg", "--out", "out"]) == 0
-    assert names("out") == ["fast-losses.svg", "fast-slow-hysteresis.svg", "slow-losses.svg"]
+    assert obey(["plot", "fast.h5", "slow.h5", "--only", "energy,hysteresis", "--format", "svg", "--out", "out"]) == 0
+    assert names("out") == ["fast-energy.svg", "fast-slow-hysteresis.svg", "slow-energy.svg"]
     # the keys that differ tell the runs apart
     words = (here / "out" / "fast-slow-hysteresis.svg").read_text()
     assert "contact 4, striker.speed 1.77" in words and "contact 4, striker.speed 1<" in words
 
 
 def test_runs_of_one_name_and_one_case_are_told_apart_by_number(here, capsys):
-    assert obey(["plot", "fast.h5", "other/fast.h5", "--only", "force_traces,losses", "--format", "svg", "--out", "out"]) == 0
-    assert names("out") == ["fast-2-losses.svg", "fast-fast-2-force-traces.svg", "fast-losses.svg"]
+    assert obey(["plot", "fast.h5", "other/fast.h5", "--only", "force_traces,energy", "--format", "svg", "--out", "out"]) == 0
+    assert names("out") == ["fast-2-energy.svg", "fast-energy.svg", "fast-fast-2-force-traces.svg"]
     assert ">fast-2</text>" in (here / "out" / "fast-fast-2-force-traces.svg").read_text()
 
 
@@ -109,6 +109,7 @@ def test_what_a_file_lacks_is_said_and_left_out(here, capsys):
         ),
         (["--only", " , "], "--only: got no name, allowed force-traces, peaks,"),
         (["--format", "pgn"], '--format: got "pgn", allowed png, pdf, svg; did you mean "png"?'),
+        (["--label", "one", "--label", "two"], "--label: got 2, allowed 1, one for each file; give each its --label WORD"),
         (["--width", "doubel"], '--width: got "doubel", allowed "single" (86 mm) or "double" (178 mm); did you mean "double"?'),
     ],
 )
@@ -174,8 +175,10 @@ def test_where_there_is_no_decay_or_no_power_law_the_figure_says_so():
     plain = synthetic(sensors=(2, 4, 8, 16))
     uneven = synthetic(sensors=(2, 4, 8, 16), change={"sensor_force": plain.sensor_force * np.array([1.05, 0.95, 0.95, 1.05])})
     assert ": no trend, scatter 5" in said(uneven)
-    assert said(powers(-0.1, scatter=0.3)).endswith(": no power law")
-    assert said(synthetic(sensors=(3, 8))) == "2 sensors: no fit"
+    scattered = powers(-0.1, scatter=0.3)
+    assert said(scattered).endswith(": no power law")
+    assert [line.get_linestyle() for line in figures.peaks(scattered)[1][0].get_lines()] == ["-"]
+    assert said(synthetic(sensors=(3, 8, 13))) == "3 sensors: no fit"
 
 
 def test_sensors_that_say_nothing_of_the_wave_are_left_out_and_named():

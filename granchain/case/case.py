@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -29,7 +29,7 @@ from granchain.case.checks import (
     read_tables,
     sizes,
 )
-from granchain.case.document import CASE_BYTES, CASES, case_names, change, digest, jsonable, noted, parsed, plain, read_document
+from granchain.case.document import CASE_BYTES, CASES, case_names, change, digest_of_case, jsonable, noted, parsed, plain, read_document
 from granchain.case.initial import bead_values, fastest_closing, moves
 from granchain.case.mechanism import mechanism_names
 from granchain.case.signals import Drive, signal_table
@@ -166,12 +166,8 @@ class Case(Heading):
 
     @property
     def sha256(self) -> str:
-        """Digest of `resolved()`, without what changes nothing: a drag of zero, and names of materials that no pair asks for.
-
-        So the files that an earlier version wrote, which had no such keys, are still known to be of their case.
-        """
-        named = bool(self.contact.pair)
-        return digest(without(self.resolved(), lambda key, value: (key == "drag" and value == 0.0) or (key == "name" and not named)))
+        """Digest of `resolved()`, without what changes nothing."""
+        return digest_of_case(self.resolved())
 
     def bodies(self) -> dict[str, Any]:
         """Striker, where there is one, and beads, in order.
@@ -335,17 +331,17 @@ class Case(Heading):
         return document
 
 
-def without(document: Any, left_out: Callable[[str, Any], bool]) -> Any:
-    """Plain data without some keys of its tables, at any depth."""
-    if isinstance(document, dict):
-        return {key: without(value, left_out) for key, value in document.items() if not left_out(key, value)}
-    return [without(value, left_out) for value in document] if isinstance(document, list) else document
-
-
 def repeated(values: list[Any], counts: list[int], repeat: int) -> np.ndarray:
     """Each value as often as it counts, all that as often as it is repeated."""
     each = np.full(counts[0], values[0]) if len(counts) == 1 else np.repeat(values, counts)
     return each if repeat == 1 else np.tile(each, repeat)
+
+
+def check_case(case: Any) -> None:
+    """Refuse what is no case, such as the path of one."""
+    if not isinstance(case, Case):
+        got = shown(case) if isinstance(case, str) else type(case).__name__
+        raise CaseError(f"case: got {got}, allowed a Case; make it with granchain.load_case")
 
 
 def load_case(name: str | Path, set: Iterable[str] = ()) -> Case:

@@ -8,7 +8,7 @@ import json
 import re
 import stat
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -67,12 +67,31 @@ def digest(resolved: Mapping[str, Any]) -> str:
     return hashlib.sha256(line.encode("ascii")).hexdigest()
 
 
+def digest_of_case(resolved: Mapping[str, Any]) -> str:
+    """Digest of a chain's case as plain data, without what changes nothing: a drag of zero, and names of materials that no pair asks for.
+
+    So the files that an earlier version wrote, which had no such keys, are still known to be of their case.
+    """
+    contact = resolved.get("contact")
+    named = isinstance(contact, Mapping) and bool(contact.get("pair"))
+    return digest(without(resolved, lambda key, value: (key == "drag" and value == 0.0) or (key == "name" and not named)))
+
+
+def without(document: Any, left_out: Callable[[str, Any], bool]) -> Any:
+    """Plain data without some keys of its tables, at any depth."""
+    if isinstance(document, dict):
+        return {key: without(value, left_out) for key, value in document.items() if not left_out(key, value)}
+    return [without(value, left_out) for value in document] if isinstance(document, list) else document
+
+
 def read_text(path: Path, what: str = "case file", names: list[str] | None = None) -> str:
     """Text of a case file, or of another file of TOML; refuses what is not there, not a file, too long or not UTF-8."""
     name = shown(path.name)
     try:
         if not stat.S_ISREG(path.stat().st_mode):
-            raise FileError(f"{what}: got {name}, which is not a file, allowed a TOML file; name the file itself")
+            kind, beside = "a folder" if path.is_dir() else "not a file", Path(f"{path}.toml")
+            advice = f"did you mean {shown(beside.name)}?" if beside.is_file() else "name the file itself"
+            raise FileError(f"{what}: got {name}, which is {kind}, allowed a TOML file; {advice}")
         with path.open("rb") as file:
             content = file.read(CASE_BYTES + 1)
     except (OSError, ValueError) as error:
@@ -163,22 +182,29 @@ def put(document: dict[str, Any], where: str, value: Any) -> None:
     """Put a value at a dotted key, making tables on the way; None takes the key out. A named material is expanded first."""
     *way, last = [part.strip() for part in where.split(".")]
     at: Any = document
+    reached: list[str] = []
     for part in way:
         step: Any = int(part) if isinstance(at, list) and part.isdecimal() and int(part) < len(at) else part
         inner = at.setdefault(step, {}) if isinstance(at, dict) else at[step] if isinstance(step, int) else None
         if isinstance(inner, str) and part.endswith("material") and inner in MATERIALS:
             inner = at[step] = jsonable(MATERIALS[inner])
+        if inner is None:
+            break
         at = inner
-    if isinstance(at, dict) and last and all(way):
+        reached.append(part)
+    on_way = len(reached) == len(way)
+    if on_way and isinstance(at, dict) and last and all(way):
         at.pop(last, None)
         if value is not None:
             at[last] = value
-    elif isinstance(at, list) and last.isdecimal() and int(last) < len(at):
+    elif on_way and isinstance(at, list) and last.isdecimal() and int(last) < len(at):
         at[int(last) : int(last) + 1] = [] if value is None else [value]
     else:
-        raise CaseError(
-            f"{shown(where)}: got a key that leads nowhere, allowed names of tables and a key joined by dots; write for example contact.psi"
-        )
+        allowed = "names of tables and a key joined by dots; write for example contact.psi"
+        if isinstance(at, list) and at:
+            name = ".".join(reached)
+            allowed = f"{name}.0" + (f" to {name}.{len(at) - 1}" if len(at) > 1 else "") + f"; {name} has {len(at)}, counted from 0"
+        raise CaseError(f"{shown(where)}: got a key that leads nowhere, allowed {allowed}")
 
 
 def change(document: dict[str, Any], changes: Mapping[str, Any], problems: Problems) -> None:

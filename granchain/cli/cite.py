@@ -11,7 +11,8 @@ import typer
 
 from granchain.cli.options import LawModuleOption, app, case_words, law_words, load_laws
 from granchain.cli.text import print_text
-from granchain.errors import FileError
+from granchain.errors import CaseError, FileError, nearest
+from granchain.keys import shown
 
 # What is taken of what is known of data.
 SAID = ("title", "kind", "doi", "who", "figure")
@@ -58,6 +59,10 @@ def objects_of(name: str) -> list[Any]:
             return conclusion_of(name)
         if path.is_file() and path.suffix.lower() != ".toml":
             return [laws_of_file(name)]
+        if not path.suffix and not os.path.lexists(name):
+            near = nearest(name, [*laws(), *case_names(), *mechanism_names()])
+            advice = f'did you mean "{near}"?' if near else "granchain laws and granchain cases list the names"
+            raise CaseError(f"cite: got {shown(name)}, allowed a case, an output file, a contact law or the folder of a trace; {advice}")
     return [load_case(name)]
 
 

@@ -7,6 +7,7 @@ import json
 import math
 import os
 import platform
+import textwrap
 from collections.abc import Mapping
 from importlib import metadata
 from pathlib import Path
@@ -38,8 +39,17 @@ MOST_MESSAGES = 10
 @app.command()
 def cases(
     name: Annotated[str | None, typer.Argument(metavar="NAME", help="Print this case's file.", autocompletion=built_in_words)] = None,
+    keys: Annotated[bool, typer.Option("--keys", help="Print every key of a case file, with its unit, limits and default.")] = False,
 ) -> None:
-    """List the built-in cases, or print one."""
+    """List the built-in cases, or print one, or the keys of a case file."""
+    if keys:
+        if name is not None:
+            raise CaseError("cases: got NAME beside --keys, allowed one of them; leave the other out")
+        from granchain.case.listing import key_rows, key_tables
+
+        print_text("\n\n".join("\n".join([called, *map(key_lines, key_rows(model))]) for called, model in key_tables()))
+        print_text("\nAll other keys of [contact] and [[contact.pair]] are the inputs of the contact law: granchain laws NAME.")
+        return
     from granchain.case import case_names, load_case, load_mechanism, mechanism_names
 
     chains, mechanisms = case_names(), mechanism_names()
@@ -49,6 +59,15 @@ def cases(
         return
     known = the_one(name, [*chains, *mechanisms], "built-in case", CaseError)
     print_text((load_case if known in chains else load_mechanism)(known).toml.rstrip("\n"))
+
+
+def key_lines(row: tuple[str, str, str, str]) -> str:
+    """A key, and under it what it means and takes."""
+    name, meaning, allowed, default = row
+    without = "required" if default == "required" else f"default: {default}"
+    indent = " " * 6
+    said = f"{meaning}; {allowed}; {without}"
+    return f"  {name}\n" + textwrap.fill(said, 100, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False)
 
 
 @app.command()

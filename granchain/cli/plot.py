@@ -36,6 +36,9 @@ def plot(
     ] = None,
     ending: Annotated[str, typer.Option("--format", metavar="FORMAT", help="png, pdf or svg.")] = "png",
     width: WidthOption = None,
+    label: Annotated[
+        list[str] | None, typer.Option("--label", metavar="WORD", help="For the legend, a word for each of several runs, in their order.")
+    ] = None,
     out: Annotated[str, typer.Option(metavar="DIR", help="Folder for the figures; made if it is not there.")] = ".",
     overwrite: OverwriteOption = False,
 ) -> None:
@@ -48,13 +51,15 @@ def plot(
         advice = f'did you mean "{near}"?' if near else "name one of them"
         raise CaseError(f'--format: got "{ending[:40]}", allowed {", ".join(formats)}; {advice}')
     check_width(width)
+    if label is not None and len(label) != len(files):
+        raise CaseError(f"--label: got {len(label)}, allowed {len(files)}, one for each file; give each its --label WORD")
     kind = kind_of(files)
     if kind == STUDY:
         figures, known = figures_of_studies(files)
     elif kind == CONCLUSION:
         figures, known = figures_of_conclusions(files)
     else:
-        figures, known = figures_of_results(files, only)
+        figures, known = figures_of_results(files, only, label)
     if only is not None:
         figures = chosen(figures, only, known)
     draw_all(figures, out, ending, width, overwrite)
@@ -136,7 +141,7 @@ def figure_of_conclusion(facts: Mapping[str, Any], file: str) -> tuple[Any, None
     raise FileError(f"{file}: got a conclusion that holds nothing to draw, allowed a comparison, an equivalence or a fit; name another")
 
 
-def figures_of_results(files: Sequence[str], only: str | None) -> tuple[dict[str, Draw], list[str]]:
+def figures_of_results(files: Sequence[str], only: str | None, labels: Sequence[str] | None = None) -> tuple[dict[str, Draw], list[str]]:
     """The figures of runs: over each other those that can be, each by itself the others; and the names that --only may have."""
     from granchain.figures import SEVERAL, all_figures, drawn, known_figures, lacking, several_figures
     from granchain.figures.frame import labels_of
@@ -147,7 +152,7 @@ def figures_of_results(files: Sequence[str], only: str | None) -> tuple[dict[str
     figures: dict[str, Draw] = {}
     if len(results) > 1:
         together = "-".join(stems) if len(stems) <= MOST_NAMES else f"{stems[0]}-and-{len(stems) - 1}-more"
-        shared = several_figures(results, labels_of(results, otherwise=stems))
+        shared = several_figures(results, labels_of(results, labels, otherwise=stems))
         figures |= {f"{together}-{hyphened(name)}": draw for name, draw in shared.items()}
     for result, stem in zip(results, stems, strict=True):
         own = {name: draw for name, draw in all_figures(result).items() if len(results) == 1 or name not in SEVERAL}

@@ -19,6 +19,7 @@ import numpy as np
 from granchain.case.tolerances import flattened
 from granchain.errors import CaseError, FileError, GranchainError, nearest
 from granchain.output import write_whole
+from granchain.output.result import check_result
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -336,6 +337,7 @@ def letters_across(axes: Axes, size: float, indent: float) -> int:
 
 def need(result: Result, *names: str) -> None:
     """Raise the result's message about a variable that it does not have."""
+    check_result(result, "figure")
     for name in names:
         try:
             values = getattr(result, name)

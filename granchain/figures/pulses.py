@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 # A number that a fitted power law changes by less than this part from the first bead to the last does not decay: ours, some ten times
 # what the step `fast` leaves of a peak.
 NO_CHANGE = 0.01
+# Sensors that a power law is fitted to at least, ours: two leave nothing over, three one number to judge two by.
+LEAST_FITTED = 4
 # Letters of a name that stands before an exponent.
 LONGEST = 10
 # Sentences in a heading.
@@ -104,7 +106,7 @@ def decay_of(bead: np.ndarray, values: np.ndarray) -> Decay:
     """The power law of the bead's number that values follow, with its error, and how far off it is; or that there is none."""
     good = np.isfinite(values) & (bead > 0.0) & (values > 0.0)
     bead, values = bead[good], values[good]
-    if len(np.unique(bead)) < 3:
+    if len(np.unique(bead)) < LEAST_FITTED:
         return Decay(f"{len(bead)} sensors: no fit", bead[:0], values[:0])
     fit = power_law(bead, values)
     line = fit.factor * bead**fit.value
@@ -115,7 +117,7 @@ def decay_of(bead: np.ndarray, values: np.ndarray) -> Decay:
     if abs(change) < NO_CHANGE:
         return Decay(f"{words}: {'no decay' if off < NO_CHANGE else f'no trend, scatter {percent(off)}'}", bead, line)
     if not abs(fit.value) > 2.0 * fit.error:
-        return Decay(f"{words}: no power law", bead, line)
+        return Decay(f"{words}: no power law", bead[:0], values[:0])
     return Decay(f"{words}, off by {percent(off)}", bead, line)
 
 

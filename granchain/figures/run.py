@@ -14,8 +14,10 @@ from granchain.analysis import (
     HELD,
     between_snapshots,
     body_positions,
+    driven_without_pulse,
     energy_put_in,
     first_pulse,
+    out_of_order,
     peak,
     residual_share,
     sensor_peak,
@@ -51,6 +53,7 @@ from granchain.figures.frame import (
     time_unit,
 )
 from granchain.figures.pulses import need_sensors, peaks
+from granchain.output.result import check_result
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -66,6 +69,9 @@ MOST_PLACES = 2**20
 IN_A_CORNER = 8
 # Width of the line of a wave front, and of the white about it [points].
 FRONT = 1.2, 2.8
+# Part of all energy that rests in the contacts throughout, and of the largest force that is there before the wave, from which they are
+# left out of the picture, ours: the wave takes up less than half of it.
+AT_REST = 0.5
 # Points of a drawn course: some four a dot of a printed figure two columns wide.
 COURSE = 4000
 
@@ -106,6 +112,7 @@ def force_traces(
         rows = given_panels(ax, len(beads))
         figure = figure_of(rows[0])
     words = labels_of(results, labels)
+    beyond = _static(results)
     handles: dict[str, Any] = {}
     for axes, bead in zip(rows, beads, strict=True):
         text = body_name(bead)
@@ -114,8 +121,12 @@ def force_traces(
             if not len(column):
                 continue
             force = result.sensor_force[:, column[0]]
+            at_rest = float(force[0])
+            force = force - at_rest if beyond else force
             (handles[label],) = axes.plot(factor * result.time, force, **look(i), label=label)
-            if len(results) == 1:
+            if len(results) == 1 and beyond:
+                text += f"\nbeyond\n{at_rest:.3g} N"
+            elif len(results) == 1:
                 axes.fill_between(factor * result.time, force, color=look(i)["color"], alpha=0.18, linewidth=0.0)
                 top = sensor_peak(result, int(column[0]))
                 text += f"\n{top.force:.3g} N" if top.complete else "\nno pulse" if top.force == 0.0 else "\nstill rising"
@@ -126,15 +137,23 @@ def force_traces(
         axes.axhline(0.0, color="#b0b0b0", linewidth=0.5, zorder=0)
         axes.locator_params(axis="y", nbins=3)
     _leave_room(rows)
+    name = "sensor force beyond that at rest (N)" if beyond else "sensor force (N)"
     rows[-1].set_xlabel(f"time ({unit})")
     if ax is None:
-        figure.supylabel("sensor force (N)", fontsize=label_size())
+        figure.supylabel(name, fontsize=label_size())
     else:
-        rows[len(rows) // 2].set_ylabel("sensor force (N)")
+        rows[len(rows) // 2].set_ylabel(name)
     if len(results) > 1:
         legend_below(rows[0], given=ax is not None, handles=[handles[word] for word in words if word in handles])
     head(rows[0], results, note, given=ax is not None)
     return figure, rows
+
+
+def _static(results: Sequence[Result]) -> bool:
+    """Whether a force that was there before the wave takes up most of the traces."""
+    rest = max(float(np.abs(result.sensor_force[0]).max()) for result in results)
+    largest = max(float(np.nanmax(np.abs(result.sensor_force))) for result in results)
+    return rest > AT_REST * largest
 
 
 def _leave_room(rows: np.ndarray) -> None:
@@ -263,7 +282,10 @@ def space_time(result: Result, quantity: str = "velocity", ax: Axes | None = Non
     arrivals = np.array([_arrival(time, column) for column in values.T])
     speed = _front_speed(result, quantity, places, arrivals)
     passed = places[np.isfinite(arrivals)]
-    if len(passed) > 1:
+    # between half heights, near enough
+    widths = np.median(np.diff(time)) * (values > 0.5 * np.nanmax(values, axis=0, initial=0.0)).sum(axis=0)
+    one_front = len(passed) > 1 and out_of_order(places, arrivals, widths) is None
+    if one_front:
         label = f"wave front, peaks of {quantity} of {place_name.split()[0]} {passed[0]} to {passed[-1]}"
         label += f": {speed:.3g} m/s" if math.isfinite(speed) else ""
         # Black with white about it stands out from every colour of the map.
@@ -278,7 +300,8 @@ def space_time(result: Result, quantity: str = "velocity", ax: Axes | None = Non
     axes.set_xlabel(f"time ({unit})")
     axes.set_ylabel(place_name)
     axes.locator_params(axis="y", integer=True)
-    head(axes, [result], _interval(time), given=ax is not None)
+    several = "no line: the pulses are of more than one front" if len(passed) > 1 and not one_front else ""
+    head(axes, [result], _interval(time), several, given=ax is not None)
     return figure, axes
 
 
@@ -387,6 +410,10 @@ def energy(result: Result, ax: Sequence[Axes] | None = None) -> tuple[Figure, np
     parts = {name: getattr(result, f"energy_{name}") for name in held}
     put_in = energy_put_in(parts["kinetic"], result.energy_external, parts["recoverable"])
     total = parts["kinetic"][0] + parts["recoverable"][0] + result.energy_external
+    resting = float(parts["recoverable"].min())
+    left_out = resting > AT_REST * float(np.abs(total).max())
+    if left_out:
+        parts["recoverable"], total = parts["recoverable"] - resting, total - resting
     factor, unit = time_unit(float(result.energy_time[-1]))
     scale, joule = scaled(float(np.abs(total).max()), "J")
     time = factor * result.energy_time
@@ -434,7 +461,9 @@ def energy(result: Result, ax: Sequence[Axes] | None = None) -> tuple[Figure, np
         legend_beside(rest, given=ax is not None)
     if ax is None:
         figure.align_ylabels()
-    head(ledger, [result], given=ax is not None)
+    its_scale, its_unit = scaled(resting, "J")
+    without = f"without {its_scale * resting:.4g} {its_unit} that rest in the contacts" if left_out else ""
+    head(ledger, [result], without, given=ax is not None)
     return figure, axes
 
 
@@ -567,12 +596,18 @@ def drawn(headers: Mapping[str, Unread]) -> list[str]:
 
 def lacking(result: Result) -> dict[str, str]:
     """The figures that a result cannot make: name -> what to ask for in the case."""
+    check_result(result, "figures")
     absent = {}
     for name, (_, needed) in _figures_of(result.variables).items():
         try:
             need(result, *needed)
             if name == "peaks":
                 need_sensors(result)
+                driven = driven_without_pulse(result)
+                if driven:
+                    raise GranchainError(f"driven with {driven}, it has no first pulse; see granchain spectrum")
+            if name == "losses" and not any(np.any(getattr(result, part) != 0.0) for part in needed):
+                raise GranchainError("no contact lost anything")
         except GranchainError as error:
             absent[name] = str(error)
     return absent

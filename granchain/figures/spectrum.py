@@ -10,13 +10,11 @@ import numpy as np
 
 from granchain.errors import GranchainError
 from granchain.figures.frame import figure_of, given_panels, narrow, new_figure, one_panel, palette, styled, write_heading
-from granchain.spectra import INCOHERENT
+from granchain.spectra import INCOHERENT, Spectrum
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-    from granchain.spectra import Spectrum
 
 # How far below the largest power a map goes, in powers of ten.
 DECADES = 6.0
@@ -42,6 +40,7 @@ def spectrum(found: Spectrum, ax: Sequence[Axes] | None = None) -> tuple[Figure,
     Figure, array of Axes (2,) or (3,)
         Transmission, coherence and, where there is one, the map.
     """
+    need_spectrum(found)
     mapped = found.power.size > 0
     count = 3 if mapped else 2
     if ax is None:
@@ -81,6 +80,7 @@ def transmission(found: Spectrum, ax: Axes | None = None) -> tuple[Figure, Axes]
     -------
     Figure, Axes
     """
+    need_spectrum(found)
     figure, axes = one_panel(ax, 7.0, 3.6)
     top, kilo, unit = extent(found)
     shown = (found.frequency > 0.0) & (found.frequency <= top) & (found.transmission > 0.0)
@@ -125,6 +125,7 @@ def wave_map(found: Spectrum, ax: Axes | None = None) -> tuple[Figure, Axes]:
     -------
     Figure, Axes
     """
+    need_spectrum(found)
     if not found.power.size:
         why = "; ".join(found.messages) or "nothing was recorded"
         raise GranchainError(f"wave_map: got a spectrum without map ({why}), allowed one with it; set an interval under [snapshots]")
@@ -157,6 +158,13 @@ def wave_map(found: Spectrum, ax: Axes | None = None) -> tuple[Figure, Axes]:
     if ax is None:
         heading(axes, found)
     return figure, axes
+
+
+def need_spectrum(found: Any) -> None:
+    """Refuse what is no spectrum, such as a result."""
+    if not isinstance(found, Spectrum):
+        got = f"a {type(found).__name__}"
+        raise GranchainError(f"spectrum: got {got}, allowed a Spectrum; make it with granchain.spectrum(result)")
 
 
 def extent(found: Spectrum) -> tuple[float, float, str]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from granchain.analysis import power_law
-from granchain.errors import GranchainError
+from granchain.errors import GranchainError, nearest
 from granchain.figures.frame import (
     MOST_LINES,
     legend_beside,
@@ -75,9 +75,10 @@ def keys_of(study: Any, name: str) -> list[str]:
 
 def shown(study: Any, name: str, along: str, lines: str | None = None) -> Shown:
     """Values of a variable along a dimension, a line for each value of another, and its draws."""
+    need_number(study, name)
+    for dim in (along, lines):
+        need_dimension(study, name, dim)
     values = study[name]
-    if values.dtype.kind != "f":
-        raise GranchainError(f"study: got {name}, which is no number, allowed one of {', '.join(numbers_of(study))}; name one")
     drawn = "draw" if "draw" in values.dims else None
     notes = []
     for dim in values.dims:
@@ -101,6 +102,28 @@ def shown(study: Any, name: str, along: str, lines: str | None = None) -> Shown:
     if drawn is not None:
         notes.append(f"{len(study[drawn])} draws: median, and 5 to 95 %" if array.shape[-1] > 2 else f"{len(study[drawn])} draws: median")
     return Shown(np.asarray(study[along].values), array if drawn is not None else array[..., np.newaxis], labels, notes)
+
+
+def need_number(study: Any, name: str) -> None:
+    """Refuse what is no study, and a variable that is none of its numbers."""
+    if not hasattr(study, "data_vars"):
+        got = f'"{study[:60]}"' if isinstance(study, str) else f"a {type(study).__name__}"
+        raise GranchainError(
+            f"study: got {got}, allowed the Dataset of a study; make it with granchain.sweep, or open its file with "
+            "xarray.open_dataset(FILE, engine='h5netcdf')"
+        )
+    known = numbers_of(study)
+    if name not in known:
+        near = nearest(str(name), known)
+        advice = f'did you mean "{near}"?' if near else "name one of them"
+        raise GranchainError(f'study: got "{str(name)[:60]}", allowed a number of the study: {", ".join(known)}; {advice}')
+
+
+def need_dimension(study: Any, name: str, dim: str | None) -> None:
+    """Refuse a dimension that a variable does not have."""
+    if dim is not None and dim not in study[name].dims:
+        known = ", ".join(map(str, study[name].dims)) or "none, it is a single number"
+        raise GranchainError(f'study: got "{str(dim)[:60]}", allowed a dimension of {name}: {known}; name one of them')
 
 
 def worded(study: Any, key: str, place: int) -> str:
@@ -291,6 +314,8 @@ def study_map(study: Any, name: str, across: str, up: str, ax: Axes | None = Non
 
 def whole(study: Any, name: str, along: str, lines: str) -> Shown:
     """As `shown`, with all lines."""
+    need_number(study, name)
+    need_dimension(study, name, lines)
     parts = [shown(study.isel({lines: slice(at, at + MOST_LINES)}), name, along, lines) for at in range(0, len(study[lines]), MOST_LINES)]
     return parts[0]._replace(y=np.concatenate([part.y for part in parts]))
 
@@ -316,6 +341,8 @@ def study_distribution(study: Any, name: str, lines: str | None = None, ax: Axes
     """
     from matplotlib.ticker import MaxNLocator
 
+    need_number(study, name)
+    need_dimension(study, name, lines)
     over = "draw" if "draw" in study[name].dims else "run"
     if over not in study[name].dims:
         raise GranchainError(f"study_distribution: got a study without draws, allowed one with many; sweep {name} with n = 100, say")

@@ -22,12 +22,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from granchain.case.document import digest_of_case
 from granchain.contact.law import Quantity
 from granchain.errors import FileError, GranchainWarning
 from granchain.output.provenance import NUMBERS, TEXTS, data_sha256
 from granchain.output.result import Result
 from granchain.output.units import unit_in
-from granchain.output.variables import CONTENT, ENSEMBLE, FORMAT, LABELS, Entry, Unread, check_axes, table_of
+from granchain.output.variables import CONTENT, ENSEMBLE, FORMAT, LABELS, STUDY, Entry, Unread, check_axes, table_of
 from granchain.output.whole import DAMAGED, LARGEST_FILE, UNSEALED, StoredFile, check_seal, quoted
 from granchain.output.writer import CHUNK
 from granchain.status import Status
@@ -115,6 +116,10 @@ def verify(path: str | os.PathLike[str]) -> str:
     if not sealed:
         raise FileError(f"{os.fspath(path)}: {UNSEALED}")
     return str(result.provenance["data_sha256"])
+
+
+# What reads the file of a study.
+OPENS_STUDY = 'granchain plot and granchain report read it, and in Python xarray.open_dataset(FILE, engine="h5netcdf")'
 
 
 class RefusedError(Exception):
@@ -327,8 +332,7 @@ def _restored(
     if status is None:
         raise RefusedError(f"says that its run ended as {attributes['status']!r}, which this granchain does not know; update granchain")
     stored_case = provenance.get("case_resolved_json")
-    digest = None if stored_case is None else hashlib.sha256(stored_case.encode("utf-8", "surrogateescape")).hexdigest()
-    if provenance.get("case_sha256") != digest:
+    if not is_of_case(stored_case, provenance.get("case_sha256")):
         raise RefusedError(f"the case in it differs from its hash; {DAMAGED}")
     messages = json.loads(provenance.pop("messages", "[]"))
     if not isinstance(messages, list) or not all(isinstance(message, str) for message in messages):
@@ -351,6 +355,18 @@ def _restored(
     return result
 
 
+def is_of_case(text: str | None, given: str | None) -> bool:
+    """Whether a digest is that of a case's JSON: of the text itself, as in a file of 0.1.0, or without what changes nothing."""
+    if text is None or given is None:
+        return text is given
+    if hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest() == given:
+        return True
+    try:
+        return digest_of_case(json.loads(text)) == given
+    except (ValueError, AttributeError, RecursionError):
+        return False
+
+
 def check_format(file: Any, wanted: str = "") -> None:
     """Refuse what is no file of ours, holds something else, or is newer."""
     if "granchain_format" not in file.attrs:
@@ -359,9 +375,8 @@ def check_format(file: Any, wanted: str = "") -> None:
     if content != wanted:
         if content == ENSEMBLE:
             raise HoldsEnsembleError
-        raise RefusedError(
-            f"holds {quoted(content) or 'the result of one run'}, allowed {wanted or 'the result of one run'}; open it as such"
-        )
+        how = OPENS_STUDY if content == STUDY else "open it as such"
+        raise RefusedError(f"holds {quoted(content) or 'the result of one run'}, allowed {wanted or 'the result of one run'}; {how}")
     written = text_attribute(file, "granchain_format")
     numbers = written.split(".")
     # Ten digits: more are no version, and int() of very many is an error.

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from granchain.contact.law import Quantity
-from granchain.errors import FileError
+from granchain.errors import FileError, GranchainError
 from granchain.markup import card, folded, table, traces
 from granchain.output.provenance import NUMBERS, TEXTS, data_sha256, granchain_version, source_hash, versions
 from granchain.output.variables import (
@@ -32,6 +32,16 @@ from granchain.status import Status
 
 # Bytes of a file that is built in memory; a larger one is written piece by piece.
 LARGEST_IMAGE = 64 * 1024**2
+
+
+def check_result(result: Any, where: str) -> None:
+    """Refuse what is no result, such as the path of its file."""
+    # a Dataset of xarray has variables of another kind
+    if not hasattr(result, "variables") or hasattr(result, "data_vars"):
+        got = f'"{result[:60]}"' if isinstance(result, str) else type(result).__name__
+        raise GranchainError(
+            f"{where}: got {got}, allowed a Result; open a file with granchain.open_result, or make one with granchain.run"
+        )
 
 
 class Result:
@@ -169,7 +179,7 @@ class Result:
         found["platform"] = f"{platform.system()} {platform.machine()}"
         if self._case is not None:
             found["case_toml"] = _clean(self._case.toml or "")
-            # As the case hashes it, so that case_sha256 is the hash of this very text.
+            # As the case hashes it, but for what changes nothing.
             found["case_resolved_json"] = json.dumps(self._case.resolved(), sort_keys=True, separators=(",", ":"), allow_nan=False)
             found["case_sha256"] = self._case.sha256
         return found | self._given | {"data_sha256": self.data_sha256}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import math
 import os
@@ -14,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from granchain.case.document import digest_of_case
 from granchain.contact.law import Quantity
 from granchain.errors import FileError, GranchainWarning
 from granchain.output.ensemble import COUNTED, LARGEST_ENSEMBLE, UNSHARED, changed, compact
@@ -201,7 +201,7 @@ class StoredEnsemble:
         result.provenance = {name: self.provenance[name] for name in self.provenance if name not in (*MORE, "messages", "wall_time")}
         document = self.document(place)
         line = compact(document)
-        digest = hashlib.sha256(line.encode()).hexdigest()
+        digest = digest_of_case(document)
         result.provenance |= {"case_resolved_json": line, "case_sha256": digest, "data_sha256": self._hashes[place]}
         result.title = str(document.get("title", ""))
         result.sealed = self.sealed

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from granchain.case import Case
+from granchain.case import Case, check_case
 from granchain.case.checks import MEMORY
 from granchain.case.tolerances import Tolerance, check_tolerances, held, tolerances_of
 from granchain.errors import CaseError, GranchainWarning, RunError
@@ -174,8 +174,7 @@ def uncertain(case: Any, tolerance: Any, n: Any, seed: Any, sensitivity: bool = 
         With every mistake.
     """
     problems = Problems()
-    if not isinstance(case, Case):
-        raise CaseError(f"case: got {shown(case)}, allowed a Case; make it with granchain.load_case")
+    check_case(case)
     if isinstance(n, bool) or not isinstance(n, int) or n < 2:
         problems.add("n", shown(n), "a whole number from 2", "give the number of members; a power of 2 fills the box evenly")
     elif sensitivity and n & (n - 1):
