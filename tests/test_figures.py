@@ -838,6 +838,15 @@ def test_a_row_that_noise_drives_has_no_picture_of_first_pulses(monkeypatch):
     assert figures.lacking(synthetic())["peaks"] == "driven with noise, it has no first pulse; see granchain spectrum"
 
 
+def test_what_a_summary_gives_is_drawn_over_every_key():
+    speeds = ("striker.speed", [1.0, 2.0])
+    numbers = {name: speeds for name in ("wave_speed", "transmitted_momentum", "transmitted_energy")}
+    own = {"last": ("striker.speed", [3.0, 4.0], {"long_name": "of the summary: last"})}
+    study = xr.Dataset({"peak": (("striker.speed", "sensor_bead"), [[1.0], [2.0]]), **numbers, **own}, dict([speeds, ("sensor_bead", [3])]))
+    made = figures.study_figures(study)
+    assert made["last-over-striker-speed"]()[1].get_lines()[0].get_ydata().tolist() == [3.0, 4.0]
+
+
 # --- what is drawn --------------------------------------------------------------------------------------------------
 
 

@@ -603,11 +603,12 @@ def lacking(result: Result) -> dict[str, str]:
             need(result, *needed)
             if name == "peaks":
                 need_sensors(result)
-                driven = driven_without_pulse(result)
-                if driven:
-                    raise GranchainError(f"driven with {driven}, it has no first pulse; see granchain spectrum")
-            if name == "losses" and not any(np.any(getattr(result, part) != 0.0) for part in needed):
-                raise GranchainError("no contact lost anything")
         except GranchainError as error:
             absent[name] = str(error)
+            continue
+        driven = driven_without_pulse(result) if name == "peaks" else ""
+        if driven:
+            absent[name] = f"driven with {driven}, it has no first pulse; see granchain spectrum"
+        if name == "losses" and not any(np.any(getattr(result, part) != 0.0) for part in needed):
+            absent[name] = "no contact lost anything"
     return absent

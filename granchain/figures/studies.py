@@ -40,6 +40,8 @@ BAND = (0.05, 0.95)
 MANY = 16
 # A key that spans this factor has a logarithmic axis; a power law is fitted over no less.
 LOG_SPAN = 5.0
+# Numbers of each member that are drawn, and how the numbers of a summary are told.
+FEATURES, OF_THE_SUMMARY = ("wave_speed", "transmitted_momentum", "transmitted_energy"), "of the summary: "
 # What lies along an axis and is no key of the case.
 _OWN = ("draw", "run", "sensor_bead", "sample")
 
@@ -400,9 +402,9 @@ def spans(values: np.ndarray) -> bool:
 def study_figures(study: Any) -> Mapping[str, Callable[[], tuple[Figure, Axes]]]:
     """The figures that say what a study holds, by name; each is drawn when it is called.
 
-    Peaks over the beads, a line for each value of the first key; over each key with numbers a curve of the wave speed and of what is
-    transmitted, or where the key spans a factor of 5 the power law of the wave speed; a map where there are two such keys; distributions
-    where there are draws.
+    Peaks over the beads, a line for each value of the first key; over each key with numbers a curve of the wave speed, of what is
+    transmitted and of what a summary gives, or where the key spans a factor of 5 the power law of the wave speed; a map where there are
+    two such keys; distributions where there are draws.
     """
     found: dict[str, Callable[[], tuple[Figure, Axes]]] = {}
     keys = keys_of(study, "wave_speed")
@@ -411,7 +413,8 @@ def study_figures(study: Any) -> Mapping[str, Callable[[], tuple[Figure, Axes]]]
     many = next((dim for dim in ("draw", "run") if dim in study["wave_speed"].dims and len(study[dim]) >= MANY), None)
     if len(study["sensor_bead"]) > 1 and "run" not in study.dims:
         found["peaks"] = partial(study_curves, study, "peak", "sensor_bead", next(iter(worded_keys + numbered), None))
-    features = [name for name in ("wave_speed", "transmitted_momentum", "transmitted_energy") if np.isfinite(study[name].values).any()]
+    own = [name for name in numbers_of(study) if str(study[name].attrs.get("long_name", "")).startswith(OF_THE_SUMMARY)]
+    features = [name for name in (*FEATURES, *own) if np.isfinite(study[name].values).any()]
     for key in numbered:
         lines = next(iter([*worded_keys, *(other for other in numbered if other != key)]), None)
         for name in features:
