@@ -434,6 +434,7 @@ def messages_of(state: State, case: Case, certificates: Certificates) -> list[st
     messages = [
         f"time step {state.time_step.value:.6g} s ({state.time_step.reason})",
         *certificates.about(case),
+        *impact_speeds(case),
         *ended_drives(state, case),
         *opened(state),
         *deep(state),
@@ -457,6 +458,13 @@ def messages_of(state: State, case: Case, certificates: Certificates) -> list[st
         created = float(-np.minimum(state.energies.plastic[: int(state.clock.entry)], 0.0).min())
         messages.append(f"as printed, without the energy guard: the contacts had created up to {max(created, 0.0):.4g} J at an instant")
     return messages
+
+
+def impact_speeds(case: Case) -> list[str]:
+    """Messages about the impact speed that the law takes, where it is one number for all onsets."""
+    named = [("", case.law_inputs()), *((f" between {one} and {other}", inputs) for (one, other), inputs in case.pair_inputs())]
+    speeds = [(words, getattr(inputs, "impact_speed", None)) for words, inputs in named]
+    return [f"impact_speed{words}: {speed:.6g} m/s" for words, speed in speeds if isinstance(speed, (int, float))]
 
 
 def ended_drives(state: State, case: Case) -> list[str]:

@@ -15,7 +15,7 @@ from granchain.case import Case
 from granchain.contact.hertz import Hertz
 from granchain.engine.state import State
 from granchain.errors import CaseError
-from granchain.simulation import deep, opened, prepare, recording_of
+from granchain.simulation import deep, impact_speeds, opened, prepare, recording_of
 
 BEADS = 12
 STEEL = {"youngs_modulus": 193e9, "poissons_ratio": 0.3, "density": 7968.8, "yield_stress": 9e8}
@@ -326,3 +326,19 @@ def test_overlaps_that_are_not_small_beside_the_beads_are_warned_of() -> None:
     # there is no contact beyond a free end
     state.contacts.reach[5], state.contacts.reach[BEADS] = 0.0, 1e-3
     assert deep(state) == []
+
+
+@pytest.mark.plain
+def test_a_run_says_which_impact_speed_its_law_takes() -> None:
+    flores = {"law": "flores", "restitution": 0.6}
+    pair = {"materials": ["a", "a"], "impact_speed": 2.5}
+    chain = {**BASE["chain"], "material": {**STEEL, "name": "a"}}
+    assert impact_speeds(made(contact=flores, striker={"speed": 1.77})) == ["impact_speed: 1.77 m/s"]
+    assert impact_speeds(made(contact={**flores, "pair": [pair]}, chain=chain, striker={"speed": 1.77})) == [
+        "impact_speed: 1.77 m/s",
+        "impact_speed between a and a: 2.5 m/s",
+    ]
+    # each onset has its own
+    onset = {**flores, "impact_speed": "onset", "impact_speed_floor": 0.1}
+    assert impact_speeds(made(contact=onset, striker={"speed": 1.77})) == []
+    assert impact_speeds(made(striker={"speed": 1.77})) == []

@@ -103,7 +103,7 @@ def motion_of(result: Result, frames: int, beads: tuple[int, int] | None) -> Mot
     rows = np.unique(np.searchsorted(time, np.linspace(time[0], time[-1], frames) - 1e-9 * (time[-1] - time[0]))).clip(0, len(time) - 1)
     low, high = (int(result.bead[0]), int(result.bead[-1])) if beads is None else beads
     chosen = np.flatnonzero((result.bead >= low) & (result.bead <= high))
-    if not len(chosen):
+    if not len(chosen) or low < result.bead[0] or high > result.bead[-1]:
         raise GranchainError(
             f"beads: got {low} to {high}, allowed a first and a last one from {result.bead[0]} to {result.bead[-1]}; name others"
         )
