@@ -38,7 +38,7 @@ def laws_at_once_and_later() -> list[Any]:
 
     Of these laws a certificate takes 10 s and more, of jackson-green, with its integral, half a minute.
     """
-    slow = ("jackson-green", "kogut-etsion", "lee-wang-transition")
+    slow = ("brake", "gharib-hurmuzlu-plastic", "jackson-green", "kogut-etsion", "lee-wang-transition")
     first: dict[tuple[str, bool], str] = {}
     for name, law in LAWS.items():
         if name not in slow:

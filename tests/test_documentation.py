@@ -117,8 +117,8 @@ def clone(tmp_path, monkeypatch):
     return tmp_path
 
 
-# Half a minute each: bands and the ranking of dashpots take hundreds of runs, which tests of their own have at a smaller size.
-SLOW = ("docs/how-to/bands.md", "docs/how-to/equivalent.md")
+# A quarter to half a minute each, of hundreds of runs or many commands; tests of their own have what they show at a smaller size.
+SLOW = tuple(f"docs/how-to/{page}.md" for page in ("bands", "compare", "equivalent", "fit", "long-runs", "measured-impacts", "sweep"))
 
 
 def does_something(page: str) -> bool:

@@ -216,7 +216,7 @@ def test_identified_an_impact_delivers_what_is_asked(law, more, asked):
     assert found == pytest.approx(asked, abs=1e-6)
 
 
-@pytest.mark.parametrize("law", ["flores", "khulief-shabana"])
+@pytest.mark.parametrize("law", ["flores", pytest.param("khulief-shabana", marks=pytest.mark.long)])
 def test_with_each_contacts_own_speed_an_impact_is_that_of_its_speed(law):
     # 100 us: an elastic contact of two beads lasts 13 us under Hertz (2.94 d_max/v), and 15 us with 1e7 N/m (pi sqrt(m/K))
     found = run_row(

@@ -103,7 +103,15 @@ def test_the_motion_converges_with_the_order_that_the_law_states(name, index, ga
 
 @pytest.mark.promise("N4")
 @pytest.mark.parametrize("gap", [0.0, 2e-6], ids=["touching", "gap"])
-@pytest.mark.parametrize("name", [name for name, law in laws().items() if law.jumps is not ContactLaw.jumps])
+# the integral of jackson-green takes a quarter of a minute
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.long if name == "jackson-green" else ())
+        for name, law in laws().items()
+        if law.jumps is not ContactLaw.jumps
+    ],
+)
 def test_the_order_stays_two_where_the_force_jumps_inside_a_contact(name, gap, figure):
     order = observed(name, 0, gap, FINE_STEPS, FINE_REFERENCE)
     figure("order over 1/10 to 1/40 of the automatic step, laws whose force jumps", order, at_least=1.85, at_most=2.15)

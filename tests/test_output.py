@@ -29,6 +29,7 @@ from support.example_results import HISTORY, LABELS, LAYOUT, StandIn, a_result, 
 
 from granchain import analysis
 from granchain.case import Case, load_case
+from granchain.case.document import digest_of_case
 from granchain.contact.law import Quantity
 from granchain.errors import CaseError, FileError, GranchainWarning
 from granchain.output import Result, claim, open_result, provenance, verify, whole, writer
@@ -429,7 +430,7 @@ def test_a_result_with_a_case_of_this_version_gives_it_back(tmp_path):
     opened = open_result(tmp_path / "a.h5")
     assert opened.case.resolved() == chain.resolved()
     assert opened.provenance["case_sha256"] == chain.sha256
-    assert hashlib.sha256(opened.provenance["case_resolved_json"].encode()).hexdigest() == chain.sha256
+    assert digest_of_case(json.loads(opened.provenance["case_resolved_json"])) == chain.sha256
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -32,7 +32,10 @@ def test_the_built_in_cases_and_mechanisms_are_in_it() -> None:
 
 
 def test_every_law_has_its_certificate_in_it() -> None:
-    for name, law in laws().items():
+    # another test may have loaded a law of its own
+    ours = {name: law for name, law in laws().items() if law.__module__.startswith("granchain.contact.")}
+    assert len(ours) > 50
+    for name, law in ours.items():
         assert name in certified() and about_certificate(law) is None, name
 
 

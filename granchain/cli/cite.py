@@ -12,7 +12,6 @@ import typer
 from granchain.cli.options import LawModuleOption, app, case_words, law_words, load_laws
 from granchain.cli.text import print_text
 from granchain.errors import CaseError, FileError, nearest
-from granchain.keys import shown
 
 # What is taken of what is known of data.
 SAID = ("title", "kind", "doi", "who", "figure")
@@ -46,6 +45,7 @@ def objects_of(name: str) -> list[Any]:
     """What a word of the command line names."""
     from granchain.case import case_names, load_case, load_mechanism, mechanism_names
     from granchain.contact import laws
+    from granchain.keys import shown
 
     if name in laws() and not os.path.lexists(name):
         return [name]
