@@ -80,7 +80,7 @@ class Coverage:
         return float(np.median(self.sure[name]) / np.median(self.errors[name]))
 
 
-SETS = [pytest.param(500, NEAR, id="fast"), pytest.param(10_000, None, marks=[pytest.mark.long, pytest.mark.timeout(3600)], id="all laws")]
+SETS = [pytest.param(1000, NEAR, id="fast"), pytest.param(10_000, None, marks=[pytest.mark.long, pytest.mark.timeout(3600)], id="all laws")]
 
 
 @pytest.mark.parametrize(("count", "among"), SETS[1:])
