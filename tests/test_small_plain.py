@@ -20,7 +20,7 @@ from granchain.contact.guard import GUARD_WINDOWS
 from granchain.contact.law import ContactLaw, Quantity, Source
 from granchain.contact.pair import Pair
 from granchain.engine import fields, numba_private
-from granchain.engine.fields import LANES, pitch_of
+from granchain.engine.fields import LANES, PAGE, SHORT, pitch_of
 from granchain.engine.restitution import restitution_at, source_of, with_restitution
 from granchain.engine.scans import GUARD_POINTS, coefficients
 from granchain.engine.setup import contacts_of, time_step_of
@@ -284,14 +284,16 @@ def test_a_loss_that_falls_again_and_again_cannot_be_guarded():
 
 
 def test_no_two_rows_of_a_long_table_begin_at_one_place_of_a_page():
-    for columns in range(LANES, 5000, LANES):
+    # a page in doubles
+    page = PAGE // 8
+    for columns in range(LANES, 10 * page, LANES):
         pitch = pitch_of(columns)
-        assert pitch >= columns and pitch % LANES == 0
-        # of the 40 rows of all tables, of doubles; a page is less for a short row than what rows of 70 beads take
-        if columns > 256:
-            assert len({8 * row * pitch % 4096 for row in range(32)}) == 32 and pitch - columns < 512
-        else:
+        assert columns <= pitch < columns + page and pitch % LANES == 0
+        if columns <= SHORT:
             assert pitch == columns
+        else:
+            # a page has 64 lines of 8 doubles, of which rows at an even number of lines from each other come to 32
+            assert len({row * pitch % page for row in range(32)}) == 32
 
 
 def test_a_loss_that_dips_and_jumps_between_two_points_is_held_from_its_jump_on():
