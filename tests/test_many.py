@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import threading
 import warnings
 from pathlib import Path
@@ -287,20 +288,34 @@ def test_an_interruption_within_a_member_keeps_what_it_has_computed(monkeypatch:
     monkeypatch.setattr(many, "FIRST_BLOCK", 100)
     monkeypatch.setattr(many, "BLOCK_SECONDS", 1e-12)  # a step at a time, from the second block on
     cases = [short(), short(**{"striker.speed": 0.5})]
-    begun = threading.Event()
+    begun, told_to_stop = threading.Event(), threading.Event()
     advance = stack.Stack.advance
 
-    def slow(self: stack.Stack, first: int, last: int, steps: int) -> None:
-        advance(self, first, last, steps)
-        begun.set()
+    calls = itertools.count()
 
-    monkeypatch.setattr(stack.Stack, "advance", slow)
+    def some(self: stack.Stack, first: int, last: int, steps: int) -> None:
+        advance(self, first, last, steps)
+        if next(calls) == 30:
+            begun.set()
+            # however late the interruption is heard: the next block would begin after it
+            told_to_stop.wait()
+
+    monkeypatch.setattr(stack.Stack, "advance", some)
 
     def wait(futures: Any) -> Any:
         begun.wait()
         raise KeyboardInterrupt
 
     monkeypatch.setattr(many, "as_completed", wait)
+
+    class Pool(many.ThreadPoolExecutor):
+        """Its end comes after the word to stop."""
+
+        def shutdown(self, *arguments: Any, **options: Any) -> None:
+            told_to_stop.set()
+            super().shutdown(*arguments, **options)
+
+    monkeypatch.setattr(many, "ThreadPoolExecutor", Pool)
     with pytest.warns(GranchainWarning, match="interrupted: 0 of 2 members are done"):
         ensemble = gc.run_many(cases, threads=1)
     assert ensemble.status == (Status.INTERRUPTED, Status.INTERRUPTED)
