@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc as gc_of_python
 import hashlib
 import itertools
 import threading
@@ -252,6 +253,21 @@ def test_members_are_set_up_in_lots_of_bounded_memory(monkeypatch: pytest.Monkey
     assert list(many.lots(memory, 0.0)) == [range(place, place + 1) for place in range(7)]
     monkeypatch.setattr(many, "TOGETHER", 3)
     assert list(many.lots(memory, 14.0)) == [range(3), range(3, 6), range(6, 7)]
+
+
+@pytest.mark.plain
+def test_setting_up_leaves_the_search_for_garbage_as_it_was() -> None:
+    searched = []
+    try:
+        for searches in (True, False):
+            (gc_of_python.enable if searches else gc_of_python.disable)()
+            with pytest.raises(ZeroDivisionError), many.unsearched():
+                searched.append(gc_of_python.isenabled())
+                raise ZeroDivisionError
+            assert gc_of_python.isenabled() is searches
+    finally:
+        gc_of_python.enable()
+    assert searched == [False, False]
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -127,6 +127,16 @@ def test_columns_that_stand_on_each_other_are_the_kinds_of_their_rows():
 
 
 @pytest.mark.plain
+def test_neighbours_that_are_alike_are_looked_through_once(monkeypatch):
+    looked = []
+    monkeypatch.setattr(scans, "kinds_of", lambda rows: (looked.append(len(rows)), kinds_of(rows))[1])
+    table, other = np.repeat([[1.0, 2.0, 1.0]], 100, axis=1), np.zeros((1, 300))
+    first, which = kinds_of_columns([table, other])
+    assert looked == [3]
+    assert first.tolist() == [0, 100] and which.tolist() == 100 * [0] + 100 * [1] + 100 * [0]
+
+
+@pytest.mark.plain
 def test_a_coefficient_that_is_not_a_number_is_named(monkeypatch):
     law = laws()["ma-liu"]
     inputs = example_inputs(law)

@@ -18,7 +18,7 @@ from granchain.contact.model import Model
 from granchain.contact.pair import Pair
 from granchain.engine.restitution import Asked, with_restitutions
 from granchain.engine.scans import Copies, contact_limits, in_parts, own_coefficients, start_histories, static_overlaps, with_windows
-from granchain.engine.timestep import TimeStep, choose, demand_of, set_free, slopes_of
+from granchain.engine.timestep import Stiffest, TimeStep, choose, demand_of, set_free, slopes_of, stiffest
 from granchain.errors import LawError
 
 
@@ -204,7 +204,7 @@ def _begun(
     ours = law.__module__.startswith("granchain.") and not any(isinstance(value, np.ndarray) for value in vars(inputs).values())
     own = np.empty((len(model.own), limits.size))
     alike_ones = single.of(row.pair, there) if single is not None and ours else None
-    own[:, :-1] = own_coefficients(model, alike_ones or row.pair, inputs, row.limits.size)
+    own[:, :-1] = own_coefficients(model, alike_ones or row.pair, inputs, 1 if alike_ones else row.limits.size)
     for other in others:
         if law.model(other.inputs) != law.model(inputs):
             raise LawError(
@@ -238,18 +238,23 @@ def time_steps_together(planned: Sequence[Planned]) -> list[TimeStep]:
     for members in alike([run.contacts.model for run in planned]):
         of = [planned[m] for m in members]
         model, limits = of[0].contacts.model, [run.contacts.limits for run in of]
-        c = np.hstack([run.contacts.c for run in of])
-        within = in_parts(contact_limits(model, c, np.concatenate(limits)), limits)
+        masses, c, overlaps = [run.masses for run in of], np.hstack([run.contacts.c for run in of]), [run.contacts.overlaps for run in of]
+        within = contact_limits(model, c, np.concatenate(limits))
         displaced = [run.masses.displacement is not None for run in of]
         stored = [0.0] * len(of)
         if any(displaced):
             begin = [first_overlaps(run.masses, run.contacts.overlaps)[:-1] for run in of]
-            works = in_parts(set_free(model, c, np.hstack([run.contacts.overlaps for run in of]), np.hstack(begin)), limits)
+            works = in_parts(set_free(model, c, np.hstack(overlaps), np.hstack(begin)), limits)
             stored = [float(work.sum()) if moved else 0.0 for work, moved in zip(works, displaced, strict=True)]
-        demand = [demand_of(run.masses, run.contacts.overlaps, most, more) for run, most, more in zip(of, within, stored, strict=True)]
-        slopes = in_parts(slopes_of(model, c, np.hstack(demand)), limits)
-        for m, run, found in zip(members, of, slopes, strict=True):
-            steps[m] = choose(run.masses, found, run.step, run.end, run.force_step)
+        slopes = in_parts(slopes_of(model, c, demand_of(masses, np.hstack(overlaps), within, stored)), limits)
+        by_length: dict[int, list[int]] = {}
+        for place, row in enumerate(masses):
+            by_length.setdefault(row.n_bodies, []).append(place)
+        stiff: dict[int, Stiffest] = {}
+        for places in by_length.values():
+            stiff |= zip(places, stiffest([masses[place] for place in places], [slopes[place] for place in places]), strict=True)
+        for place, (m, run) in enumerate(zip(members, of, strict=True)):
+            steps[m] = choose(run.masses, stiff[place], run.step, run.end, run.force_step)
     return [step for step in steps if step is not None]
 
 
