@@ -143,9 +143,15 @@ def test_what_a_case_is_made_of_is_made_once(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(simulation, "chain_of", lambda case: (asked.append("chain"), chain_of(case))[1])
     monkeypatch.setattr(scans, "over_kinds", lambda make, *rest: (asked.append(make.__name__), scan(make, *rest))[1])
     base = short(**{"contact.law": "ma-liu", "contact.psi": 2.84, "contact.xi": 13.0})
-    simulation.prepare_together([base.replace(**{"contact.psi": psi}) for psi in np.linspace(2.5, 3.0, 30)])
+    cases = [base.replace(**{"contact.psi": psi}) for psi in np.linspace(2.5, 3.0, 30)]
+    made = simulation.prepare_together(cases)
     assert asked.count("chain") == 1
     assert asked.count("_guard_scan") == asked.count("_history_scan") == 1
+    # and each has its own
+    for place in (0, 17, 29):
+        _, own, step = prepare(cases[place])
+        _, contacts, same_step = made[place]
+        assert (contacts.c.tobytes(), contacts.history.tobytes(), same_step) == (own.c.tobytes(), own.history.tobytes(), step)
 
 
 def test_members_are_named_by_index_from_either_end() -> None:

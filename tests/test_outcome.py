@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
-from support.kinds import every_law
+from support.kinds import alternatives, every_law
 from support.rows import HARD_STEEL, inputs_for, standing_row, steel_row
 
 import granchain as gc
@@ -103,6 +104,36 @@ def test_one_contact_has_the_coefficients_that_an_array_of_them_has(law):
     assert single is not None and single.effective_radius.shape == ()
     one, many = (own_coefficients(model, pair, inputs, 4) for pair in (single, row))
     assert one.tobytes() == many.tobytes()
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize("law", sorted(laws()))
+def test_many_inputs_have_the_coefficients_that_each_has_alone(law):
+    pair = Pair(**{name: np.float64(value) for name, value in example_pair().items().items()})
+    for changes in alternatives(laws()[law]):
+        one = example_inputs(laws()[law], **changes)
+        factors = np.random.default_rng(5).uniform(0.98, 1.0, 37)
+        each = [
+            SimpleNamespace(**{name: value * factor if type(value) is float else value for name, value in vars(one).items()})
+            for factor in factors.tolist()
+        ]
+        model, joined = laws()[law].model(one), setup.in_columns(each)
+        assert joined is not None
+        with contextlib.suppress(LawError, TypeError):  # then each is found alone
+            together = own_coefficients(model, pair, joined, len(each))
+            alone = np.hstack([own_coefficients(model, pair, inputs, 1) for inputs in each])
+            assert together.tobytes() == alone.tobytes(), changes
+
+
+@pytest.mark.plain
+def test_inputs_stand_together_where_numbers_alone_differ():
+    joined = setup.in_columns([SimpleNamespace(e=0.5, k=1.0, word="a", left=None), SimpleNamespace(e=0.7, k=1.0, word="a", left=None)])
+    assert joined.e.tolist() == [0.5, 0.7]
+    assert (joined.k, joined.word, joined.left) == (1.0, "a", None)
+    # both are zero, and their bits differ
+    assert np.signbit(setup.in_columns([SimpleNamespace(e=0.0), SimpleNamespace(e=-0.0)]).e).tolist() == [False, True]
+    for one, other in (("a", "b"), (None, 1.0), (1, 1.0), (np.ones(2), np.ones(2))):
+        assert setup.in_columns([SimpleNamespace(e=one), SimpleNamespace(e=other)]) is None
 
 
 @pytest.mark.plain
