@@ -30,6 +30,7 @@ $(VENV)/.locked: requirements.lock pyproject.toml
 	[ -x $(PYTHON) ] || "$$python" -m venv $(VENV)
 	@$(PYTHON) -m pip install -qq --disable-pip-version-check --require-hashes -r requirements.lock
 	@$(PYTHON) -m pip install -qq --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@$(PYTHON) -m compileall -q granchain # as pip does with the packages: where Python may not write, each command would compile them anew
 	@touch $@
 
 run: env ## struck chain of 70 steel beads: results/steel-chain.h5 and its figures
