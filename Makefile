@@ -7,6 +7,8 @@ MAKEFLAGS += --no-print-directory
 
 VENV := .venv
 PYTHON := $(VENV)/bin/python
+# Modules are compiled once, also where Python is asked to write nothing: else by each command, and the tests by each process.
+export PYTHONDONTWRITEBYTECODE :=
 # Processes that share the tests.
 WORKERS ?= 2
 # Where the package is built.
@@ -30,7 +32,6 @@ $(VENV)/.locked: requirements.lock pyproject.toml
 	[ -x $(PYTHON) ] || "$$python" -m venv $(VENV)
 	@$(PYTHON) -m pip install -qq --disable-pip-version-check --require-hashes -r requirements.lock
 	@$(PYTHON) -m pip install -qq --disable-pip-version-check --no-deps --no-build-isolation -e .
-	@$(PYTHON) -m compileall -q granchain # as pip does with the packages: where Python may not write, each command would compile them anew
 	@touch $@
 
 run: env ## struck chain of 70 steel beads: results/steel-chain.h5 and its figures
@@ -48,14 +49,15 @@ test-fast: env
 # One filter for warnings less: it names a class, which pytest would import before the coverage starts.
 test-plain: env
 	@echo "test: laws and loop as plain Python"
-	@NUMBA_DISABLE_JIT=1 $(PYTHON) -m pytest -n $(WORKERS) -m "plain and not long" -o filterwarnings=error:::granchain \
-	    --cov=granchain/contact --cov=granchain/engine --cov-report=term --cov-fail-under=100
+	@NUMBA_DISABLE_JIT=1 $(PYTHON) -m pytest -n $(WORKERS) -m "plain and not long" $$(grep -l "mark\.plain" tests/*.py) \
+	    -o filterwarnings=error:::granchain --cov=granchain/contact --cov=granchain/engine --cov-report=term --cov-fail-under=100
 
 # Numba's cache does not know of the switch: a warm one would check nothing.
 test-bounds: env
 	@echo "test: small cases with every index checked"
 	@cache=$$(mktemp -d); trap 'rm -rf "$$cache"' EXIT; \
-	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR="$$cache" $(PYTHON) -m pytest -n $(WORKERS) -m "bounds and not long"
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR="$$cache" $(PYTHON) -m pytest -n $(WORKERS) -m "bounds and not long" \
+	    $$(grep -l "mark\.bounds" tests/*.py)
 
 test-long: env ## the tests that take minutes
 	@echo "test: long"
