@@ -83,9 +83,11 @@ def first_pulses(
     found = Pulses(*(np.full(shape, start) for start in (0.0, math.nan, math.nan, False, False)))
     plain = np.zeros(shape, dtype=bool)
     if beside is None and smooth:
+        # memory for the traces of a group, used again by the next one: a worker of dask gives back what is freed, and it comes slowly
+        room = np.empty(min(GROUP, len(force)) * shape[1] * max((len(one) for one in force), default=0))
         for at in range(0, len(force), GROUP):
             part = slice(at, at + GROUP)
-            plain[part] = _plain(time[part], force[part], Pulses(*(values[part] for values in found)))
+            plain[part] = _plain(time[part], force[part], Pulses(*(values[part] for values in found)), room)
     for run, sensor in zip(*np.nonzero(~plain), strict=True):
         jumps = None if beside is None else Jumps(*(side[:, sensor] for side in beside[run]))
         trace = force[run][:, sensor]
@@ -97,8 +99,8 @@ def first_pulses(
     return found
 
 
-def _plain(time: Sequence[np.ndarray], force: Sequence[np.ndarray], found: Pulses) -> np.ndarray:
-    """Put the pulses of plain traces where they belong; says which traces are plain.
+def _plain(time: Sequence[np.ndarray], force: Sequence[np.ndarray], found: Pulses, room: np.ndarray) -> np.ndarray:
+    """Put the pulses of plain traces where they belong; says which traces are plain. `room` is memory for all their samples.
 
     Plain is one whose largest force is that of the first pulse, inside the trace and smooth, and of whose samples all are finite.
     """
@@ -107,7 +109,8 @@ def _plain(time: Sequence[np.ndarray], force: Sequence[np.ndarray], found: Pulse
     if not samples:
         return np.zeros(found.peak.shape, dtype=bool)
     # each trace in one piece
-    traces, times = np.empty((*found.peak.shape, samples)), np.empty((len(force), samples))
+    traces: np.ndarray = room[: found.peak.size * samples].reshape(*found.peak.shape, samples)
+    times = np.empty((len(force), samples))
     for run, (instants, columns, n) in enumerate(zip(time, force, counts, strict=True)):
         traces[run, :, :n], traces[run, :, n:] = columns.T, -np.inf
         times[run, :n] = instants
@@ -185,7 +188,8 @@ def wave_speeds(position: np.ndarray, pulses: Pulses) -> np.ndarray:
     """
     arrival = np.where(pulses.of_front, pulses.arrival, math.nan)
     # most come one after the other: no pair of them has to be looked for
-    one_wave = ~(np.diff(arrival) < 0.0).any(axis=1) & (np.diff(position) >= 0.0).all(axis=1) & np.isfinite(arrival).all(axis=1)
+    in_turn = ~(np.diff(arrival) < 0.0).any(axis=1) & (np.diff(position) >= 0.0).all(axis=1)
+    one_wave = np.asarray(in_turn & np.isfinite(arrival).all(axis=1))
     for run in np.flatnonzero(~one_wave):
         one_wave[run] = out_of_order(position[run], arrival[run], pulses.width[run]) is None
     found = np.full(len(arrival), math.nan)
