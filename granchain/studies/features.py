@@ -114,11 +114,10 @@ def _plain(time: Sequence[np.ndarray], force: Sequence[np.ndarray], found: Pulse
     for run, (instants, columns, n) in enumerate(zip(time, force, counts, strict=True)):
         traces[run, :, :n], traces[run, :, n:] = columns.T, -np.inf
         times[run, :n] = instants
-    runs, sensors = np.indices(traces.shape[:2])
     base = traces[:, :, 0]
     above = traces - base[:, :, None] if base.any() else traces
     top = np.argmax(traces, axis=2)
-    largest = above[runs, sensors, top]
+    largest = np.take_along_axis(above, top[:, :, None], axis=2)[:, :, 0]
     with np.errstate(invalid="ignore"):
         silent = (largest <= 0.0) & np.isfinite(base)
         start = np.argmax(above >= (PULSE_BEGINS * largest)[:, :, None], axis=2)
