@@ -179,6 +179,10 @@ SENTENCES: list[tuple[dict[str, Any], str]] = [
     # the striker
     ({"striker": {}}, f"striker.speed: got nothing, {POSITIVE}; give the speed towards the chain [m/s]"),
     ({"striker.speed": 0}, f"striker.speed: got 0, {POSITIVE}; give the speed towards the chain [m/s]"),
+    (
+        {"ends.left": {"drive": "force", "signal": "noise", "band": [1e3, 2e4], "rsm": 1, "seed": 0, "ramp": 1e-5}},
+        'ends.left.rsm: got an unknown key, allowed drive, signal, band, rms, seed, ramp, duration; did you mean "rms"?',
+    ),
     ({"striker.sped": 1}, 'striker.sped: got an unknown key, allowed speed, radius, mass, material; did you mean "speed"?'),
     ({"striker.material": STUFF}, f"striker.mass: {NO_DENSITY}"),
     ({"striker.speed": "quick"}, f'striker.speed: got "quick", {POSITIVE}; write a number {UNIT}'),

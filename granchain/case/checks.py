@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from granchain.case.document import some
 from granchain.case.drives import check_drive, check_signal, read_drive
 from granchain.case.initial import fastest_closing, read_initial
 from granchain.case.pairs import check_pairs, read_pairs
@@ -342,11 +343,6 @@ def check_sensors(sensors: SensorsTable, chain: ChainTable, ends: EndsTable, str
         doubles = [label for label, times in Counter(labels).items() if times > 1]
         if doubles:
             problems.add(f"sensors.{name}", f"{some(doubles)} more than once", "each once", "take out the doubles")
-
-
-def some(labels: list[int]) -> str:
-    """The first few of a list."""
-    return ", ".join(map(str, labels[:5])) + (f" and {len(labels) - 5} more" if len(labels) > 5 else "")
 
 
 def check_impact_speed(contact: ContactTable, tables: Mapping[str, Any], problems: Problems) -> None:
