@@ -123,7 +123,7 @@ def compiler_with(passes: dict[type, type], *, rows: bool = False) -> type:
         def define_pipelines(self) -> list[Any]:
             if rows:
                 self.state.flags.noalias = True
-            own = manager("granchain")
+            own = manager("nopython")  # as it stands in messages
             for part in (
                 builder.define_untyped_pipeline(self.state),
                 builder.define_typed_pipeline(self.state),
