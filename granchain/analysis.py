@@ -298,6 +298,94 @@ def pulse_width(
     return _crossing(times, samples, height, i + int(after[0]) - 1) - _crossing(times, samples, height, int(before[-1]))
 
 
+class Pulse(NamedTuple):
+    """One of the pulses of a trace.
+
+    Attributes
+    ----------
+    peak, arrival : float
+        Peak force [N], and its time [s].
+    width : float
+        At half height [s]; nan where the trace is not below it on both sides, as beside another pulse.
+    complete, jump, sampled, merged : bool
+        See `Peak`.
+    """
+
+    peak: float
+    arrival: float
+    width: float
+    complete: bool
+    jump: bool = False
+    sampled: bool = False
+    merged: bool = False
+
+
+def pulses(
+    time: ArrayLike,
+    force: ArrayLike,
+    baseline: float = 0.0,
+    share: float = 0.1,
+    *,
+    noise: float = 0.0,
+    jumps: Jumps | None = None,
+    smooth: bool = True,
+) -> tuple[Pulse, ...]:
+    """All pulses of a trace that stand out, one after the other: the first, and those that come later, as echoes and second waves.
+
+    Each is what `first_pulse`, `peak` and `pulse_width` find from where it begins to rise, so that the first is theirs. A later one begins
+    at the lowest force between it and the pulse before, which has ended: its force had fallen to half.
+
+    Parameters
+    ----------
+    time : array (n,)
+        Increasing [s].
+    force : array (n,)
+        [N].
+    baseline : float
+        Static force [N].
+    share : float
+        Part of the trace's largest force above the baseline by which a pulse rises, from zero or from the lowest force before it, above 0
+        and at most 1. Take it larger than the noise of a measured force: what rises by less is no pulse.
+    noise : float
+        Standard deviation of the noise of a measured force [N].
+    jumps, smooth : Jumps, bool
+        See `peak`.
+
+    Returns
+    -------
+    tuple of Pulse
+        In their order; empty where the trace has no force above the baseline.
+
+    Raises
+    ------
+    GranchainError
+        For a share that is none.
+    """
+    if not (isinstance(share, (int, float)) and 0.0 < share <= 1.0):
+        raise GranchainError(f"pulses: share: got {share!r}, allowed a number above 0, at most 1; give for example share=0.1")
+    samples = _finite(force)
+    times, above = np.asarray(time, dtype=float)[: len(samples)], samples - baseline
+    needed = share * above.max(initial=0.0)
+    found: list[Pulse] = []
+    begin: int | None = 0
+    while begin is not None:
+        rest, beside = slice(begin, None), None if jumps is None else Jumps(jumps.force[begin:], jumps.time[begin:])
+        top = peak(times[rest], samples[rest], baseline, noise=noise, jumps=beside, smooth=smooth)
+        if top is not NO_PEAK and top.force - baseline - (above[begin] if begin else 0.0) >= needed:
+            width = pulse_width(times[rest], samples[rest], baseline=baseline, jumps=beside, smooth=smooth)
+            found.append(Pulse(top.force, top.time, width, top.complete, top.jump, top.sampled, top.merged))
+        length = first_pulse(above[rest]).stop
+        begin = _next_rise(above, begin + length, needed) if length else None
+    return tuple(found)
+
+
+def _next_rise(above: np.ndarray, end: int, needed: float) -> int | None:
+    """The lowest sample after a pulse's end, before the force rises by what is needed; None where it does not."""
+    after = above[end:]
+    risen = np.flatnonzero(after - np.minimum.accumulate(after) >= needed)
+    return end + int(np.argmin(after[: risen[0]])) if len(risen) else None
+
+
 def _crossing(t: np.ndarray, f: np.ndarray, height: float, i: int) -> float:
     """Time at which the line from sample i to the next passes a height."""
     return float(t[i] + (height - f[i]) / (f[i + 1] - f[i]) * (t[i + 1] - t[i]))
@@ -860,6 +948,31 @@ def sensor_pulses(result: Result) -> tuple[SensorPulse, ...]:
             )
         )
     return tuple(pulses)
+
+
+def pulses_at(result: Result, bead: int, share: float = 0.1) -> tuple[Pulse, ...]:
+    """All pulses at a sensor of a result that stand out, see `pulses`; the force at the start of the trace is the baseline.
+
+    Parameters
+    ----------
+    result : Result
+    bead : int
+        Label of the sensor bead.
+    share : float
+        See `pulses`.
+
+    Raises
+    ------
+    GranchainError
+        For a bead without a sensor.
+    """
+    beads = [int(label) for label in result.sensor_bead] if "sensor_bead" in result.variables else []
+    if bead not in beads:
+        there = ", ".join(map(str, beads)) or "none: this result has no sensors"
+        raise GranchainError(f"pulses_at: bead: got {bead!r}, allowed {there}; name a sensor bead of the result")
+    i = beads.index(bead)
+    force = np.asarray(result.sensor_force[:, i])
+    return pulses(result.time, force, static(force), share, jumps=jumps_of(result, i), smooth=is_smooth(result))
 
 
 def static(force: np.ndarray) -> float:

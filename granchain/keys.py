@@ -196,6 +196,11 @@ class Table(BaseModel):
                 return in_si(value, about["unit"])
         return value
 
+    @classmethod
+    def keys_beside(cls, given: Any) -> Iterable[str]:
+        """The keys that such a table may have, beside those that are given."""
+        return cls.model_fields
+
 
 def declared(model: type[BaseModel], name: str) -> dict[str, Any]:
     """What `key` declares of a key, with its meaning."""
@@ -214,7 +219,7 @@ def read_table(model: type[Table], where: str, value: Any, problems: Problems) -
     except ValidationError as error:
         faults = error.errors(include_url=False)
     for fault in faults:
-        _add_fault(model, where, fault, problems)
+        _add_fault(model, where, value, fault, problems)
     if not isinstance(value, Mapping):
         return None
     faulty = {fault["loc"][0] for fault in faults if fault["loc"]}
@@ -230,20 +235,25 @@ def add_missing(model: type[BaseModel], name: str, where: str, problems: Problem
     problems.add(where, "nothing", about["allowed"], f"give {about['meaning']}")
 
 
-def _add_fault(model: type[BaseModel], where: str, fault: Any, problems: Problems) -> None:
+def _add_fault(model: type[Table], where: str, given: Any, fault: Any, problems: Problems) -> None:
     """Add one fault that pydantic found: walk down to its key, which knows what is allowed."""
     place = [where] if where else []
     about: dict[str, Any] = {"allowed": f"a table [{where}]", "choices": [], "meaning": f"its keys under [{where}]"}
-    inner: type[BaseModel] | None = model
+    inner: type[Table] | None = model
     for part in fault["loc"]:
         if isinstance(part, int):
             place.append(str(part))
         elif inner is not None and part in inner.model_fields:
             place.append(part)
             about, model, inner = declared(inner, part), inner, table_in(inner.model_fields[part].annotation)
+        else:
+            continue
+        # a list may be too short for what is missing in it
+        parts = given if isinstance(given, Mapping) else dict(enumerate(given)) if isinstance(given, (list, tuple)) else {}
+        given = parts.get(part)
     got, advice = shown(fault["input"]), f"give {about['meaning']}"
     if fault["type"] == "extra_forbidden":
-        return problems.add_unknown(".".join([*place, str(fault["loc"][-1])]), (inner or model).model_fields, "take it out")
+        return problems.add_unknown(".".join([*place, str(fault["loc"][-1])]), (inner or model).keys_beside(given), "take it out")
     if fault["type"] == "missing":
         got = "nothing"
     elif fault["type"] == "value_error":
@@ -253,9 +263,9 @@ def _add_fault(model: type[BaseModel], where: str, fault: Any, problems: Problem
     return problems.add(".".join(place), got, about["allowed"], advice)
 
 
-def table_in(annotation: Any) -> type[BaseModel] | None:
+def table_in(annotation: Any) -> type[Table] | None:
     """The table that a key's annotation names, if any."""
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+    if isinstance(annotation, type) and issubclass(annotation, Table):
         return annotation
     found = (table_in(part) for part in get_args(annotation))
     return next((table for table in found if table is not None), None)

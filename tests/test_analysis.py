@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from support.synthetic import CREST, PEAK_FORCE, RADIUS, synthetic, wave_speed
 
+import granchain as gc
 from granchain import analysis, theory
 from granchain.cli.run import numbers_of
-from granchain.errors import CaseError
+from granchain.errors import CaseError, GranchainError
 from granchain.report.run import pulses as report_pulses
 from granchain.status import Status
 from granchain.studies.features import Pulses, wave_speeds
@@ -197,6 +198,69 @@ def test_a_static_force_is_part_of_the_peak_and_not_of_the_pulse():
     assert (peak.force, peak.time) == pytest.approx((17.0, 3.3), rel=1e-13)
     assert analysis.pulse_width(TIME, force, baseline=10.0) == pytest.approx(analysis.pulse_width(TIME, parabola(TIME)), rel=1e-12)
     assert analysis.pulse_impulse(TIME, force, 10.0) == pytest.approx(analysis.impulse(TIME, parabola(TIME)), rel=1e-12)
+
+
+# --- all pulses -----------------------------------------------------------------------------------------------------
+
+
+def test_all_pulses_of_a_trace_are_found_with_their_peaks_arrivals_and_widths():
+    time = np.linspace(0.0, 100.0, 2001)
+    parts = [(7.0, 20.0, 1.0), (0.5, 35.0, 1.0), (3.0, 50.0, 2.0), (9.0, 80.0, 1.5)]
+    force = 2.0 + sum(gaussian(time, *part) for part in parts)
+    found = analysis.pulses(time, force, 2.0)
+    # all but the one below a tenth of the largest
+    for one, (height, at, width) in zip(found, (parts[0], *parts[2:]), strict=True):
+        assert (one.peak, one.arrival) == pytest.approx((2.0 + height, at), rel=1e-6)
+        # half of the height is sqrt(2 ln 2) standard deviations away
+        assert one.width == pytest.approx(2.0 * math.sqrt(2.0 * math.log(2.0)) * width, rel=1e-3) and one.complete and not one.merged
+    assert len(analysis.pulses(time, force, 2.0, 0.05)) == 4 and len(analysis.pulses(time, force, 2.0, 0.5)) == 2
+    top = analysis.peak(time, force, 2.0)
+    assert found[0][:3] == (top.force, top.time, analysis.pulse_width(time, force, baseline=2.0))
+    # noise below the share makes none, and what is pulled down makes none
+    noisy = force + np.random.default_rng(1).normal(0.0, 0.05, len(force))
+    assert [one.arrival for one in analysis.pulses(time, noisy, 2.0, noise=0.05)] == pytest.approx([20.0, 50.0, 80.0], abs=0.5)
+    assert analysis.pulses(time, -force) == analysis.pulses(time, 0.0 * force) == analysis.pulses([], []) == ()
+    assert len(analysis.pulses(time, np.where(time < 30.0, force - 2.0, -4.0 - np.cos(time)))) == 1
+    for share in (0.0, 1.5, math.nan, "much"):
+        with pytest.raises(GranchainError, match=r"pulses: share: got .*, allowed a number above 0, at most 1"):
+            analysis.pulses(time, force, 2.0, share)
+
+
+def crossings(time, force, level):
+    """Times at which a trace passes a level, by the straight lines between its samples, one after the other."""
+    found = []
+    for t0, t1, f0, f1 in zip(time[:-1], time[1:], force[:-1], force[1:], strict=True):
+        if (f0 < level) != (f1 < level):
+            found.append(t0 + (level - f0) / (f1 - f0) * (t1 - t0))
+    return found
+
+
+def test_waves_from_both_ends_are_two_pulses_at_a_sensor():
+    quick = {"chain.beads": 40, "sensors.beads": [5, 12, 20], "sensors.contacts": [], "snapshots": None, "time.end": 3.2e-4}
+    row = gc.load_case("steel-chain-hertz").replace(
+        **quick, **{"striker": None, "time.step": 5e-8}, initial={"velocity": [1.0] + [0.0] * 38 + [-0.8]}
+    )
+    both, left = gc.run(row), gc.run(row.replace(initial={"velocity": [1.0] + [0.0] * 39}))
+    right = gc.run(row.replace(initial={"velocity": [0.0] * 39 + [-0.8]}))
+    for k, bead in enumerate((5, 12)):
+        first, second = analysis.pulses_at(both, bead)
+        time, force = both.time, both.sensor_force[:, k]
+        alone = analysis.sensor_peak(left, k)
+        # until the waves meet nothing knows of the other one
+        assert (first.peak, first.arrival) == pytest.approx((alone.force, alone.time), rel=1e-9)
+        # two rises and two falls, and the second pair is about the second pulse
+        low, up = crossings(time, force, 0.5 * first.peak)[:2]
+        down, end = crossings(time, force, 0.5 * second.peak)[2:]
+        assert first.width == pytest.approx(up - low, rel=1e-12) and second.width == pytest.approx(end - down, rel=1e-12)
+        # between them the largest sample is at most half an interval away
+        between = max(zip(force[(time > down) & (time < end)], time[(time > down) & (time < end)], strict=True))
+        assert second.arrival == pytest.approx(between[1], abs=1.001e-7) and between[0] <= second.peak < 1.001 * between[0]
+        # as the other wave by itself, but for what the meeting has delayed it: less than the time that it takes from bead to bead
+        assert abs(second.arrival - analysis.sensor_peak(right, k).time) < 2.0 * 2.38e-3 / 600.0
+    # where they meet they are one
+    assert len(analysis.pulses_at(both, 20)) == 1
+    with pytest.raises(GranchainError, match=r"pulses_at: bead: got 7, allowed 5, 12, 20; name a sensor bead"):
+        analysis.pulses_at(both, 7)
 
 
 # --- width, impulse, momentum ---------------------------------------------------------------------------------------

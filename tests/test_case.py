@@ -13,6 +13,7 @@ import tempfile
 import time
 import tracemalloc
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from granchain import keys
 from granchain.case import Case, case_from_resolved, case_names, load_case
 from granchain.case.document import CASE_BYTES, CASES, put, set_key
 from granchain.case.drives import DRIVE_BYTES
-from granchain.contact import laws
+from granchain.contact import law, laws
 from granchain.contact.law import AS_PRINTED, RESTITUTION, STIFFNESS
 from granchain.contact.maliu import MaLiu
 from granchain.contact.pair import Pair
@@ -178,6 +179,10 @@ SENTENCES: list[tuple[dict[str, Any], str]] = [
     # the striker
     ({"striker": {}}, f"striker.speed: got nothing, {POSITIVE}; give the speed towards the chain [m/s]"),
     ({"striker.speed": 0}, f"striker.speed: got 0, {POSITIVE}; give the speed towards the chain [m/s]"),
+    (
+        {"ends.left": {"drive": "force", "signal": "noise", "band": [1e3, 2e4], "rsm": 1, "seed": 0, "ramp": 1e-5}},
+        'ends.left.rsm: got an unknown key, allowed drive, signal, band, rms, seed, ramp, duration; did you mean "rms"?',
+    ),
     ({"striker.sped": 1}, 'striker.sped: got an unknown key, allowed speed, radius, mass, material; did you mean "speed"?'),
     ({"striker.material": STUFF}, f"striker.mass: {NO_DENSITY}"),
     ({"striker.speed": "quick"}, f'striker.speed: got "quick", {POSITIVE}; write a number {UNIT}'),
@@ -849,6 +854,22 @@ def test_a_case_is_replaced_key_by_key() -> None:
     for key in ("", "chain.", ".chain", "chain.segment.2.count", "chain.radius.x", "time.end.0"):
         with pytest.raises(CaseError, match="got a key that leads nowhere"):
             segmented.replace(**{key: 1})
+
+
+def test_inputs_of_a_law_are_read_again_only_where_they_or_the_law_are_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    case = Case(**document({"contact": MALIU}))
+    faster = case.replace(**{"striker.speed": 2.5})
+    assert faster.contact is case.contact and faster == Case(**document({"contact": MALIU, "striker.speed": 2.5}))
+    other = case.replace(**{"contact.psi": 2.5})
+    assert (other.contact.psi, case.contact.psi) == (2.5, 2.84) and case.replace(**{"contact.psi": 2.84}).contact.psi == 2.84
+    restored = case.replace(contact={"law": "flores", "restitution": MALIU})
+    # another law under the same name by now, whose smallest psi is above that of the case
+    inputs = tuple(replace(one, low=2.9, above=None) if one.name == "psi" else one for one in MaLiu.inputs)
+    monkeypatch.setitem(law._REGISTRY, "ma-liu", type("Stricter", (MaLiu,), {"inputs": inputs}))
+    with pytest.raises(CaseError, match=r"contact\.psi: got 2\.84, allowed"):
+        case.replace(**{"striker.speed": 2.0})
+    with pytest.raises(CaseError, match=r"contact\.restitution\.psi: got 2\.84, allowed"):
+        restored.replace(**{"striker.speed": 2.0})
 
 
 def test_a_key_is_set_from_text() -> None:

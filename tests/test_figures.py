@@ -873,3 +873,31 @@ def test_what_is_no_case_result_or_study_is_refused_with_how_to_get_one(draw, sa
     with pytest.raises(GranchainError) as raised:
         draw()
     assert said in str(raised.value)
+
+
+def test_an_area_has_as_many_points_as_a_reader_sees():
+    from granchain.figures.shading import COLUMNS, STRAIGHT, needed
+
+    draw = np.random.default_rng(3)
+    time = np.linspace(0.0, 1.0, 4001)
+    pulse = 30.0 * np.exp(-(((time - 0.6) / 0.01) ** 2)) + 4.0
+    kept = needed(time, np.zeros(4001), pulse)
+    assert len(kept) < 200 and {0, int(np.argmax(pulse)), 4000} <= set(kept.tolist())
+    assert np.abs(np.interp(time, time[kept], pulse[kept]) - pulse).max() <= STRAIGHT * np.ptp(pulse)
+    # half a dot of a printer on seven inches
+    assert STRAIGHT * 7 * 300 < 0.5
+    # of noise the smallest and the largest of each column of dots
+    time, noise = np.linspace(0.0, 1.0, 60_000), draw.normal(size=60_000)
+    kept = needed(time, noise)
+    assert len(kept) <= 4 * COLUMNS
+    column, line = np.minimum((time * COLUMNS).astype(int), COLUMNS - 1), np.interp(time, time[kept], noise[kept])
+    for find in (np.maximum, np.minimum):
+        own, drawn = np.zeros(COLUMNS), np.zeros(COLUMNS)
+        find.at(own, column, noise)
+        find.at(drawn, column, line)
+        assert np.abs(own - drawn).max() <= STRAIGHT * np.ptp(noise)
+    assert len(needed(time[::-1], noise)) == len(needed(time, np.where(time == 0.0, np.nan, noise))) == 60_000
+    # and so it is drawn
+    result = synthetic()
+    _, rows = figures.force_traces(result)
+    assert max(len(axes.collections[0].get_paths()[0].vertices) for axes in rows) < len(result.time)

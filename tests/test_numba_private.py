@@ -26,6 +26,9 @@ from granchain.errors import GranchainWarning
 
 # What may be missing in another Numba, by module: some names of it, or the module; and what is then said.
 MISSING: dict[str, tuple[dict[str, list[str]], str]] = {
+    "inner functions": (
+        {"numba.core.codegen": ["JITCodeLibrary"]}, "a loop takes longer to compile (module has no attribute 'JITCodeLibrary')"
+    ),
     "the compiler of rows": ({"numba.core.lowering": ["Lower"]}, "are not taken in whole vectors (module has no attribute 'Lower')"),
     "loads of rows": ({"numba.np.arrayobj": ["load_item"]}, "a loop takes longer to compile (module has no attribute 'load_item')"),
     "options": ({"numba.core.cpu": ["CPUTargetOptions"]}, "each slice of a table costs two atomic additions"),
@@ -101,7 +104,8 @@ def test_without_all_of_them_scans_have_the_same_bits(tmp_path: Path) -> None:
 
 def test_with_this_numba_nothing_is_missing() -> None:
     assert numba_private.LACKS == []
-    assert numba_private.rows_are_loaded() and numba_private.ROWS and numba_private.IN_PLACE and numba_private.UNCOUNTED
+    assert numba_private.rows_are_loaded() and numba_private.ROWS and numba_private.INNER
+    assert numba_private.IN_PLACE and numba_private.UNCOUNTED and numba_private.UNCALLED_FROM_C
 
 
 # Instructions that take the square root of several doubles at once: SSE2's and AVX's (Intel 64 and IA-32 manual, vol. 2, SQRTPD),

@@ -120,7 +120,9 @@ def test_a_case_with_pairs_comes_back_from_its_tables_and_takes_changes() -> Non
     titled = case.replace(title="e = {contact.pair.0.restitution}, {contact.pair.9.restitution}")
     assert titled.title == "e = 0.7, {contact.pair.9.restitution}"
     # what a new law does not know goes, and a pair of which nothing is left
-    yielding = case.replace(**{"contact.law": "ma-liu", "contact.psi": 2.84, "contact.xi": 13.0, "contact.pair.1.psi": 2.0})
+    words = r"contact\.law: ma-liu does not take contact\.pair\.0\.restitution, contact\.pair\.1\.restitution: left out; give these"
+    with pytest.warns(errors.GranchainWarning, match=words):
+        yielding = case.replace(**{"contact.law": "ma-liu", "contact.psi": 2.84, "contact.xi": 13.0, "contact.pair.1.psi": 2.0})
     assert [pair.materials for pair in yielding.contact.pair] == [("soft", "soft")] and yielding.contact.pair[0].inputs() == {"psi": 2.0}
     with pytest.raises(errors.CaseError, match=r"contact.pair.0.zzz: got an unknown key, allowed materials, restitution"):
         case.replace(**{"contact.pair.0.zzz": 1.0})

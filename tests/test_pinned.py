@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 from support.kinds import PLAIN_HERE, distinct_laws, every_law, one_per_shape
@@ -34,9 +35,18 @@ def test_a_compiled_run_has_the_pinned_bits_with_every_kind_of_end(law: str) -> 
     assert differing(law, [name for name in set_ups(law) if name not in SHARED]) == []
 
 
-@pytest.mark.plain
 # in the march, at the step before a sample (each third), snapshot (fifth) or entry of the ledger (seventh), and at the last steps
-@pytest.mark.parametrize("broken_at", [1, 74, 104, 211, N_STEPS - 1, N_STEPS])
-def test_a_resumed_run_has_the_pinned_bits(broken_at: int) -> None:
-    for law in ("ma-liu", "jankowski", "kelvin-voigt"):
-        assert differing(law, list(set_ups(law)) if PLAIN_HERE else list(SHARED), broken_at) == []
+BROKEN_AT = (1, 74, 104, 211, N_STEPS - 1, N_STEPS)
+RESUMED = ("ma-liu", "jankowski", "kelvin-voigt")
+
+
+def resumed() -> list[Any]:
+    """Laws and steps at which they are broken off; as plain Python, at seconds each, every step with one of the laws at once."""
+    pairs = [(law, step, PLAIN_HERE and i % len(RESUMED) != j) for i, step in enumerate(BROKEN_AT) for j, law in enumerate(RESUMED)]
+    return [pytest.param(law, step, marks=pytest.mark.long if later else ()) for law, step, later in pairs]
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize(("law", "broken_at"), resumed())
+def test_a_resumed_run_has_the_pinned_bits(law: str, broken_at: int) -> None:
+    assert differing(law, list(set_ups(law)) if PLAIN_HERE else list(SHARED), broken_at) == []

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -239,20 +240,28 @@ def test_a_run_killed_at_any_moment_goes_on_to_the_same_bits(kills: int, tmp_pat
         'print("ready"', 'import granchain.output.checkpoint as c; c.SHARE = 0.0\nprint("ready"'
     )
     chk, random, resumed = tmp_path / "run.chk", np.random.default_rng(14), 0
+
+    def there() -> bool:
+        # killed between two renamings, a run leaves the checkpoint before alone
+        return chk.exists() or chk.with_name("run.chk.prev").exists()
+
     for _ in range(kills):
-        more = ["go on"] if chk.exists() else []
+        more = ["go on"] if there() else []
         with subprocess.Popen([sys.executable, "-c", program, str(chk), *more], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
             assert process.stdout is not None and process.stderr is not None
             process.stdout.readline()
             # a kill before the first checkpoint would show nothing
-            while not chk.exists() and process.poll() is None:
+            while not there() and process.poll() is None:
                 time.sleep(0.01)
             time.sleep(random.uniform(0.1, 1.5))
             process.kill()
             assert b"Error" not in process.stderr.read()
         resumed += bool(more)
-    assert chk.exists() and resumed
-    assert gc.run(small(), checkpoint=chk, resume=True).equals(gc.run(small()))
+    assert there() and resumed
+    with warnings.catch_warnings():
+        # which says so where it takes that one
+        warnings.simplefilter("ignore", GranchainWarning)
+        assert gc.run(small(), checkpoint=chk, resume=True).equals(gc.run(small()))
 
 
 # ---------------------------------------------------------------------------------------------------------------------

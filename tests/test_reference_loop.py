@@ -87,7 +87,7 @@ def settings() -> list[Any]:
         for changes in alternatives(law):
             for chain in CHAINS if not changes else ["gaps"]:
                 words = [name, chain.replace(" ", "-"), *(f"{key}={value}" for key, value in changes.items())]
-                fast = name in FAMILIES if changes or chain == "loaded" else name in near
+                fast = name in (FAMILIES if PLAIN_HERE else ["hertz", "ma-liu"]) if changes or chain == "loaded" else name in near
                 marks = [] if fast else [pytest.mark.long]
                 if name in modules:
                     marks.append(pytest.mark.plain)
@@ -194,7 +194,7 @@ def test_samples_at_a_stride_are_those_of_every_step(law: str) -> None:
     assert np.array_equal(fine.records.sensor_force, 0.5 * (force[:, :-1] + force[:, 1:]))
 
 
-@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("law", every_law(one_per_shape()))
 def test_snapshot_is_the_end_of_a_shorter_run(law: str) -> None:
     """Displacement bit for bit; velocity, half a kick back from the next half-step or half a kick on from the last, to rounding."""
     row = CHAINS["gaps"]

@@ -475,6 +475,12 @@ def caches_where_nobody_writes(folder: Path) -> Any:
     return SimpleNamespace(cache_path="/proc")
 
 
+def with_compile(function: Any) -> Any:
+    # of a compiled function's attributes those that are asked for; a _cache is given to any function
+    function.compile = lambda signature: None
+    return function
+
+
 def caches(folder: Path) -> Any:
     return SimpleNamespace(cache_path=str(folder / "new" / "cache"))
 
@@ -491,7 +497,7 @@ def caches(folder: Path) -> Any:
 def test_a_loop_that_cannot_be_kept_on_disk_is_compiled_all_the_same_and_it_is_said(keeper, reason, tmp_path, monkeypatch):
     monkeypatch.setattr(numba.config, "DISABLE_JIT", 0)
     monkeypatch.setattr(numba_private, "_LOOP_CACHE", lambda function, key: keeper(tmp_path))
-    monkeypatch.setattr(numba, "njit", lambda **_: lambda function: function)  # a function takes a _cache too
+    monkeypatch.setattr(numba, "njit", lambda **_: with_compile)
     three = 3.0
 
     def loop(x):

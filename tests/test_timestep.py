@@ -146,7 +146,7 @@ def test_a_run_that_is_stopped_says_where_when_why_and_what_to_do(figure):
 def test_a_nan_is_caught_within_one_block(law, where):
     chain = steel_row(10)
     contacts = contacts_of(laws()[law], chain, inputs_for(law))
-    state = State(contacts, chain, time_step_of(contacts, chain, "auto", 1e-4), Recording(ledger=False))
+    state = State(contacts, chain, time_step_of(contacts, chain, "auto", 1e-4), Recording())
     assert state.advance(200) is Status.RUNNING
     (state.bodies.u if where == "displacement" else state.bodies.v)[4] = math.nan
     assert state.advance(10) is Status.NOT_FINITE

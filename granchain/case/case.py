@@ -96,19 +96,24 @@ class Case(Heading):
             raise CaseError(f"case: got {shown(document)}, allowed tables; give the tables of a case file")
         document = known_tables(dict(document), problems)
         # Tables of the case that this one is a change of: they are data already, and were read.
-        before = context.get("before")
-        same = {name: part for name, part in document.items() if before is not None and part is before._document.get(name)}
+        before: Case | None = context.get("before")
+        known = {} if before is None else before._document
+        same = {name: part for name, part in document.items() if before is not None and part is known.get(name)}
         fresh = plain({name: part for name, part in document.items() if name not in same}, problems)
         document = {name: part for name in document if (part := same.get(name, fresh.get(name))) is not None}
         # what words under [sensors] stand for is found again: the chain may be another one
         kept = {name: getattr(before, name) for name in same if not (name == "sensors" and is_worded(document[name]))}
+        if "title" in same:
+            kept["title"] = same["title"]
         if "chain" not in same:
             kept.pop("initial", None)
         tables = read_tables(document, problems, kept)
         for name, field in cls.model_fields.items():
-            if field.is_required() and name not in document:
+            if name in document:
+                continue
+            if field.is_required():
                 add_missing(cls, name, name, problems)
-            elif name not in document:
+            else:
                 tables.setdefault(name, field.default)
         listed(tables, problems)
         put_initial(tables, folder, problems)

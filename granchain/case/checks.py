@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from granchain.case.document import some
 from granchain.case.drives import check_drive, check_signal, read_drive
 from granchain.case.initial import fastest_closing, read_initial
 from granchain.case.pairs import check_pairs, read_pairs
@@ -38,7 +39,8 @@ from granchain.case.tolerances import check_tolerances, tolerances_of
 from granchain.chain import BEAD_STEPS, hanging
 from granchain.contact import laws
 from granchain.contact.inputs import Slip, chosen, filled
-from granchain.contact.law import ContactLaw
+from granchain.contact.law import ContactLaw, registered
+from granchain.engine.bounded import Bounded
 from granchain.keys import Problems, add_missing, in_si, read_table, shown, suggestion
 
 # Memory that one run may take, ours: half of a common workstation's 16 GiB.
@@ -65,8 +67,11 @@ def read_tables(document: Mapping[str, Any], problems: Problems, known: Mapping[
 
     Those that are `known` are not read again; but that of the contact law is, which may be another one under the same name by now.
     """
-    heading = read_table(Heading, "", {name: document[name] for name in Heading.model_fields if name in document}, problems)
-    tables: dict[str, Any] = {} if heading is None else dict(heading)
+    if "title" in known:
+        tables: dict[str, Any] = {"title": known["title"]}
+    else:
+        heading = read_table(Heading, "", {name: document[name] for name in Heading.model_fields if name in document}, problems)
+        tables = {} if heading is None else dict(heading)
     for name, model in TABLES.items():
         if name in document:
             given = document[name]
@@ -76,13 +81,29 @@ def read_tables(document: Mapping[str, Any], problems: Problems, known: Mapping[
             if table is not None:
                 tables[name] = table
     if "contact" in tables and problems.clear("contact.law"):
-        given = dict(document["contact"])
-        pairs = given.pop("pair", None)
-        values = law_table("contact", given, problems)
-        tables["contact"] = ChainContactTable(**values, pair=read_pairs(pairs, laws().get(values["law"]), problems))
+        tables["contact"] = contact_table(document["contact"], problems)
     if "tolerance" in tables:
         tables["tolerance"] = ToleranceTable(**tolerances_of(tables["tolerance"], "tolerance", problems))
     return tables
+
+
+def contact_table(given: Mapping[str, Any], problems: Problems) -> ChainContactTable:
+    """The law of a chain and its inputs; those that were read before, of the same law, are not read again."""
+    law, text = registered().get(str(given.get("law"))), repr(given)
+    # inputs in a table of their own are another law's
+    key = None if law is None or "{" in text[1:] else (law, text)
+    found = _READ.get(key)
+    if found is None:
+        own, told = dict(given), len(problems.sentences)
+        pairs = own.pop("pair", None)
+        values = law_table("contact", own, problems)
+        found = ChainContactTable(**values, pair=read_pairs(pairs, laws().get(values["law"]), problems))
+        if key is not None and len(problems.sentences) == told:
+            _READ.put(key, found)
+    return found
+
+
+_READ: Bounded[ChainContactTable] = Bounded(64)
 
 
 def law_table(where: str, given: Mapping[str, Any], problems: Problems) -> dict[str, Any]:
@@ -322,11 +343,6 @@ def check_sensors(sensors: SensorsTable, chain: ChainTable, ends: EndsTable, str
         doubles = [label for label, times in Counter(labels).items() if times > 1]
         if doubles:
             problems.add(f"sensors.{name}", f"{some(doubles)} more than once", "each once", "take out the doubles")
-
-
-def some(labels: list[int]) -> str:
-    """The first few of a list."""
-    return ", ".join(map(str, labels[:5])) + (f" and {len(labels) - 5} more" if len(labels) > 5 else "")
 
 
 def check_impact_speed(contact: ContactTable, tables: Mapping[str, Any], problems: Problems) -> None:

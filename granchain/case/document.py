@@ -8,7 +8,8 @@ import json
 import re
 import stat
 import tomllib
-from collections.abc import Callable, Iterable, Mapping
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from pydantic import BaseModel
 
 from granchain.case.tolerances import flattened
 from granchain.contact import laws
-from granchain.errors import CaseError, FileError
+from granchain.errors import CaseError, FileError, GranchainWarning
 from granchain.keys import Problems, shown, suggestion
 from granchain.material import MATERIALS, Material
 
@@ -225,13 +226,23 @@ def change(document: dict[str, Any], changes: Mapping[str, Any], problems: Probl
         dropped = [name for name in after if name in before and name not in known | named]
         for name in dropped:
             del after[name]
-        dropped += drop_of_pairs(after.get("pair"), known, changes)
+        of_pairs = drop_of_pairs(after.get("pair"), known, changes)
+        if of_pairs:
+            advice = f"; give these materials inputs of {law.name} in the same change, or leave their pairs out" if law.inputs else ""
+            words = some([f"contact.{name}" for name in of_pairs])
+            warnings.warn(f"contact.law: {law.name} does not take {words}: left out{advice}", GranchainWarning, stacklevel=3)
+        dropped += of_pairs
         if isinstance(document.get("tolerance"), dict) and "tolerance" not in changes:
             # of an input that is gone no tolerance is left
             gone = tuple(f"contact.{name}" for name in dropped)
             document["tolerance"] = {
                 key: value for key, value in flattened(document["tolerance"]) if not any(f"{key}.".startswith(f"{name}.") for name in gone)
             }
+
+
+def some(parts: Sequence[Any]) -> str:
+    """The first few of a list."""
+    return ", ".join(map(str, parts[:5])) + (f" and {len(parts) - 5} more" if len(parts) > 5 else "")
 
 
 def drop_of_pairs(pairs: Any, known: set[str], changes: Iterable[str]) -> list[str]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from functools import lru_cache
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Discriminator, Field, Tag, WrapValidator, create_model
 
-from granchain.case.signals import NEEDED, SHAPES
+from granchain.case.signals import ALLOWED, NEEDED, SHAPES
 from granchain.keys import TITLE_LENGTH, Table, choice, key, number, suggestion, text, whole
 from granchain.material import MATERIALS, Material
 
@@ -201,6 +201,12 @@ class DriveTable(Table):
     rms: float | None = key("the root mean square of noise [m] or [N]", "a number above 0", None, gt=0.0)
     seed: int | None = key("the seed of noise", "a whole number from 0", None, ge=0)
     shape: Literal["half-sine", "gaussian"] | None = choice("the shape of a pulse", SHAPES, None)
+
+    @classmethod
+    def keys_beside(cls, given: Any) -> Iterable[str]:
+        """Of a signal, its own."""
+        signal = given.get("signal") if isinstance(given, Mapping) else None
+        return ("drive", "signal", *NEEDED[signal], *ALLOWED[signal]) if isinstance(signal, str) and signal in NEEDED else cls.model_fields
 
 
 # "from" is a word of Python: no class statement can declare it.

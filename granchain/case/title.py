@@ -89,8 +89,8 @@ def differences(before: Any, after: Any, where: str = "") -> Iterator[tuple[str,
 def worded(value: Any) -> str:
     """A value as a title shows it: short, on one line, without braces."""
     if isinstance(value, float):
-        words = f"{value:.15g}"
-    elif isinstance(value, Material):
+        return f"{value:.15g}"
+    if isinstance(value, Material):
         given = "own material" if value.name is None or value.name in MATERIALS else value.name
         words = next((name for name, known in MATERIALS.items() if known == value), given)
     elif isinstance(value, (list, tuple, Mapping)):
@@ -108,10 +108,11 @@ def _filled(found: re.Match[str], tables: Mapping[str, Any]) -> str:
         return str(tables["chain"].total())
     value: Any = tables
     for part in found[1].split("."):
-        if isinstance(value, (dict, Mapping)):
+        if isinstance(value, BaseModel):
+            own = value.__dict__
+            value = own[part] if part in own else (value.model_extra or {}).get(part, _UNKNOWN)
+        elif isinstance(value, Mapping):
             value = value.get(part, _UNKNOWN)
-        elif isinstance(value, BaseModel):
-            value = value.__dict__.get(part, (value.model_extra or {}).get(part, _UNKNOWN))
         elif isinstance(value, (list, tuple)):
             value = value[int(part)] if part.isdecimal() and int(part) < len(value) else _UNKNOWN
         elif value is not None:

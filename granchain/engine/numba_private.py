@@ -7,6 +7,7 @@ warning lists it (`LACKS`). The numbers are the same, bit for bit: nothing here 
 from __future__ import annotations
 
 import contextlib
+import gc
 import io
 import itertools
 import os
@@ -61,8 +62,98 @@ def _option(name: str, value: Any, lost: str) -> dict[str, Any]:
 
 # No counting of references: a loop makes no array, and each slice of a table would cost two atomic additions.
 UNCOUNTED = _option("_nrt", False, "each slice of a table costs two atomic additions")
+# No form for C, as ctypes would call it: nobody does, and a fifth of the time of compiling goes into them.
+UNCALLED_FROM_C = _option("no_cfunc_wrapper", True, "a loop takes longer to compile")
 # Code put where it is called, for what runs once per contact and step: without it, LLVM decides.
 IN_PLACE = _option("forceinline", True, "the functions of a law are called for each contact where LLVM does not put them in place")
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Functions inside a loop. Numba makes machine code of each, and again of the loop that holds them all: the first is never run.
+
+
+def _inner_lowering() -> tuple[type, type]:
+    """Numba's lowering to LLVM, and the same for functions inside others, of which no machine code is made."""
+    native, register_pass = private("numba.core.typed_passes", "NativeLowering"), private("numba.core.compiler_machinery", "register_pass")
+    library: Any = private("numba.core.codegen", "JITCodeLibrary")
+    lowering: Any = native
+    make_function = private("numba._dynfunc", "make_function")
+    library._finalize_final_module, library._finalize_dynamic_globals  # noqa: B018
+
+    class InnerLibrary(library):
+        """What LLVM has made of a function, to be linked into that of others."""
+
+        def _finalize_final_module(self) -> None:
+            self._finalize_dynamic_globals()
+            self._finalized = True
+
+    @register_pass(mutates_CFG=True, analysis_only=False)
+    class InnerLowering(lowering):
+        """Numba's lowering to LLVM, for functions inside others."""
+
+        _name = "inner_lowering"
+
+        def run_pass(self, state: Any) -> bool:
+            name = state.func_id.func_qualname
+            state.library, state.flags.no_compile = InnerLibrary(state.targetctx.codegen(), name), True
+            super().run_pass(state)
+            lowered = state["cr"]
+            # what the functions that call it know it by; there is nothing at its address
+            known_by = make_function(lowered.fndesc.lookup_module(), name.split(".")[-1], "", 0, lowered.env, (state.library,))
+            state.targetctx.insert_user_function(known_by, lowered.fndesc, [state.library])
+            state.reload_init.extend(state.library._reload_init)
+            state["cr"] = lowered._replace(cfunc=known_by)
+            return True
+
+    return native, InnerLowering
+
+
+_INNER_LOWERING = where_there(_inner_lowering, "a loop takes longer to compile")
+
+
+def compiler_with(passes: dict[type, type], *, rows: bool = False) -> type:
+    """Numba's compiler with some of its passes replaced; with `rows`, under the promise that no two arrays overlap."""
+    compiler: Any
+    compiler, builder = private("numba.core.compiler", "Compiler", "DefaultPassBuilder")
+    manager = private("numba.core.compiler_machinery", "PassManager")
+
+    class OwnCompiler(compiler):
+        """Numba's compiler with some of its passes replaced."""
+
+        def define_pipelines(self) -> list[Any]:
+            if rows:
+                self.state.flags.noalias = True
+            own = manager("nopython")  # as it stands in messages
+            for part in (
+                builder.define_untyped_pipeline(self.state),
+                builder.define_typed_pipeline(self.state),
+                builder.define_nopython_lowering_pipeline(self.state),
+            ):
+                own.passes.extend((passes.get(each, each), text) for each, text in part.passes)
+            own.finalize()
+            return [own]
+
+    return OwnCompiler
+
+
+# Options of the functions inside a loop.
+INNER: dict[str, Any] = {} if _INNER_LOWERING is None else {"pipeline_class": compiler_with(dict([_INNER_LOWERING]))}
+
+
+def compile_without_collections(dispatcher: Any) -> None:
+    """Let a function be compiled without looks for circles among Python's objects: with the millions it makes, they take a tenth."""
+    compile_function = dispatcher.compile
+
+    def compile_at_once(signature: Any) -> Any:
+        enabled = gc.isenabled()
+        gc.disable()
+        try:
+            return compile_function(signature)
+        finally:
+            if enabled:
+                gc.enable()
+
+    dispatcher.compile = compile_at_once
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -84,13 +175,11 @@ def loop_metadata(module: Any) -> Any:
 
 def _row_compiler() -> type:
     """Numba's compiler for functions whose arrays do not overlap, and whose loops run over rows padded to whole vectors."""
-    compiler: Any
-    lower: Any
+    lower: Any = private("numba.core.lowering", "Lower")
     base: Any
-    compiler, builder = private("numba.core.compiler", "Compiler", "DefaultPassBuilder")
-    manager, register_pass = private("numba.core.compiler_machinery", "PassManager", "register_pass")
-    lower = private("numba.core.lowering", "Lower")
-    base, native = private("numba.core.typed_passes", "BaseNativeLowering", "NativeLowering")
+    native: Any
+    native, base = _INNER_LOWERING or (private("numba.core.typed_passes", "NativeLowering"),) * 2
+    register_pass = private("numba.core.compiler_machinery", "register_pass")
 
     class RowLowering(lower):
         """Marks every loop of a function to be taken in vectors of LANES, one at a time."""
@@ -106,7 +195,7 @@ def _row_compiler() -> type:
 
     @register_pass(mutates_CFG=True, analysis_only=False)
     class RowLoweringPass(base):
-        """Numba's lowering to LLVM, with the loops marked."""
+        """Lowering to LLVM, with the loops marked."""
 
         _name = "row_lowering"
 
@@ -114,22 +203,7 @@ def _row_compiler() -> type:
         def lowering_class(self) -> type:
             return RowLowering
 
-    class RowCompiler(compiler):
-        """Numba's compiler for functions whose arrays do not overlap, and whose loops run over rows padded to whole vectors."""
-
-        def define_pipelines(self) -> list[Any]:
-            self.state.flags.noalias = True
-            passes = manager("rows")
-            for part in (
-                builder.define_untyped_pipeline(self.state),
-                builder.define_typed_pipeline(self.state),
-                builder.define_nopython_lowering_pipeline(self.state),
-            ):
-                passes.passes.extend((RowLoweringPass, text) if each is native else (each, text) for each, text in part.passes)
-            passes.finalize()
-            return [passes]
-
-    return RowCompiler
+    return compiler_with({native: RowLoweringPass}, rows=True)
 
 
 _ROW_COMPILER = where_there(_row_compiler, "the sweeps over a row of contacts are not taken in whole vectors")

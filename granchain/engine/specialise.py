@@ -22,9 +22,12 @@ from granchain.engine.bounded import Bounded
 from granchain.engine.fields import NAMED_ROWS
 from granchain.engine.numba_private import (
     IN_PLACE,
+    INNER,
     LACKS,
     ROWS,
+    UNCALLED_FROM_C,
     UNCOUNTED,
+    compile_without_collections,
     lower_named_rows,
     lower_parts,
     lower_row_from,
@@ -37,7 +40,9 @@ from granchain.engine.reach import LOWERED, Reach, calls
 from granchain.engine.saved_loops import warn
 
 # Strict floating point (no fastmath) and division that returns inf or nan, as NumPy's, in place of an exception in the loop.
-OPTIONS: dict[str, Any] = {"error_model": "numpy", "nogil": True, **UNCOUNTED}
+OPTIONS: dict[str, Any] = {"error_model": "numpy", "nogil": True, **UNCALLED_FROM_C, **UNCOUNTED}
+# The same for functions inside a loop.
+INNER_OPTIONS = {**OPTIONS, **INNER}
 # Switches of Numba's that change what is compiled.
 _SWITCHES = ("OPT", "BOUNDSCHECK", "LOOP_VECTORIZE", "SLP_VECTORIZE", "DEBUGINFO_DEFAULT")
 
@@ -61,7 +66,7 @@ def fingerprint(*functions: Callable) -> str:
 def _with_circumstances(fingerprint: str) -> str:
     # Numba's own version, the processor and the Python are in the key of its cache; these are not.
     switches = {name: getattr(numba.config, name, None) for name in _SWITCHES}
-    hints = (OPTIONS, IN_PLACE, bool(ROWS), switches)
+    hints = (OPTIONS, IN_PLACE, bool(INNER), bool(ROWS), switches)
     return hashlib.sha256(f"{fingerprint} {hints} NumPy {np.__version__}".encode()).hexdigest()
 
 
@@ -122,7 +127,7 @@ def jitable(function: Callable, *, hot: bool = False, rows: bool = False) -> Cal
     rows : bool
         Its arrays are rows that do not overlap, padded to whole vectors.
     """
-    options = {**OPTIONS, **IN_PLACE} if hot else OPTIONS
+    options = {**INNER_OPTIONS, **IN_PLACE} if hot else INNER_OPTIONS
     stack = [function]
     while stack:
         member = stack.pop()
@@ -150,9 +155,9 @@ def row_from(row, first):  # type: ignore[no-untyped-def]
     return row[first:]
 
 
-LOWERED.update(lower_rows(rows_at, put_rows, OPTIONS))
+LOWERED.update(lower_rows(rows_at, put_rows, INNER_OPTIONS))
 LOWERED.update(lower_row_from(row_from))
-LOWERED.update(lower_parts(elementary.parts, elementary.power_of_two, elementary.leading, {**OPTIONS, **IN_PLACE}))
+LOWERED.update(lower_parts(elementary.parts, elementary.power_of_two, elementary.leading, {**INNER_OPTIONS, **IN_PLACE}))
 _jitable.update(LOWERED)
 
 
@@ -227,6 +232,7 @@ def compiled(function: Callable) -> Callable:
     dispatcher = numba.njit(**OPTIONS)(function)
     if numba.config.DISABLE_JIT:
         return dispatcher
+    compile_without_collections(dispatcher)
     try:
         save_under(dispatcher, function, key)
     except (RuntimeError, OSError) as problem:

@@ -28,6 +28,7 @@ from granchain.figures.frame import (
     time_unit,
     write_heading,
 )
+from granchain.figures.shading import shade
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -75,7 +76,7 @@ def band_traces(bands: Any, ax: Sequence[Axes] | None = None) -> tuple[Figure, n
         time = by_time * bands.time.values[piece]
         for low, high in edges:
             force = by_force * bands.force.values[:, piece, k]
-            axes.fill_between(time, force[low], force[high], color=colour, alpha=0.22, linewidth=0.0)
+            shade(axes, time, force[low], force[high], color=colour, alpha=0.22)
         axes.plot(time, by_force * bands.nominal_force.values[piece, k], color=colour, linewidth=1.0)
         axes.set_title(body_name(int(bands.sensor_bead[k])), fontsize=label_size(), pad=22.0 if narrow() else 12.0)
         peak, ends = by_force * bands.peak.values[:, k], edges[0] if edges else (0, 0)

@@ -29,6 +29,7 @@ from granchain.figures.frame import (
     time_unit,
     write_heading,
 )
+from granchain.figures.shading import shade
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -211,9 +212,9 @@ def _forces_over_each_other(force: Axes, rest: Axes, found: Comparison, k: int, 
         force.plot(since, ours.computed, linewidth=1.5 if one.label in nearest else 1.0, **line)
         rest.plot(since, ours.computed - ours.measured, linewidth=0.9, **line)
         if ours.force_band is not None:
-            band: dict[str, Any] = {"color": line["color"], "alpha": 0.22, "linewidth": 0.0, "zorder": 1}
-            force.fill_between(since, ours.force_band.low, ours.force_band.high, **band)
-            rest.fill_between(since, ours.force_band.low - ours.measured, ours.force_band.high - ours.measured, **band)
+            band: dict[str, Any] = {"color": line["color"], "alpha": 0.22, "zorder": 1}
+            shade(force, since, ours.force_band.low, ours.force_band.high, **band)
+            shade(rest, since, ours.force_band.low - ours.measured, ours.force_band.high - ours.measured, **band)
     smallest = min((one.sensors[k].residual.computed for one in found.results), default=math.nan)
     if nearest:
         words = f"residual {100.0 * smallest:.2g} %"

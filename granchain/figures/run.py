@@ -53,6 +53,7 @@ from granchain.figures.frame import (
     time_unit,
 )
 from granchain.figures.pulses import need_sensors, peaks
+from granchain.figures.shading import shade
 from granchain.output.result import check_result
 
 if TYPE_CHECKING:
@@ -127,7 +128,7 @@ def force_traces(
             if len(results) == 1 and beyond:
                 text += f"\nbeyond\n{at_rest:.3g} N"
             elif len(results) == 1:
-                axes.fill_between(factor * result.time, force, color=look(i)["color"], alpha=0.18, linewidth=0.0)
+                shade(axes, factor * result.time, 0.0, force, color=look(i)["color"], alpha=0.18)
                 top = sensor_peak(result, int(column[0]))
                 text += f"\n{top.force:.3g} N" if top.complete else "\nno pulse" if top.force == 0.0 else "\nstill rising"
                 text += "\nmerged" if top.merged else ""

@@ -187,7 +187,8 @@ def refusing(path: str | os.PathLike[str]) -> Iterator[None]:
         yield
     except HoldsEnsembleError:
         raise HoldsEnsembleError(
-            f"{os.fspath(path)}: got an ensemble, the results of many runs, allowed that of one; open it with granchain.open_ensemble"
+            f"{os.fspath(path)}: got an ensemble, the results of many runs, allowed that of one; open it with granchain.open_ensemble, or "
+            f'save one of them to a file of its own: granchain.open_ensemble({os.fspath(path)!r})[0].save("one.h5")'
         ) from None
     except RefusedError as refused:
         raise FileError(f"{os.fspath(path)}: {refused}") from None

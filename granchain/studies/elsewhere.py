@@ -26,7 +26,7 @@ from granchain.errors import CaseError, GranchainError, LawError, RunError, text
 from granchain.keys import shown
 from granchain.output.provenance import granchain_version, source_hash
 from granchain.status import Status
-from granchain.studies.measures import Measures, measure
+from granchain.studies.measures import TOGETHER, Measures, measure
 from granchain.studies.plan import canonical
 
 # What a task takes at least [s]: sending it takes some milliseconds.
@@ -48,7 +48,8 @@ def law_files(cases: Iterable[Case]) -> list[dict[str, str]]:
         For a law that was made without a file.
     """
     names: dict[str, None] = {}
-    for case in cases:
+    # members mostly share the table of their law
+    for case in {id(case.contact): case for case in cases}.values():
         names |= {name: None for name, _ in case.laws}
     found = []
     for name in names:
@@ -137,8 +138,10 @@ class Elsewhere:
     ):
         self._executor, self._base, self._changes, self._cases, self._traces = executor, base, changes, cases, traces
         self._folder = folder
+        # nobody reads a member's title there
+        case = base.resolved() | {"title": ""}
         self._about = {
-            "version": granchain_version(), "source": source_hash(), "laws": law_files(cases), "case": base.resolved(), "threads": 1,
+            "version": granchain_version(), "source": source_hash(), "laws": law_files(cases), "case": case, "threads": 1,
             "traces": traces, "folder": None if folder is None else os.fspath(folder.absolute()),
         }  # fmt: skip
 
@@ -161,13 +164,18 @@ class Elsewhere:
         return found
 
     def _first(self, found: Measures) -> float:
-        """Compute the first member here; what one takes [s]."""
-        measure(self._cases[:1], 1)
-        clock = time.perf_counter()
+        """Compute the first member here; what each of many takes [s]."""
         own = measure(self._cases[:1], 1, traces=self._traces)
-        spent = time.perf_counter() - clock
         found.take(0, own.record(0, self._traces))
-        return spent
+        count = 1
+        while True:
+            # many together take less than as many times one: as many as a task may take, of the one that is known to run
+            clock = time.perf_counter()
+            measure(list(self._cases[:1]) * count, 1, traces=self._traces)
+            spent = time.perf_counter() - clock
+            if count >= TOGETHER or spent > 0.25 * TASK_SECONDS:
+                return spent / count
+            count = min(TOGETHER, max(2 * count, int(0.25 * TASK_SECONDS * count / spent)))
 
     def _tasks(self, each: float, count: int) -> list[Places]:
         size = max(1, math.ceil(TASK_SECONDS / max(each, 1e-6)))

@@ -83,9 +83,11 @@ def first_pulses(
     found = Pulses(*(np.full(shape, start) for start in (0.0, math.nan, math.nan, False, False)))
     plain = np.zeros(shape, dtype=bool)
     if beside is None and smooth:
+        # memory for the traces of a group, used again by the next one: a worker of dask gives back what is freed, and it comes slowly
+        room = np.empty(min(GROUP, len(force)) * shape[1] * max((len(one) for one in force), default=0))
         for at in range(0, len(force), GROUP):
             part = slice(at, at + GROUP)
-            plain[part] = _plain(time[part], force[part], Pulses(*(values[part] for values in found)))
+            plain[part] = _plain(time[part], force[part], Pulses(*(values[part] for values in found)), room)
     for run, sensor in zip(*np.nonzero(~plain), strict=True):
         jumps = None if beside is None else Jumps(*(side[:, sensor] for side in beside[run]))
         trace = force[run][:, sensor]
@@ -97,8 +99,8 @@ def first_pulses(
     return found
 
 
-def _plain(time: Sequence[np.ndarray], force: Sequence[np.ndarray], found: Pulses) -> np.ndarray:
-    """Put the pulses of plain traces where they belong; says which traces are plain.
+def _plain(time: Sequence[np.ndarray], force: Sequence[np.ndarray], found: Pulses, room: np.ndarray) -> np.ndarray:
+    """Put the pulses of plain traces where they belong; says which traces are plain. `room` is memory for all their samples.
 
     Plain is one whose largest force is that of the first pulse, inside the trace and smooth, and of whose samples all are finite.
     """
@@ -107,15 +109,15 @@ def _plain(time: Sequence[np.ndarray], force: Sequence[np.ndarray], found: Pulse
     if not samples:
         return np.zeros(found.peak.shape, dtype=bool)
     # each trace in one piece
-    traces, times = np.empty((*found.peak.shape, samples)), np.empty((len(force), samples))
+    traces: np.ndarray = room[: found.peak.size * samples].reshape(*found.peak.shape, samples)
+    times = np.empty((len(force), samples))
     for run, (instants, columns, n) in enumerate(zip(time, force, counts, strict=True)):
         traces[run, :, :n], traces[run, :, n:] = columns.T, -np.inf
         times[run, :n] = instants
-    runs, sensors = np.indices(traces.shape[:2])
     base = traces[:, :, 0]
     above = traces - base[:, :, None] if base.any() else traces
     top = np.argmax(traces, axis=2)
-    largest = above[runs, sensors, top]
+    largest = np.take_along_axis(above, top[:, :, None], axis=2)[:, :, 0]
     with np.errstate(invalid="ignore"):
         silent = (largest <= 0.0) & np.isfinite(base)
         start = np.argmax(above >= (PULSE_BEGINS * largest)[:, :, None], axis=2)
@@ -184,52 +186,74 @@ def wave_speeds(position: np.ndarray, pulses: Pulses) -> np.ndarray:
         [m/s].
     """
     arrival = np.where(pulses.of_front, pulses.arrival, math.nan)
-    of_one = [out_of_order(*one) is None for one in zip(position, arrival, pulses.width, strict=True)]
-    speeds = [wave_speed(*one) if good else math.nan for good, one in zip(of_one, zip(position, arrival, strict=True), strict=True)]
-    return np.array(speeds, dtype=float)
+    # most come one after the other: no pair of them has to be looked for
+    in_turn = ~(np.diff(arrival) < 0.0).any(axis=1) & (np.diff(position) >= 0.0).all(axis=1)
+    one_wave = np.asarray(in_turn & np.isfinite(arrival).all(axis=1))
+    for run in np.flatnonzero(~one_wave):
+        one_wave[run] = out_of_order(position[run], arrival[run], pulses.width[run]) is None
+    found = np.full(len(arrival), math.nan)
+    for run in np.flatnonzero(one_wave):
+        found[run] = wave_speed(position[run], arrival[run])
+    return found
 
 
-def passed_on(interval: float, left: np.ndarray, net: np.ndarray) -> float:
-    """Momentum that a body at rest has when its first pulse has passed.
+def passed_on(interval: Sequence[float], left: Sequence[np.ndarray], net: Sequence[np.ndarray]) -> np.ndarray:
+    """Momentum that bodies at rest have when their first pulse has passed, one in each run.
 
     It has passed where, after its peak, the force of the left contact above the static one is down to 1 % of the peak, or begins to rise
     again: `granchain.analysis.pulse_stop`.
 
     Parameters
     ----------
-    interval : float
+    interval : sequence of float
         Between two samples [s].
-    left, net : array (sample,)
+    left, net : sequence of array (sample,)
         Force of the left contact; of all that acts on the body, positive towards higher numbers, up to a constant [N].
 
     Returns
     -------
-    float
+    array (run,)
         [N s]; 0 where there is no pulse; nan where the trace ends before the pulse does.
     """
-    stop = plain_stop(left) or pulse_stop(left, static(left))
-    if stop is None:
-        return math.nan
-    if not stop:
-        return 0.0
-    force = net[:stop] - net[0]
-    # the trapezoidal rule
-    return float(interval * (force.sum() - 0.5 * (force[0] + force[-1])))
+    found = np.full(len(left), math.nan)
+    for run, plain in enumerate(plain_stops(left).tolist()):
+        stop = plain or pulse_stop(left[run], static(left[run]))
+        if stop is not None and stop >= 0:
+            force = net[run][:stop] - net[run][0] if stop else np.zeros(1)
+            # the trapezoidal rule
+            found[run] = interval[run] * (force.sum() - 0.5 * (force[0] + force[-1]))
+    return found
 
 
-def plain_stop(force: np.ndarray) -> int:
-    """`granchain.analysis.pulse_stop` of a trace whose largest force is that of the first pulse, and which soon ends; 0 for any other."""
-    if not len(force):
-        return 0
-    above = force - force[0] if force[0] else force
-    top = int(np.argmax(above))
-    largest = above[top]
-    if not 0.0 < largest < math.inf:
-        return 0
-    rise = above[int(np.argmax(above[: top + 1] >= PULSE_BEGINS * largest)) : top + 1]
-    if (rise < PULSE_ENDS * np.maximum.accumulate(rise)).any():
-        return 0
-    after = above[top : top + RISE]
-    ended = (after[:-1] <= PULSE_BEGINS * largest) | (after[1:] > after[:-1])
-    first = int(np.argmax(ended)) if len(ended) else 0
-    return top + first + 1 if len(ended) and ended[first] else 0
+def plain_stops(force: Sequence[np.ndarray]) -> np.ndarray:
+    """`granchain.analysis.pulse_stop` of traces whose largest force is of the first pulse: -1 where they end before it; 0 for others."""
+    counts = np.array([len(one) for one in force])
+    if not counts.all():
+        return np.zeros(len(force), dtype=int)
+    above = np.full((len(force), int(counts.max(initial=0))), -np.inf)
+    for run, one in enumerate(force):
+        above[run, : counts[run]] = one
+    still = above[:, :1].copy()
+    if still.any():
+        with np.errstate(invalid="ignore"):
+            above -= still
+    top = np.argmax(above, axis=1)
+    largest = np.take_along_axis(above, top[:, None], axis=1)
+    begins = PULSE_BEGINS * largest
+    start = np.argmax(above >= begins, axis=1)
+    plain = (largest[:, 0] > 0.0) & (largest[:, 0] < math.inf) & (top - start < RISE)
+    if not plain.any():
+        return np.zeros(len(force), dtype=int)
+    # the rise, beyond which the last sample is repeated: it falls nowhere
+    longest = int((top - start)[plain].max()) + 1
+    rise = np.take_along_axis(above, np.minimum(start[:, None] + np.arange(longest), top[:, None]), axis=1)
+    plain &= ~(rise < PULSE_ENDS * np.maximum.accumulate(rise, axis=1)).any(axis=1)
+    beyond = counts - top
+    at = top[:, None] + np.arange(min(RISE, int(beyond.max())))
+    after = np.take_along_axis(above, np.minimum(at, counts[:, None] - 1), axis=1)
+    ended = ((after[:, :-1] <= begins) | (after[:, 1:] > after[:, :-1])) & (at[:, 1:] < counts[:, None])
+    there = ended.any(axis=1)
+    stop = np.where(there, top + 1, -1)
+    if ended.shape[1]:
+        stop += np.where(there, np.argmax(ended, axis=1), 0)
+    return np.asarray(np.where(plain & (there | (beyond <= RISE)), stop, 0))

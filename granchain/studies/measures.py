@@ -298,10 +298,11 @@ class Gathering:
         ready = [one for one, _ in done if not self._found.status[one.place].failed]
         if ready and self._found.sensor_bead:
             self._measure(ready)
+        places = [one.place for one in ready]
+        self._found.transmitted_momentum[places], self._found.transmitted_energy[places] = transmitted(ready)
         for one in ready:
             place = one.place
             self._found.time_step[place] = one.state.time_step.value
-            self._found.transmitted_momentum[place], self._found.transmitted_energy[place] = transmitted(one)
             if self._summary is None:
                 self._found.message[place] = ""
             self._found.status[place] = Status.COMPLETE
@@ -387,19 +388,27 @@ def sensor_positions(ready: Sequence[Ready]) -> np.ndarray:
     return np.array(found)
 
 
-def transmitted(one: Ready) -> tuple[float, float]:
-    """Momentum and kinetic energy of the last bead when its first pulse has passed, over the striker's; nan without a striker."""
-    case, state, last = one.case, one.state, one.case.beads
-    if not can_transmit(case):
-        return math.nan, math.nan
-    count, records, recorded = int(state.clock.sample), state.records, state.recording
-    interval = int(state.clock.stride) * state.time_step.value
-    if case.ends.has_wall("right"):
-        left, right = (records.contact_force[:count, recorded.sensor_contacts.index(label)] for label in (last - 1, last))
-        momentum = passed_on(interval, left, left - right)
-    else:
-        # the mean of its two contacts' forces, of which it has the left one alone
-        left = 2.0 * records.sensor_force[:count, recorded.sensor_beads.index(last)]
-        momentum = passed_on(interval, left, left)
-    mass, speed = one.chain.mass, float(one.chain.velocity[0])
-    return momentum / (mass[0] * speed), momentum**2 / mass[-1] / (mass[0] * speed**2)
+def transmitted(ready: Sequence[Ready]) -> tuple[np.ndarray, np.ndarray]:
+    """(run,) Momentum and kinetic energy of the last bead when its first pulse has passed, over the striker's; nan without a striker."""
+    found = np.full((2, len(ready)), math.nan)
+    passing = [run for run, one in enumerate(ready) if can_transmit(one.case)]
+    intervals, lefts, nets = [], [], []
+    for run in passing:
+        case, state, last = ready[run].case, ready[run].state, ready[run].case.beads
+        count, records, recorded = int(state.clock.sample), state.records, state.recording
+        intervals.append(int(state.clock.stride) * state.time_step.value)
+        if case.ends.has_wall("right"):
+            left, right = (records.contact_force[:count, recorded.sensor_contacts.index(label)] for label in (last - 1, last))
+            net = left - right
+        else:
+            # the mean of its two contacts' forces, of which it has the left one alone
+            net = left = 2.0 * records.sensor_force[:count, recorded.sensor_beads.index(last)]
+        lefts.append(left)
+        nets.append(net)
+    for at in range(0, len(passing), TOGETHER):
+        part = slice(at, at + TOGETHER)
+        momenta = passed_on(intervals[part], lefts[part], nets[part])
+        for run, momentum in zip(passing[part], momenta.tolist(), strict=True):
+            mass, speed = ready[run].chain.mass, float(ready[run].chain.velocity[0])
+            found[:, run] = momentum / (mass[0] * speed), momentum**2 / mass[-1] / (mass[0] * speed**2)
+    return found[0], found[1]

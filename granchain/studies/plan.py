@@ -246,12 +246,8 @@ def check_key(key: str, values: Any, how: str, problems: Problems) -> None:
     if isinstance(values, list) and how == "sobol":
         problems.add(key, "a list", "distributions with sobol", "write a distribution, such as { uniform = [low, high] }, or take product")
     if isinstance(values, list) and how == "product":
-        seen: list[Any] = []
-        for value in values:
-            if value in seen:
-                problems.add(key, f"{shown(value)} more than once", "each value once", "take out the doubles")
-                break
-            seen.append(value)
+        for value in doubled(values):
+            problems.add(key, f"{shown(value)} more than once", "each value once", "take out the doubles")
     if isinstance(values, Disorder):
         if key not in DISORDERED:
             problems.add(key, "disorder", f"disorder of {', '.join(DISORDERED)}", "name one of these keys")
@@ -259,6 +255,22 @@ def check_key(key: str, values: Any, how: str, problems: Problems) -> None:
             needed = "add = true" if DISORDERED[key][1] else "a factor"
             got = "disorder that is added" if values.add else "disorder that multiplies"
             problems.add(key, got, f"{needed} for {key}", "set add accordingly" if not values.add else "leave add out")
+
+
+def doubled(values: list[Any]) -> list[Any]:
+    """The first value of a list that is there before, if any."""
+    hashed: set[Any] = set()
+    others: list[Any] = []
+    for value in values:
+        # tables and lists have no hash
+        plain_value = not isinstance(value, (dict, list))
+        if value in (hashed if plain_value else others):
+            return [value]
+        if plain_value:
+            hashed.add(value)
+        else:
+            others.append(value)
+    return []
 
 
 def check_whole(plan: Plan, problems: Problems) -> None:
