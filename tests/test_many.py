@@ -267,7 +267,7 @@ def test_setting_up_leaves_the_search_for_garbage_as_it_was() -> None:
     try:
         for searches in (True, False):
             (gc_of_python.enable if searches else gc_of_python.disable)()
-            with pytest.raises(ZeroDivisionError), many.unsearched():
+            with pytest.raises(ZeroDivisionError), many.no_collection():
                 searched.append(gc_of_python.isenabled())
                 raise ZeroDivisionError
             assert gc_of_python.isenabled() is searches

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from granchain.cli.options import JsonOption, LawModuleOption, SetOption, app, blamed, load_laws
-from granchain.cli.run import no_collection
 from granchain.cli.text import aligned, notify, number, print_json, print_text
+from granchain.engine.garbage import no_collection
 from granchain.errors import GranchainError, RunError
 
 if TYPE_CHECKING:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import gc
 import math
 import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
 from types import FrameType, TracebackType
@@ -21,6 +20,7 @@ from granchain.cli.options import SIGNALLED, CaseArgument, JsonOption, LawModule
 from granchain.cli.signals import Heard, is_echo
 from granchain.cli.text import aligned, clean, notify, number, print_json, print_text
 from granchain.cli.waiting import Waiting
+from granchain.engine.garbage import no_collection
 from granchain.errors import CaseError, FileError, RunError
 
 if TYPE_CHECKING:
@@ -388,24 +388,6 @@ class Progress:
         bar.add_task(clean(self.title)[:60], total=1.0)
         bar.start()
         return bar
-
-
-@contextlib.contextmanager
-def no_collection(to_the_end: bool = False) -> Iterator[None]:
-    """Without garbage collection: loading makes a million objects that all stay, and each look through them takes its time.
-
-    Parameters
-    ----------
-    to_the_end : bool
-        Whether the process ends with the command, so that there is nothing to look through afterwards either.
-    """
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled and not to_the_end:
-            gc.enable()
 
 
 # ---------------------------------------------------------------------------------------------------------------------

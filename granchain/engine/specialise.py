@@ -27,7 +27,7 @@ from granchain.engine.numba_private import (
     ROWS,
     UNCALLED_FROM_C,
     UNCOUNTED,
-    compile_without_collections,
+    compile_uncollected,
     lower_named_rows,
     lower_parts,
     lower_row_from,
@@ -232,7 +232,7 @@ def compiled(function: Callable) -> Callable:
     dispatcher = numba.njit(**OPTIONS)(function)
     if numba.config.DISABLE_JIT:
         return dispatcher
-    compile_without_collections(dispatcher)
+    compile_uncollected(dispatcher)
     try:
         save_under(dispatcher, function, key)
     except (RuntimeError, OSError) as problem:

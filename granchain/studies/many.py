@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import gc
 import math
 import os
 import sys
@@ -21,6 +20,7 @@ import numpy as np
 from granchain.case import Case
 from granchain.case.checks import MEMORY
 from granchain.chain import Chain
+from granchain.engine.garbage import no_collection
 from granchain.engine.stack import Stack, shape_of
 from granchain.engine.state import Recording, State
 from granchain.errors import CaseError, GranchainWarning, RunError
@@ -182,7 +182,7 @@ class Study:
         members: dict[int, Member] = {}
         begun: list[Piece] = []
         try:
-            with unsearched():
+            with no_collection():
                 ready, refused = set_up(self._cases, places, self._strict)
                 begun = pieces_of(ready, self._threads)
             for place, message in refused:
@@ -292,18 +292,6 @@ def set_up(
         Ready(place, cases[place], chain, State(contacts, chain, time_step, record(cases[place]), placed=False))
         for place, (chain, contacts, time_step) in zip(places, prepared, strict=True)
     ], []
-
-
-@contextlib.contextmanager
-def unsearched() -> Iterator[None]:
-    """Without Python's search for garbage: what is made here stays, and each search would walk through all of it."""
-    searches = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if searches:
-            gc.enable()
 
 
 class Piece:
