@@ -486,6 +486,11 @@ def test_the_command_says_what_a_study_takes_and_runs_it(described, capsys):
     (described / "wrong.toml").write_text('case = "short.toml"\nhov = "zip"\n')
     assert obey(["sweep", "wrong.toml"]) == 2
     assert 'did you mean "how"?' in capsys.readouterr().err
+    (described / "few.toml").write_text('case = "short.toml"\nhow = "sobol"\nn = 2\n[vary]\n"striker.speed" = { normal = [1.77, 0.02] }\n')
+    assert obey(["sweep", "few.toml"]) == 0
+    for only in ([], ["--only", "peaks"]):
+        assert obey(["plot", "few.h5", "--out", "figures", *only]) == 0
+        assert "few.h5: no figure: a distribution takes 16 runs" in capsys.readouterr().err
 
 
 def test_a_power_law_is_fitted_with_its_error():
