@@ -163,6 +163,8 @@ class Masses:
     def static_forces(self) -> np.ndarray:
         """(n_bodies + 1,) Force that each contact carries at rest [N]: the sum of what loads the row to its left."""
         force = np.zeros(self.n_bodies + 1)
+        if not self.precompression and not self.gravity:
+            return force
         first = self.first_loaded
         if self.precompression and self.left.has_wall and not first:
             force[0] = self.precompression

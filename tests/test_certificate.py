@@ -7,10 +7,10 @@ import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
+from support.kinds import every_law, one_per_shape
 
 import granchain
 from granchain.certificates import Certificate, certificate, example_inputs, example_pair, page, pair_with
@@ -33,17 +33,8 @@ LAWS_PAGE = Path(__file__).parents[1] / "docs" / "laws.md"
 NONE = Creation(0.0, 0.0)
 
 
-def laws_at_once_and_later() -> list[Any]:
-    """Every law; of each file the first with and without a jump at once, the others in the long run: each costs a compilation.
-
-    Of these laws a certificate takes 10 s and more, of jackson-green, with its integral, half a minute.
-    """
-    slow = ("brake", "gharib-hurmuzlu-plastic", "jackson-green", "kogut-etsion", "lee-wang-transition")
-    first: dict[tuple[str, bool], str] = {}
-    for name, law in LAWS.items():
-        if name not in slow:
-            first.setdefault((law.__module__, law.jumps is ContactLaw.jumps), name)
-    return [pytest.param(name, marks=() if name in first.values() else pytest.mark.long) for name in LAWS]
+# Of these a certificate takes 10 s and more, of jackson-green, with its integral, half a minute.
+SLOW = ("brake", "gharib-hurmuzlu-plastic", "jackson-green", "kogut-etsion", "lee-wang-transition")
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -73,7 +64,7 @@ def test_a_law_has_no_fault_and_creates_no_energy(name: str, figure) -> None:
 
 
 @pytest.mark.promise("N4", "N6")
-@pytest.mark.parametrize("name", laws_at_once_and_later())
+@pytest.mark.parametrize("name", every_law([name for name in one_per_shape() if name not in SLOW]))
 def test_the_certificate_of_a_law_is_clean_and_of_the_order_it_states(name: str) -> None:
     found = certificate(name)
     assert found.problems == [] and found.admissible

@@ -21,7 +21,7 @@ from granchain.simulation import prepare, recording_of
 from granchain.status import Status
 
 # Those that march side by side; the others, which would give the same bits, in the long run.
-FAST = ["hertz", "tsuji"]
+FAST = ["hertz", "ma-liu", "tsuji"]
 # One vector, and members that it leaves over.
 MEMBERS = LANES + 2
 
@@ -134,8 +134,10 @@ IN_PYTHON = pytest.mark.skipif(not numba.config.DISABLE_JIT, reason="run as plai
         pytest.param({"contact.law": "tsuji", "contact.restitution": 0.5, "contact.separation": "tensile"}, id="pull"),
         # a jump of the force at the onset, which each member corrects by itself
         pytest.param({"contact.law": "kelvin-voigt", "contact.stiffness": 1e7, "contact.restitution": 0.5}, id="jump", marks=IN_PYTHON),
+        # a heavy striker: several contacts are loaded further at once
+        pytest.param({"contact.law": "ma-liu", "contact.psi": 2.84, "contact.xi": 13.0, "striker.mass": 4e-3}, id="dents"),
         pytest.param(
-            {"contact.law": "ma-liu", "contact.psi": 2.84, "contact.xi": 13.0, "contact.dents": "forget"}, id="dents", marks=IN_PYTHON
+            {"contact.law": "ma-liu", "contact.psi": 2.84, "contact.xi": 13.0, "contact.dents": "forget"}, id="forgotten", marks=IN_PYTHON
         ),
     ],
 )
@@ -164,7 +166,7 @@ def test_lanes_are_for_what_gains_by_them(monkeypatch: pytest.MonkeyPatch) -> No
     assert not in_lanes(states(**{"chain.precompression": 20.0}))
     assert not in_lanes(states(**{"chain.beads": stack.LONGEST}))
     assert not in_lanes(states(**{"energy.ledger": True, "energy.interval": 1e-6}))
-    assert not in_lanes(states(**{"contact.law": "ma-liu", "contact.psi": 2.84, "contact.xi": 13.0}))
+    assert not in_lanes(states(**{"contact.law": "hunt-crossley", "contact.restitution": 0.7}))
     monkeypatch.setattr(Hertz, "__module__", "theirs")
     assert not in_lanes(states())
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc as gc_of_python
 import hashlib
 import itertools
 import threading
@@ -142,9 +143,15 @@ def test_what_a_case_is_made_of_is_made_once(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(simulation, "chain_of", lambda case: (asked.append("chain"), chain_of(case))[1])
     monkeypatch.setattr(scans, "over_kinds", lambda make, *rest: (asked.append(make.__name__), scan(make, *rest))[1])
     base = short(**{"contact.law": "ma-liu", "contact.psi": 2.84, "contact.xi": 13.0})
-    simulation.prepare_together([base.replace(**{"contact.psi": psi}) for psi in np.linspace(2.5, 3.0, 30)])
+    cases = [base.replace(**{"contact.psi": psi}) for psi in np.linspace(2.5, 3.0, 30)]
+    made = simulation.prepare_together(cases)
     assert asked.count("chain") == 1
     assert asked.count("_guard_scan") == asked.count("_history_scan") == 1
+    # and each has its own
+    for place in (0, 17, 29):
+        _, own, step = prepare(cases[place])
+        _, contacts, same_step = made[place]
+        assert (contacts.c.tobytes(), contacts.history.tobytes(), same_step) == (own.c.tobytes(), own.history.tobytes(), step)
 
 
 def test_members_are_named_by_index_from_either_end() -> None:
@@ -252,6 +259,21 @@ def test_members_are_set_up_in_lots_of_bounded_memory(monkeypatch: pytest.Monkey
     assert list(many.lots(memory, 0.0)) == [range(place, place + 1) for place in range(7)]
     monkeypatch.setattr(many, "TOGETHER", 3)
     assert list(many.lots(memory, 14.0)) == [range(3), range(3, 6), range(6, 7)]
+
+
+@pytest.mark.plain
+def test_setting_up_leaves_the_search_for_garbage_as_it_was() -> None:
+    searched = []
+    try:
+        for searches in (True, False):
+            (gc_of_python.enable if searches else gc_of_python.disable)()
+            with pytest.raises(ZeroDivisionError), many.unsearched():
+                searched.append(gc_of_python.isenabled())
+                raise ZeroDivisionError
+            assert gc_of_python.isenabled() is searches
+    finally:
+        gc_of_python.enable()
+    assert searched == [False, False]
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
-from support.kinds import every_law
+from support.kinds import alternatives, every_law
 from support.rows import HARD_STEEL, inputs_for, standing_row, steel_row
 
 import granchain as gc
@@ -106,6 +107,36 @@ def test_one_contact_has_the_coefficients_that_an_array_of_them_has(law):
 
 
 @pytest.mark.plain
+@pytest.mark.parametrize("law", sorted(laws()))
+def test_many_inputs_have_the_coefficients_that_each_has_alone(law):
+    pair = Pair(**{name: np.float64(value) for name, value in example_pair().items().items()})
+    for changes in alternatives(laws()[law]):
+        one = example_inputs(laws()[law], **changes)
+        factors = np.random.default_rng(5).uniform(0.98, 1.0, 37)
+        each = [
+            SimpleNamespace(**{name: value * factor if type(value) is float else value for name, value in vars(one).items()})
+            for factor in factors.tolist()
+        ]
+        model, joined = laws()[law].model(one), setup.in_columns(each)
+        assert joined is not None
+        with contextlib.suppress(LawError, TypeError):  # then each is found alone
+            together = own_coefficients(model, pair, joined, len(each))
+            alone = np.hstack([own_coefficients(model, pair, inputs, 1) for inputs in each])
+            assert together.tobytes() == alone.tobytes(), changes
+
+
+@pytest.mark.plain
+def test_inputs_stand_together_where_numbers_alone_differ():
+    joined = setup.in_columns([SimpleNamespace(e=0.5, k=1.0, word="a", left=None), SimpleNamespace(e=0.7, k=1.0, word="a", left=None)])
+    assert joined.e.tolist() == [0.5, 0.7]
+    assert (joined.k, joined.word, joined.left) == (1.0, "a", None)
+    # both are zero, and their bits differ
+    assert np.signbit(setup.in_columns([SimpleNamespace(e=0.0), SimpleNamespace(e=-0.0)]).e).tolist() == [False, True]
+    for one, other in (("a", "b"), (None, 1.0), (1, 1.0), (np.ones(2), np.ones(2))):
+        assert setup.in_columns([SimpleNamespace(e=one), SimpleNamespace(e=other)]) is None
+
+
+@pytest.mark.plain
 def test_contacts_that_differ_are_not_taken_for_one():
     pairs, radii = setup.SinglePairs(), np.array([1.0, 1.0, 1.0, 2.0])
     pair = Pair(effective_radius=radii, effective_mass=0.5)
@@ -124,6 +155,16 @@ def test_columns_that_stand_on_each_other_are_the_kinds_of_their_rows():
     rows = np.vstack(tables).T
     assert (rows[first][which] == rows).all()
     assert sorted(first) == sorted(kinds_of(rows)[0])
+
+
+@pytest.mark.plain
+def test_neighbours_that_are_alike_are_looked_through_once(monkeypatch):
+    looked = []
+    monkeypatch.setattr(scans, "kinds_of", lambda rows: (looked.append(len(rows)), kinds_of(rows))[1])
+    table, other = np.repeat([[1.0, 2.0, 1.0]], 100, axis=1), np.zeros((1, 300))
+    first, which = kinds_of_columns([table, other])
+    assert looked == [3]
+    assert first.tolist() == [0, 100] and which.tolist() == 100 * [0] + 100 * [1] + 100 * [0]
 
 
 @pytest.mark.plain

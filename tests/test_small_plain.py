@@ -19,10 +19,10 @@ from granchain.contact import laws
 from granchain.contact.guard import GUARD_WINDOWS
 from granchain.contact.law import ContactLaw, Quantity, Source
 from granchain.contact.pair import Pair
-from granchain.engine import fields, numba_private
+from granchain.engine import fields, numba_private, scans
 from granchain.engine.fields import LANES, PAGE, SHORT, pitch_of
 from granchain.engine.restitution import restitution_at, source_of, with_restitution
-from granchain.engine.scans import GUARD_POINTS, coefficients
+from granchain.engine.scans import GUARD_BLOCK, GUARD_POINTS, coefficients
 from granchain.engine.setup import contacts_of, time_step_of
 from granchain.engine.specialise import compiled
 from granchain.engine.state import Recording, State
@@ -281,6 +281,22 @@ def test_a_loss_that_falls_again_and_again_cannot_be_guarded():
     wavy = replace(model, guarded=model.guarded._replace(loss=loss))
     with pytest.raises(LawError, match=f"got a loss that falls on more than {GUARD_WINDOWS} windows of the largest overlap"):
         coefficients(wavy, steel_row(2).pair(), inputs, np.full(3, 1e-3))
+
+
+def test_the_guard_looks_at_the_same_overlaps_however_many_at_once(monkeypatch):
+    looked: list[float] = []
+    model = laws()["ma-liu"].model(inputs_for("ma-liu"))
+    growing = replace(model, guarded=model.guarded._replace(loss=lambda s, c: (looked.append(s), s)[1], elastic_limit=lambda c: 1e-6))
+    seen = []
+    for block in (1, 7, GUARD_BLOCK, 10**4):
+        looked.clear()
+        monkeypatch.setattr(scans, "GUARD_BLOCK", block)
+        scan, _ = scans._guard_scan(growing)
+        scan(np.zeros((len(model.own), 1)), np.array([[1e-4]]), *np.zeros((2, block)), np.zeros((3 * GUARD_WINDOWS + 1, 1)))
+        seen.append(looked.copy())
+    # two decades, and each point once
+    assert len(seen[0]) == 2 * GUARD_POINTS + 2 and (np.diff(seen[0]) > 0.0).all()
+    assert seen[0] == seen[1] == seen[2] == seen[3]
 
 
 def test_no_two_rows_of_a_long_table_begin_at_one_place_of_a_page():

@@ -37,10 +37,13 @@ from granchain.engine.fields import (
 )
 from granchain.engine.loop import NEVER, next_stops
 from granchain.engine.row import leaf_sweeps
-from granchain.engine.specialise import compiled, gatherer, jitable, lower_new_named_rows, scatterer
+from granchain.engine.specialise import compiled, gatherer, jitable, lower_new_named_rows, row_from, scatterer
 from granchain.status import Status
 
 RUNNING = int(Status.RUNNING)
+# Lanes that have an event at one place of the row, from which the histories of all lanes there are updated in a vector: one by one, this
+# many take as long (Ma-Liu; AMD EPYC, Zen 5).
+IN_VECTOR = 3
 
 # Of each column; those of a lane are alike.
 TIME = (
@@ -183,7 +186,8 @@ def transfers(features: Features) -> Transfers:
 def marching(law: Functions, step: ContactStep, features: Features) -> tuple[Callable, Callable]:
     """Steps of all lanes, up to one with a jump of the force; and whether a lane has an event."""
     RATE, HISTORY, LEDGER, LEAPS, FORGETS = features.rate, features.history, features.ledger, features.leaps, features.forgets
-    happened, event = step.happened, step.event
+    PLACES = HISTORY and not RATE and not FORGETS and features.weight < 0
+    happened, event, event_in_place = step.happened, step.event, contact_step(law, features).event
     coefficients_at, history_at = gatherer(features.n_coefficients), gatherer(features.n_history)
     store_history = scatterer(features.n_history)
     net, kicked = motion(RATE, features.loaded)
@@ -257,6 +261,61 @@ def marching(law: Functions, step: ContactStep, features: Features) -> tuple[Cal
                     changed += 1
         return changed, length
 
+    def update_at(bodies, contacts, times, side, k):  # type: ignore[no-untyped-def]
+        """Update the histories of all lanes at column k and the next ones, one by one; how many had an event."""
+        found = 0
+        for place in range(k, k + LANES):
+            d, before, half, _, r = state_at(bodies.u, bodies.v, bodies.a, contacts.start, times.dt, times.half_dt, place)
+            ck, hk = coefficients_at(side.c, place), history_at(side.h, place)
+            if happened(d, before, r, ck, hk):
+                renewed, _, _, _, _ = event(d, half, r, half, times.dt[place], 0.0, 0.0, ck, hk)
+                store_history(side.h, place, renewed)
+                found += 1
+        return found
+
+    def update_all_at(u, v, start, dt, c, h, first, count):  # type: ignore[no-untyped-def]
+        """The same in a vector."""
+        u, v, start, dt = row_from(u, first), row_from(v, first), row_from(start, first), row_from(dt, first)
+        found = 0
+        for k in range(count):
+            d, half = overlap_of(u[k], u[k + LANES], start[k]), v[k] - v[k + LANES]
+            ck, hk = coefficients_at(c, first + k), history_at(h, first + k)
+            found += happened(d, d - dt[k] * half, half, ck, hk)
+            renewed, _, _, _, _ = event_in_place(d, half, half, half, dt[k], 0.0, 0.0, ck, hk)
+            store_history(h, first + k, renewed)
+        return found
+
+    def renew_places(bodies, contacts, times, side, length, n):  # type: ignore[no-untyped-def]
+        """As `renew`, where every kick is the recorded force and nothing is lost; the list is of places, each by its first column."""
+        last_found, places, first = side.events[0], side.events[1], 0
+        for turn in range(2):
+            if turn == 1:
+                first = length
+                events, k = detect(bodies.u, bodies.v, bodies.a, contacts.start, times.dt, times.half_dt, side.c, side.h, 0, n)
+                while events > 0:
+                    k = (k - 1) // LANES * LANES
+                    here, _ = detect(bodies.u, bodies.v, bodies.a, contacts.start, times.dt, times.half_dt, side.c, side.h, k, LANES)
+                    events -= here
+                    again = here == 0
+                    for e in range(first):
+                        again |= places[e] == k
+                    if not again:
+                        places[length], last_found[length] = k, here
+                        length += 1
+            e = first
+            while e < length:
+                k = places[e]
+                if last_found[e] >= IN_VECTOR:
+                    found = update_all_at(bodies.u, bodies.v, contacts.start, times.dt, side.c, side.h, k, LANES)
+                else:
+                    found = update_at(bodies, contacts, times, side, k)
+                last_found[e] = found
+                e += 1
+                if found == 0:
+                    length, e = length - 1, e - 1
+                    places[e], last_found[e] = places[length], last_found[length]
+        return length
+
     def push(bodies, times, force, k, u, v):  # type: ignore[no-untyped-def]
         """Kick and drift of one body by the forces beside it."""
         dt = times.dt[k]
@@ -291,17 +350,35 @@ def marching(law: Functions, step: ContactStep, features: Features) -> tuple[Cal
         for k in range(n):
             pending[k] = dt[k]
 
-    def march(side, clocks, records, first, steps, n, length, due):  # type: ignore[no-untyped-def]
-        """Steps done, and the length of the list of active contacts; `due` is how far the next sample is."""
+    def reached(u, start, front, last):  # type: ignore[no-untyped-def]
+        """The first contact, of those from `front` on, that no lane has closed; `last` where there is none before it."""
+        closed = True
+        while closed and front < last:
+            closed = False
+            for k in range(front * LANES, (front + 1) * LANES):
+                closed |= overlap_of(u[k], u[k + LANES], start[k]) > OPEN
+            front += closed
+        return front
+
+    def march(side, clocks, records, first, steps, front, last, length, due):  # type: ignore[no-untyped-def]
+        """Steps done, the front, and the length of the list of active contacts; `due` is how far the next sample is.
+
+        Ahead of the `front`, the first contact that no lane has closed, everything is at rest. It is looked at before each step: behind a
+        front contacts open again.
+        """
         bodies, contacts, times, kept = bodies_of(side.bodies), contacts_of(side.contacts), times_of(side.times), kept_of(side.kept)
         u, v, a, start, force, c, h = bodies.u, bodies.v, bodies.a, contacts.start, side.force, side.c, side.h
         changed_at, pending, done = side.events[0], times.pending, 0
+        n = (front + 1) * LANES
         while done < steps:
-            changed = 0
+            changed, front = 0, reached(u, start, front, last)
+            n = (front + 1) * LANES
             if LEAPS:
                 events, _ = detect(u, v, a, start, times.dt, times.half_dt, c, h, 0, n)
                 if events > 0:
                     break
+            elif PLACES:
+                length = renew_places(bodies, contacts, times, side, length, n)
             elif HISTORY:
                 changed, length = renew(bodies, contacts, times, kept, side, length, n)
             if RATE:
@@ -329,15 +406,16 @@ def marching(law: Functions, step: ContactStep, features: Features) -> tuple[Cal
             done += 1
         if RATE and done > 0:
             take_over(times.pending, times.dt, n if LEDGER else LANES)
-        return done, length
+        return done, front, length
 
     for function in (
         bodies_of, contacts_of, times_of, kept_of, overlap_of, predicted, past_rate, net, kicked, coefficients_at, history_at,
-        store_history, happened, state_at, push,
+        store_history, happened, state_at, push, event_in_place,
     ):  # fmt: skip
         jitable(function, hot=True)
-    for called in (event, add_new, renew, sample):
+    for called in (event, add_new, renew, sample, reached, update_at, renew_places):
         jitable(called)
+    jitable(update_all_at, rows=True)
     jitable(count_clamped, rows=True)
     jitable(take_over, rows=True)
     return march, eventful
@@ -365,17 +443,14 @@ def lanes_of(loop: Callable, law: Functions, features: Features) -> Callable:
 
     def together(tables, clocks, drives, records, first, side):  # type: ignore[no-untyped-def]
         """March until one of the lanes is at the end of its block."""
-        bodies, contacts = bodies_of(side.bodies), contacts_of(side.contacts)
-        u, start, width = bodies.u, contacts.start, tables.contacts.shape[2]
-        length, swept = 0, 0
+        width, last, length, swept = tables.contacts.shape[2], clocks[first].n_bodies, 0, 0
         for lane in range(LANES):
             if clocks[first + lane].step == 0:
                 alone(tables, clocks, drives, records, first + lane, 1, False)
             settle(tables, clocks, first + lane, side, lane, width)
             enter(tables, clocks, first + lane, side, lane, width)
         while True:
-            # a wave's front moves by one contact a step at most
-            steps, front, due = LANES, 0, NEVER
+            steps, front, due = NEVER, 0, NEVER
             for lane in range(LANES):
                 m, stop = first + lane, side.stops[lane]
                 clock = clocks[m]
@@ -384,21 +459,17 @@ def lanes_of(loop: Callable, law: Functions, features: Features) -> Callable:
                     swept = whole_step(tables, clocks, drives, records, m, side, lane, swept)
                     sample_at, whole_at = whole_and_sample(clock, records_of(records, m))
                 steps, due = min(steps, min(whole_at, stop) - clock.step), min(due, sample_at - clock.step)
-                k = clock.front * LANES + lane
-                while clock.front < clock.n_bodies and overlap_of(u[k], u[k + LANES], start[k]) > OPEN:
-                    clock.front += 1
-                    k += LANES
                 front = max(front, clock.front)
             if steps <= 0:
                 break
-            n = min((front + steps + LANES) // LANES * LANES, width)
-            swept = max(swept, n)
-            done, length = march(side, clocks, records, first, steps, n * LANES, length, due)
+            done, front, length = march(side, clocks, records, first, steps, front, last, length, due)
+            swept = max(swept, front + 1)
             for lane in range(LANES):
                 clocks[first + lane].step += done
+                clocks[first + lane].front = front
             if LEAPS and done < steps:
                 for lane in range(LANES):
-                    if eventful(side, lane, n):
+                    if eventful(side, lane, front + 1):
                         swept = whole_step(tables, clocks, drives, records, first + lane, side, lane, swept)
         for lane in range(LANES):
             leave(tables, clocks, first + lane, side, lane, swept)

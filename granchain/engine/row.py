@@ -28,7 +28,8 @@ def tiled(features: Features, n_contacts: int) -> Features:
 
     Not under a law whose force jumps: it stops at each jump; and not with a driven end or drag, where every step is a whole one.
     """
-    return replace(features, tiled=n_contacts > LONG and not features.leaps and not features.driven and not features.drag)
+    long = n_contacts > LONG and not features.leaps and not features.driven and not features.drag
+    return replace(features, tiled=True) if long else features
 
 
 class Sweeps(NamedTuple):

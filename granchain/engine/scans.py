@@ -23,8 +23,12 @@ from granchain.contact.law import OPEN, ContactLaw, columns
 from granchain.contact.model import Functions, Guarded, Model
 from granchain.contact.pair import Pair
 from granchain.engine.bounded import Bounded
+from granchain.engine.reach import calls
 from granchain.engine.specialise import compiled, frozen, gatherer, is_frozen, jitable, scatterer
 from granchain.errors import CaseError, LawError
+
+# Makes the scan of a model, and perhaps a function of rows that the scan calls, which is compiled in vectors.
+Maker = Callable[[Model], Callable | tuple[Callable, Callable]]
 
 # Above this many kinds of contact a scan is compiled: below it, compiling takes longer than the scan.
 PLAIN_KINDS = 64
@@ -45,19 +49,23 @@ GUARD_POINTS = 1000
 # Smallest overlap, in parts of the largest, at which it looks: a law may yield from the first touch. A pressure at yield of 1e-6 of the
 # modulus and more gives an overlap above it: d_y/R = pi^2 (p_y/(2 E))^2.
 GUARD_REACH = 1e-12
+# Points whose losses are found in one go, in vectors.
+GUARD_BLOCK = 256
 
 
-def over_kinds(make: Callable[[Model], Callable], model: Model, inputs: tuple[np.ndarray, ...], n_out: int) -> np.ndarray:
+def over_kinds(make: Maker, model: Model, inputs: tuple[np.ndarray, ...], n_out: int, scratch: tuple[int, ...] = ()) -> np.ndarray:
     """Apply a scan of one contact to each distinct column of its inputs, unless the process remembers what it gives.
 
     Parameters
     ----------
     make : callable
-        Model -> plain function (table_1, ..., out) that fills out[:, k] for every column k.
+        Model -> plain function (table_1, ..., scratch_1, ..., out) that fills out[:, k] for every column k.
     inputs : tuple of (rows, n_contacts) array
         Tables whose columns together make the kind.
     n_out : int
         Rows of the result.
+    scratch : tuple of int
+        Lengths of the rows that the scan writes to on its way.
 
     Returns
     -------
@@ -75,7 +83,7 @@ def over_kinds(make: Callable[[Model], Callable], model: Model, inputs: tuple[np
         plain = first.size <= PLAIN_KINDS and spent <= PLAIN_SECONDS
         run, clock = scan if plain else compiled_scan(scan), time.perf_counter()
         with np.errstate(all="ignore"), finite(model.law):
-            run(*tables, out)
+            run(*tables, *map(np.zeros, scratch), out)
         if plain:
             _SPENT.put(scan, spent + time.perf_counter() - clock)
         ANSWERS.put(asked, out, out.nbytes + sum(table.nbytes for table in tables))
@@ -87,7 +95,8 @@ def kinds_of_columns(tables: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarr
 
     Neighbours are compared where they stand; what is left is looked through.
     """
-    new = np.ones(tables[0].shape[1], dtype=bool)
+    new = np.zeros(tables[0].shape[1], dtype=bool)
+    new[:1] = True
     for table in tables:
         new[1:] |= (table[:, 1:] != table[:, :-1]).any(axis=0)
     runs = np.flatnonzero(new)
@@ -151,16 +160,30 @@ def in_parts(table: np.ndarray, like: Sequence[np.ndarray]) -> list[np.ndarray]:
     return [table[..., end - row.size : end] for end, row in zip(ends, like, strict=True)]
 
 
-def _scan_of(make: Callable[[Model], Callable], model: Model) -> Callable:
+def _scan_of(make: Maker, model: Model) -> Callable:
     """The scan of a model, `frozen`; of one `with_copies` it is remembered."""
     if not is_frozen(model.functions) or not (model.guarded is None or is_frozen(model.guarded)):
-        return frozen(make(model))[0]
+        return _frozen_scan(make, model)
     sizes = (len(model.own), len(model.coefficients), len(model.history))
     key = (make, model.functions, model.guarded, model.uses_rate, *sizes)
     scan = _SCANS.get(key)
     if scan is None:
-        (scan,) = frozen(make(model))
+        scan = _frozen_scan(make, model)
         _SCANS.put(key, scan)
+    return scan
+
+
+def _frozen_scan(make: Maker, model: Model) -> Callable:
+    """The scan of a model, `frozen`; the function of rows beside it, if there is one, is compiled in vectors, with all it calls in place.
+
+    Of a user's law it is not: where that calls what is not taken in vectors, the compiler would say so on the screen.
+    """
+    made = make(model)
+    scan, *swept = frozen(*made) if isinstance(made, tuple) else frozen(made)
+    for function in swept if model.law.__module__.startswith("granchain.") else ():
+        for called in calls(function):
+            jitable(called, hot=True)
+        jitable(function, rows=True)
     return scan
 
 
@@ -246,7 +269,7 @@ def with_windows(model: Model, table: np.ndarray, limits: np.ndarray) -> np.ndar
         return table
     if model.guarded is None:
         return np.vstack([table, np.zeros((model.windows, limits.size))])
-    windows = over_kinds(_guard_scan, model, (table, limits[None, :]), 3 * GUARD_WINDOWS + 1)
+    windows = over_kinds(_guard_scan, model, (table, limits[None, :]), 3 * GUARD_WINDOWS + 1, (GUARD_BLOCK, GUARD_BLOCK))
     if windows[-1].max() > GUARD_WINDOWS:
         raise LawError(
             f"contact law {model.name}: got a loss that falls on more than {GUARD_WINDOWS} windows of the largest overlap, allowed: at "
@@ -255,13 +278,23 @@ def with_windows(model: Model, table: np.ndarray, limits: np.ndarray) -> np.ndar
     return np.vstack([table, windows[:-1]])
 
 
-def _guard_scan(model: Model) -> Callable:
+def _guard_scan(model: Model) -> tuple[Callable, Callable]:
     """Windows of the largest overlap where the loss D would fall: start, end and the loss held in between."""
     assert model.guarded is not None
     loss, loading_work, elastic_limit = model.guarded
     gather = gatherer(len(model.own))
 
-    def scan(c, limits, out):  # type: ignore[no-untyped-def]
+    def losses_at(overlaps, losses, c, count):  # type: ignore[no-untyped-def]
+        for i in range(count):
+            losses[i] = loss(overlaps[i], c)
+
+    def look_ahead(overlaps, losses, here, ratio, c, count):  # type: ignore[no-untyped-def]
+        for i in range(count):
+            here *= ratio
+            overlaps[i] = here
+        losses_at(overlaps, losses, c, count)
+
+    def scan(c, limits, overlaps, losses, out):  # type: ignore[no-untyped-def]
         for k in range(c.shape[1]):
             ck = gather(c, k)
             limit = limits[0, k]
@@ -272,9 +305,10 @@ def _guard_scan(model: Model) -> Callable:
             ratio = math.pow(limit / s0, 1.0 / points)
             best, found, inside = 0.0, 0, False
             before, here = s0, s0
-            for _ in range(points):
-                s = here * ratio
-                lost = loss(s, ck)
+            for i in range(points):
+                if i % GUARD_BLOCK == 0:
+                    look_ahead(overlaps, losses, here, ratio, ck, min(GUARD_BLOCK, points - i))
+                s, lost = overlaps[i % GUARD_BLOCK], losses[i % GUARD_BLOCK]
                 if inside:
                     if lost >= best:
                         low, high = here, s
@@ -320,7 +354,7 @@ def _guard_scan(model: Model) -> Callable:
                 before, here = here, s
             out[3 * GUARD_WINDOWS, k] = found
 
-    return scan
+    return scan, losses_at
 
 
 def settled(model: Model) -> Callable:

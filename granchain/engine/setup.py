@@ -5,10 +5,11 @@ The contacts of many chains are set up together: each scan looks once at the kin
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from granchain.contact.model import Model
 from granchain.contact.pair import Pair
 from granchain.engine.restitution import Asked, with_restitutions
 from granchain.engine.scans import Copies, contact_limits, in_parts, own_coefficients, start_histories, static_overlaps, with_windows
-from granchain.engine.timestep import TimeStep, choose, demand_of, set_free, slopes_of
+from granchain.engine.timestep import Stiffest, TimeStep, choose, demand_of, set_free, slopes_of, stiffest
 from granchain.errors import LawError
 
 
@@ -116,7 +117,7 @@ def contacts_together(law: type[ContactLaw], rows: Sequence[Row]) -> list[Contac
     LawError, CaseError
         As `contacts_of`, for the first row that cannot be set up.
     """
-    copies, single = Copies(), SinglePairs() if len(rows) > 1 else None
+    copies = Copies()
     asked = [Asked(row.inputs, row.pair, row.limits, row.masses.velocity) for row in rows]
     asked += [
         Asked(inputs, pair_at(row.pair, there), row.limits[there], row.masses.velocity) for row in rows for there, inputs in row.others
@@ -124,13 +125,15 @@ def contacts_together(law: type[ContactLaw], rows: Sequence[Row]) -> list[Contac
     given = iter(with_restitutions(asked))
     own = [next(given) for _ in rows]
     others = [[Other(there, pair_at(row.pair, there), next(given)) for there, _ in row.others] for row in rows]
-    begun = [_begun(law, *each, copies, single) for each in zip(rows, own, others, strict=True)]
+    models = [copies.of(law.model(inputs)) for inputs in own]
+    together = own_together(law, rows, models, own) if len(rows) > 1 else {}
+    begun = [_begun(law, *each, together.get(m)) for m, each in enumerate(zip(rows, models, own, others, strict=True))]
     done: list[Contacts | None] = [None] * len(rows)
-    for members in alike([model for model, _, _ in begun]):
-        model, of = begun[members[0]][0], [rows[m].masses for m in members]
+    for members in alike(models):
+        model, of = models[members[0]], [rows[m].masses for m in members]
         # each with one column more, of a fresh contact like its last
-        limits = [begun[m][2] for m in members]
-        wide = with_windows(model, np.hstack([begun[m][1] for m in members]), np.concatenate(limits))
+        limits = [begun[m][1] for m in members]
+        wide = with_windows(model, np.hstack([begun[m][0] for m in members]), np.concatenate(limits))
         c, limits = [table[:, :-1] for table in in_parts(wide, limits)], [most[:-1] for most in limits]
         overlaps = static_overlaps(model, c, limits, of)
         padded = [np.append(static, 0.0) for static in overlaps]
@@ -191,20 +194,58 @@ def _single(pair: Pair, contacts: slice) -> Pair | None:
     return Pair(**found)
 
 
+def own_together(
+    law: type[ContactLaw], rows: Sequence[Row], models: Sequence[Model], inputs: Sequence[SimpleNamespace]
+) -> dict[int, np.ndarray]:
+    """(n_own, 1) The law's own coefficients of rows whose contacts are all alike, by place, those of one pair found in one go.
+
+    `inputs` are those with the restitutions in them. Rows that cannot be set up are left out: alone, the error of each is its own.
+    """
+    found: dict[int, np.ndarray] = {}
+    # one of ours gives numbers the bits that it gives arrays
+    if not law.__module__.startswith("granchain."):
+        return found
+    single, groups = SinglePairs(), dict[tuple[int, int], tuple[Pair, list[int]]]()
+    for place, (row, model) in enumerate(zip(rows, models, strict=True)):
+        pair = single.of(row.pair, row.masses.contacts)
+        if pair is not None:
+            groups.setdefault((id(model), id(pair)), (pair, []))[1].append(place)
+    for pair, places in groups.values():
+        joined = in_columns([inputs[place] for place in places])
+        if joined is not None:
+            with contextlib.suppress(LawError, TypeError):
+                table = own_coefficients(models[places[0]], pair, joined, len(places))
+                found |= {place: table[:, k : k + 1] for k, place in enumerate(places)}
+    return found
+
+
+def in_columns(inputs: Sequence[SimpleNamespace]) -> SimpleNamespace | None:
+    """The inputs of many rows as those of one: numbers that differ as an array; None where something else differs."""
+    joined: dict[str, Any] = {}
+    for name, value in vars(inputs[0]).items():
+        values = [getattr(one, name) for one in inputs]
+        if all(type(other) is float for other in values):
+            row = np.array(values)
+            # bit by bit: -0.0 is not 0.0
+            bits = row.view(np.int64)
+            joined[name] = row if (bits != bits[0]).any() else value
+        elif isinstance(value, np.ndarray) or any(type(other) is not type(value) or other != value for other in values):
+            return None
+        else:
+            joined[name] = value
+    return SimpleNamespace(**joined)
+
+
 def _begun(
-    law: type[ContactLaw], row: Row, inputs: SimpleNamespace, others: Sequence[Other], copies: Copies, single: SinglePairs | None
-) -> tuple[Model, np.ndarray, np.ndarray]:
-    """The model of a row, its law's own coefficients, and its limits, each with the last column twice.
+    law: type[ContactLaw], row: Row, model: Model, inputs: SimpleNamespace, others: Sequence[Other], found: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """A law's own coefficients of a row, which may have been `found`, and its limits, each with the last column twice.
 
     `inputs` are those with the restitutions in them.
     """
     limits, there = np.append(row.limits, row.limits[-1]), row.masses.contacts
-    model = copies.of(law.model(inputs))
-    # one of ours gives numbers the bits that it gives arrays
-    ours = law.__module__.startswith("granchain.") and not any(isinstance(value, np.ndarray) for value in vars(inputs).values())
     own = np.empty((len(model.own), limits.size))
-    alike_ones = single.of(row.pair, there) if single is not None and ours else None
-    own[:, :-1] = own_coefficients(model, alike_ones or row.pair, inputs, row.limits.size)
+    own[:, :-1] = own_coefficients(model, row.pair, inputs, row.limits.size) if found is None else found
     for other in others:
         if law.model(other.inputs) != law.model(inputs):
             raise LawError(
@@ -217,7 +258,7 @@ def _begun(
         if not exists:
             own[:, k], limits[k] = own[:, neighbour], limits[neighbour]
     own[:, -1], limits[-1] = own[:, -2], limits[-2]
-    return model, own, limits
+    return own, limits
 
 
 def time_step_of(contacts: Contacts, chain: Masses, step: str | float, end: float, force_step: bool = False) -> TimeStep:
@@ -238,18 +279,23 @@ def time_steps_together(planned: Sequence[Planned]) -> list[TimeStep]:
     for members in alike([run.contacts.model for run in planned]):
         of = [planned[m] for m in members]
         model, limits = of[0].contacts.model, [run.contacts.limits for run in of]
-        c = np.hstack([run.contacts.c for run in of])
-        within = in_parts(contact_limits(model, c, np.concatenate(limits)), limits)
+        masses, c, overlaps = [run.masses for run in of], np.hstack([run.contacts.c for run in of]), [run.contacts.overlaps for run in of]
+        within = contact_limits(model, c, np.concatenate(limits))
         displaced = [run.masses.displacement is not None for run in of]
         stored = [0.0] * len(of)
         if any(displaced):
             begin = [first_overlaps(run.masses, run.contacts.overlaps)[:-1] for run in of]
-            works = in_parts(set_free(model, c, np.hstack([run.contacts.overlaps for run in of]), np.hstack(begin)), limits)
+            works = in_parts(set_free(model, c, np.hstack(overlaps), np.hstack(begin)), limits)
             stored = [float(work.sum()) if moved else 0.0 for work, moved in zip(works, displaced, strict=True)]
-        demand = [demand_of(run.masses, run.contacts.overlaps, most, more) for run, most, more in zip(of, within, stored, strict=True)]
-        slopes = in_parts(slopes_of(model, c, np.hstack(demand)), limits)
-        for m, run, found in zip(members, of, slopes, strict=True):
-            steps[m] = choose(run.masses, found, run.step, run.end, run.force_step)
+        slopes = in_parts(slopes_of(model, c, demand_of(masses, np.hstack(overlaps), within, stored)), limits)
+        by_length: dict[int, list[int]] = {}
+        for place, row in enumerate(masses):
+            by_length.setdefault(row.n_bodies, []).append(place)
+        stiff: dict[int, Stiffest] = {}
+        for places in by_length.values():
+            stiff |= zip(places, stiffest([masses[place] for place in places], [slopes[place] for place in places]), strict=True)
+        for place, (m, run) in enumerate(zip(members, of, strict=True)):
+            steps[m] = choose(run.masses, stiff[place], run.step, run.end, run.force_step)
     return [step for step in steps if step is not None]
 
 

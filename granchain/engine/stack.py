@@ -22,7 +22,7 @@ RUNNING = int(Status.RUNNING)
 COMPILED = 16
 # Laws under which members march side by side in less time than one after the other; benchmarks/results/many.json has the ratios, behind the
 # front. Any other law, a user's too, is one after the other. The numbers are the same.
-SIDE_BY_SIDE = ("hertz", "tsuji")
+SIDE_BY_SIDE = ("flores", "hertz", "ma-liu", "tsuji")
 # Body-steps from which members march side by side: what that gains in a second pays for loading its loop, .1 s, at half a nanosecond each.
 WORTH = 1e9
 # Longest rows that do: eight of twice as many bodies are more than a level 1 cache holds, and there the gain is lost.

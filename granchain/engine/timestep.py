@@ -9,8 +9,9 @@ the exact limit of kick-drift-kick with the predicted rate. Drag leaves it where
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -55,15 +56,34 @@ class TimeStep:
         return max(1, round(min(interval / self.value, self.n_steps + 1)))
 
 
-def choose(chain: Masses, slopes: np.ndarray, step: str | float, end: float, force_step: bool = False) -> TimeStep:
+class Stiffest(NamedTuple):
+    """The body that limits the step.
+
+    Parameters
+    ----------
+    omega, gamma : float
+        Largest of all bodies [1/s].
+    where : int
+        Index of the body for which the step has to be smallest.
+    overlap : float
+        The one that was allowed for at its contacts [m].
+    """
+
+    omega: float
+    gamma: float
+    where: int
+    overlap: float
+
+
+def choose(chain: Masses, stiff: Stiffest, step: str | float, end: float, force_step: bool = False) -> TimeStep:
     """The time step of a run.
 
     Parameters
     ----------
     chain : Masses
         The row of bodies.
-    slopes : (3, n_contacts) array
-        Of `slopes_of`.
+    stiff : Stiffest
+        Of `stiffest`.
     step : "auto", "fast" or float
         As the case gives it [s].
     end : float
@@ -76,7 +96,7 @@ def choose(chain: Masses, slopes: np.ndarray, step: str | float, end: float, for
     CaseError
         For a step above the limit.
     """
-    omega, gamma, where, overlap = stiffest(chain, slopes)
+    omega, gamma, where, overlap = stiff
     label = int(chain.body_labels[where])
     if not math.isfinite(omega * omega + gamma * gamma):
         raise CaseError(
@@ -116,14 +136,13 @@ def whole_steps(end: float, step: float) -> int:
     return max(1, math.ceil(end / step * (1.0 - 1e-12)))
 
 
-def demand_of(chain: Masses, overlaps: np.ndarray, limits: np.ndarray, stored: float = 0.0) -> np.ndarray:
-    """(4, n_contacts) What each contact may have to take: energy [J], force [N], from its static overlap up to its largest [m].
+def demand_of(chains: Sequence[Masses], overlaps: np.ndarray, limits: np.ndarray, stored: Sequence[float]) -> np.ndarray:
+    """(4, n_contacts) What each contact of some rows may have to take: energy [J], force [N]; its static overlap, its largest one [m].
 
-    The energy is all that moves at the start, and what displaced bodies have `stored` [J].
+    The energy is all that moves in its row at the start, and what displaced bodies of that have `stored` [J].
     """
-    energy, force = energy_and_force(chain)
-    energy, n = energy + stored, overlaps.size
-    return np.vstack([np.full(n, energy), np.full(n, force), overlaps, limits])
+    taken = np.array([energy_and_force(chain) for chain in chains]) + np.array([[more, 0.0] for more in stored])
+    return np.vstack([*np.repeat(taken, [chain.n_bodies + 1 for chain in chains], axis=0).T, overlaps, limits])
 
 
 def set_free(model: Model, c: np.ndarray, static: np.ndarray, overlaps: np.ndarray) -> np.ndarray:
@@ -136,18 +155,19 @@ def slopes_of(model: Model, c: np.ndarray, demand: np.ndarray) -> np.ndarray:
     return over_kinds(_stiffness_scan, model, (c, demand), 3)
 
 
-def stiffest(chain: Masses, slopes: np.ndarray) -> tuple[float, float, int, float]:
-    """omega [1/s] and gamma [1/s] of the body that limits the step, its index, and the overlap [m] that was allowed for."""
-    stiffness, damping, reach = slopes
-    exists = chain.contact_exists
-    weight = np.where(exists, 2.0, 0.0)
-    weight[0], weight[-1] = float(exists[0]), float(exists[-1])
+def stiffest(chains: Sequence[Masses], slopes: Sequence[np.ndarray]) -> list[Stiffest]:
+    """What limits the step of each of some rows of as many bodies, of the `slopes_of` their contacts."""
+    stiffness, damping, reach = np.array(slopes).transpose(1, 0, 2)
+    mass, weight = np.array([chain.mass for chain in chains]), np.full(stiffness.shape, 2.0)
+    weight[:, 0], weight[:, -1] = np.array([(chain.left.has_wall, chain.right.has_wall) for chain in chains], dtype=float).T
     k, g = weight * stiffness, weight * damping
-    omega2 = (k[:-1] + k[1:]) / chain.mass
-    gamma = (g[:-1] + g[1:]) / chain.mass
+    omega2 = (k[:, :-1] + k[:, 1:]) / mass
+    gamma = (g[:, :-1] + g[:, 1:]) / mass
     need = np.maximum(np.sqrt(omega2) / (2.0 * AUTO_OMEGA), gamma / AUTO_GAMMA)
-    where = int(np.argmax(need))
-    return float(np.sqrt(omega2.max())), float(gamma.max()), where, float(max(reach[where], reach[where + 1]))
+    where, rows = np.argmax(need, axis=1), np.arange(len(chains))
+    left, right = reach[rows, where], reach[rows, where + 1]
+    found = np.sqrt(omega2.max(axis=1)), gamma.max(axis=1), where, np.where(right > left, right, left)
+    return [Stiffest(*row) for row in zip(*(values.tolist() for values in found), strict=True)]
 
 
 def energy_and_force(chain: Masses) -> tuple[float, float]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import math
 import os
 import sys
@@ -181,10 +182,11 @@ class Study:
         members: dict[int, Member] = {}
         begun: list[Piece] = []
         try:
-            ready, refused = set_up(self._cases, places, self._strict)
+            with unsearched():
+                ready, refused = set_up(self._cases, places, self._strict)
+                begun = pieces_of(ready, self._threads)
             for place, message in refused:
                 self._add(members, place, Member(Status.NOT_SET_UP, message))
-            begun = pieces_of(ready, self._threads)
             for future in as_completed([pool.submit(piece.march, self._stop) for piece in begun]):
                 for place, member in future.result().members(self._started):
                     self._add(members, place, member)
@@ -290,6 +292,18 @@ def set_up(
         Ready(place, cases[place], chain, State(contacts, chain, time_step, record(cases[place]), placed=False))
         for place, (chain, contacts, time_step) in zip(places, prepared, strict=True)
     ], []
+
+
+@contextlib.contextmanager
+def unsearched() -> Iterator[None]:
+    """Without Python's search for garbage: what is made here stays, and each search would walk through all of it."""
+    searches = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if searches:
+            gc.enable()
 
 
 class Piece:
