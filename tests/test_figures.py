@@ -847,6 +847,19 @@ def test_what_a_summary_gives_is_drawn_over_every_key():
     assert made["last-over-striker-speed"]()[1].get_lines()[0].get_ydata().tolist() == [3.0, 4.0]
 
 
+def test_runs_of_lists_side_by_side_are_told_apart_by_their_keys():
+    keys = {"striker.speed": ("run", [0.5, 2.0], {"units": "m/s"}), "contact.restitution": ("run", [0.9, np.nan])}
+    numbers = {name: ("run", [1.0, 2.0]) for name in ("wave_speed", "transmitted_momentum", "transmitted_energy")}
+    peaks = {"peak": (("run", "sensor_bead"), [[1.0, 2.0], [3.0, 4.0]], {"units": "N"})}
+    study = xr.Dataset(peaks | numbers, {**keys, "run": [0, 1], "sensor_bead": [3, 9]}, {"how": "zip"})
+    _, axes = figures.study_figures(study)["peaks"]()
+    assert {line.get_label(): line.get_ydata().tolist() for line in axes.get_lines() if len(line.get_ydata()) == 2} == {
+        "striker.speed 0.5 m/s, contact.restitution 0.9": [1.0, 2.0],
+        "striker.speed 2 m/s, no contact.restitution": [3.0, 4.0],
+    }
+    assert figures.study_figures(study.assign_attrs(how="sobol")) == {}
+
+
 # --- what is drawn --------------------------------------------------------------------------------------------------
 
 

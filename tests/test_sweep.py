@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -293,6 +294,7 @@ WRONG = {
     "a list with sobol": (({"striker.speed": [1.0]},), {"how": "sobol"}, "striker.speed: got a list, allowed distributions with sobol"),
     "lists of two lengths": (({"striker.speed": [1.0, 2.0], "contact.psi": [2.8]},), {"how": "zip"}, "lists of one length"),
     "a value twice": (({"striker.speed": [1.0, 1.0]},), {}, "each value once"),
+    "a table twice": (({"contact": [{"law": "hertz"}, {"law": "hertz"}]},), {}, "each value once"),
     "draws of nothing": (({"striker.speed": [1.0]},), {"n": 3}, "n: got 3 draws of nothing"),
     "no way": (({"striker.speed": [1.0]},), {"how": "grid"}, r'how: got "grid", allowed "product", "zip", "sobol"'),
     "beyond memory": (({"striker.speed": {"linear": [1, 2, 1000]}, "contact.psi": {"linear": [2, 3, 1000]}},), {}, "GiB"),
@@ -486,6 +488,11 @@ def test_the_command_says_what_a_study_takes_and_runs_it(described, capsys):
     (described / "wrong.toml").write_text('case = "short.toml"\nhov = "zip"\n')
     assert obey(["sweep", "wrong.toml"]) == 2
     assert 'did you mean "how"?' in capsys.readouterr().err
+    (described / "few.toml").write_text('case = "short.toml"\nhow = "sobol"\nn = 2\n[vary]\n"striker.speed" = { normal = [1.77, 0.02] }\n')
+    assert obey(["sweep", "few.toml"]) == 0
+    for only in ([], ["--only", "peaks"]):
+        assert obey(["plot", "few.h5", "--out", "figures", *only]) == 0
+        assert "few.h5: no figure: a distribution takes 16 runs" in capsys.readouterr().err
 
 
 def test_a_power_law_is_fitted_with_its_error():
@@ -603,6 +610,24 @@ def test_a_worker_refuses_another_granchain_and_another_law_file(tmp_path):
         compute(json.dumps(sent[1]))
     with pytest.raises(gc.errors.GranchainError, match="worker: got no law file"):
         load_same(str(tmp_path / "none.py"), "")
+
+
+def test_tasks_are_as_long_as_they_are_said_to_be(monkeypatch):
+    from granchain.studies import elsewhere
+
+    base, clock = short(), [0.0]
+    monkeypatch.setattr(elsewhere, "time", SimpleNamespace(perf_counter=lambda: clock[0]))
+    for alone, more, size in ((0.01, 2e-4, 0.3 / (2e-4 + 0.01 / 128)), (0.5, 0.5, 1)):
+
+        def takes(cases, threads, *, traces=False, alone=alone, more=more):
+            clock[0] += alone + more * (len(cases) - 1)
+            return Measures.empty(cases)
+
+        monkeypatch.setattr(elsewhere, "measure", takes)
+        work = elsewhere.Elsewhere(None, base, [{}] * 4, [base] * 4, False, None)
+        tasks = work._tasks(work._first(Measures.empty([base])), 5000)
+        # members together take less each than one alone
+        assert len(tasks[0]) == pytest.approx(size, rel=0.02) and sum(map(len, tasks)) == 4999
 
 
 def two_pulses(draw):

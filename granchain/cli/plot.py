@@ -60,7 +60,7 @@ def plot(
         figures, known = figures_of_conclusions(files)
     else:
         figures, known = figures_of_results(files, only, label)
-    if only is not None:
+    if only is not None and known:
         figures = chosen(figures, only, known)
     draw_all(figures, out, ending, width, overwrite)
 
@@ -106,12 +106,15 @@ def stems_of(files: Sequence[str]) -> list[str]:
 def figures_of_studies(files: Sequence[str]) -> tuple[dict[str, Draw], list[str]]:
     """The figures of studies, each by itself, and the names that --only may have."""
     from granchain.figures import study_figures
+    from granchain.figures.studies import MANY
     from granchain.output.study import open_study
 
     figures: dict[str, Draw] = {}
     names: list[str] = []
     for file, stem in zip(files, stems_of(files), strict=True):
         drawn = study_figures(open_study(file).to_xarray())
+        if not drawn:
+            notify(f"{file}: no figure: a distribution takes {MANY} runs, a curve a key of several values, or several sensors; sweep more")
         figures |= {f"{stem}-{hyphened(name)}": draw for name, draw in drawn.items()}
         names += map(hyphened, drawn)
     return figures, list(dict.fromkeys(names))

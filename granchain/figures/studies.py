@@ -16,6 +16,7 @@ import numpy as np
 from granchain.analysis import power_law
 from granchain.errors import GranchainError, nearest
 from granchain.figures.frame import (
+    MOST_KEYS,
     MOST_LINES,
     legend_beside,
     look,
@@ -133,6 +134,12 @@ def worded(study: Any, key: str, place: int) -> str:
     value = study[key].values[place]
     if key == "sensor_bead":
         return f"bead {value}"
+    if key == "run":
+        # keys that lie side by side along it
+        beside = [str(name) for name in study.coords if study[name].dims == ("run",) and name != "run"]
+        return ", ".join(worded(study, name, place) for name in beside) if 0 < len(beside) <= MOST_KEYS else f"run {value}"
+    if isinstance(value, float) and np.isnan(value):
+        return f"no {key}"
     text = f"{value:.4g}" if isinstance(value, (float, np.floating)) else str(value)
     unit = unit_in(study[key].attrs)
     if key == "contact.law":
@@ -402,17 +409,19 @@ def spans(values: np.ndarray) -> bool:
 def study_figures(study: Any) -> Mapping[str, Callable[[], tuple[Figure, Axes]]]:
     """The figures that say what a study holds, by name; each is drawn when it is called.
 
-    Peaks over the beads, a line for each value of the first key; over each key with numbers a curve of the wave speed, of what is
-    transmitted and of what a summary gives, or where the key spans a factor of 5 the power law of the wave speed; a map where there are
-    two such keys; distributions where there are draws.
+    Peaks over the beads, a line for each value of the first key, or for each run of lists side by side; over each key with numbers a curve
+    of the wave speed, of what is transmitted and of what a summary gives, or where the key spans a factor of 5 the power law of the wave
+    speed; a map where there are two such keys; distributions where there are draws.
     """
     found: dict[str, Callable[[], tuple[Figure, Axes]]] = {}
     keys = keys_of(study, "wave_speed")
     numbered = [key for key in keys if numeric(study, key) and len(study[key]) > 1]
     worded_keys = [key for key in keys if key not in numbered and len(study[key]) > 1]
     many = next((dim for dim in ("draw", "run") if dim in study["wave_speed"].dims and len(study[dim]) >= MANY), None)
-    if len(study["sensor_bead"]) > 1 and "run" not in study.dims:
-        found["peaks"] = partial(study_curves, study, "peak", "sensor_bead", next(iter(worded_keys + numbered), None))
+    side_by_side = "run" in study.dims and study.attrs.get("how") == "zip"
+    if len(study["sensor_bead"]) > 1 and ("run" not in study.dims or side_by_side):
+        lines = "run" if side_by_side else next(iter(worded_keys + numbered), None)
+        found["peaks"] = partial(study_curves, study, "peak", "sensor_bead", lines)
     own = [name for name in numbers_of(study) if str(study[name].attrs.get("long_name", "")).startswith(OF_THE_SUMMARY)]
     features = [name for name in (*FEATURES, *own) if np.isfinite(study[name].values).any()]
     for key in numbered:
