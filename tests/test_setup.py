@@ -20,7 +20,7 @@ from granchain.contact.pair import Pair
 from granchain.engine import scans
 from granchain.engine.bounded import Bounded
 from granchain.engine.scans import kinds_of
-from granchain.engine.setup import contacts_of, time_step_of
+from granchain.engine.setup import Row, contacts_of, contacts_together, time_step_of
 from granchain.engine.state import Recording, State
 from granchain.errors import CaseError
 from granchain.impacts import collide, contact_of_two, impact, two_bodies
@@ -81,6 +81,22 @@ def test_an_edited_law_gets_no_answer_of_the_one_before(registry):
     assert overlap_under_load(law) == pytest.approx(LOAD / (2.0 * STIFFNESS), rel=1e-12)
     law.force = staticmethod(lambda overlap, rate, c, h: 4.0 * c[0] * overlap)
     assert overlap_under_load(law) == pytest.approx(LOAD / (4.0 * STIFFNESS), rel=1e-12)
+
+
+def test_a_law_of_ones_own_is_given_the_inputs_of_one_member_at_a_time(registry):
+    # it may do with a number what it cannot do with many, or does otherwise
+    seen = []
+
+    def coefficients_of(pair, inputs):
+        seen.append(inputs.stiffness)
+        return (inputs.stiffness,)
+
+    law, chain = spring(1.0), steel_row(3)
+    law.coefficients_of = staticmethod(coefficients_of)
+    rows = [Row(chain, chain.pair(), chain.overlap_limits(), SimpleNamespace(stiffness=factor * STIFFNESS)) for factor in (1.0, 3.0)]
+    one, other = contacts_together(law, rows)
+    assert (one.c[0] == STIFFNESS).all() and (other.c[0] == 3.0 * STIFFNESS).all()
+    assert set(seen) == {STIFFNESS, 3.0 * STIFFNESS} and all(type(stiffness) is float for stiffness in seen)
 
 
 def test_the_time_step_of_an_edited_law_is_its_own(registry):
