@@ -93,7 +93,8 @@ def test_a_law_of_ones_own_is_given_the_inputs_of_one_member_at_a_time(registry)
 
     law, chain = spring(1.0), steel_row(3)
     law.coefficients_of = staticmethod(coefficients_of)
-    rows = [Row(chain, chain.pair(), chain.overlap_limits(), SimpleNamespace(stiffness=factor * STIFFNESS)) for factor in (1.0, 3.0)]
+    pair, limits = chain.pair(), chain.overlap_limits()
+    rows = [Row(chain, pair, limits, SimpleNamespace(stiffness=factor * STIFFNESS)) for factor in (1.0, 3.0)]
     one, other = contacts_together(law, rows)
     assert (one.c[0] == STIFFNESS).all() and (other.c[0] == 3.0 * STIFFNESS).all()
     assert set(seen) == {STIFFNESS, 3.0 * STIFFNESS} and all(type(stiffness) is float for stiffness in seen)
