@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import inspect
+import os
 import textwrap
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -352,12 +354,20 @@ def write(folder: Path) -> None:
     """Draw what is not there yet or older than the package, and write the page."""
     folder.mkdir(exist_ok=True)
     newest = max(file.stat().st_mtime for file in [Path(__file__), *Path(gc.__file__).parent.rglob("*.py")])
-    for draw in FIGURES:
-        target = folder / file_of(draw)
-        if target.exists() and target.stat().st_mtime >= newest:
-            continue
-        if draw is animation:
-            figures.save_animation(draw(), target)
-        else:
-            figures.save(draw()[0], target)
+    targets = [folder / file_of(draw) for draw in FIGURES]
+    stale = [
+        (draw, target) for draw, target in zip(FIGURES, targets, strict=True) if not target.exists() or target.stat().st_mtime < newest
+    ]
+    if stale:
+        with ProcessPoolExecutor(min(len(stale), len(os.sched_getaffinity(0)))) as pool:
+            # neighbours share their runs
+            list(pool.map(put, *zip(*stale, strict=True), chunksize=4))
     (folder / "index.md").write_text(page())
+
+
+def put(draw: Callable[[], Any], target: Path) -> None:
+    """Draw one figure."""
+    if draw is animation:
+        figures.save_animation(draw(), target)
+    else:
+        figures.save(draw()[0], target)
