@@ -119,7 +119,10 @@ def clone(tmp_path, monkeypatch):
 
 # A quarter to half a minute each, of hundreds of runs or many commands; tests of their own have what they show at a smaller size.
 SLOW = (
-    *(f"docs/how-to/{page}.md" for page in ("bands", "compare", "equivalent", "fit", "long-runs", "measured-impacts", "sweep", "waves")),
+    *(
+        f"docs/how-to/{page}.md"
+        for page in ("bands", "compare", "equivalent", "fit", "long-runs", "measured-impacts", "own-case", "sweep", "waves")
+    ),
     "docs/explanation/mechanisms.md",
 )
 

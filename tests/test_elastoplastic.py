@@ -171,8 +171,8 @@ def test_the_restitution_from_energy_alone_is_the_computed_one(name):
 @pytest.mark.parametrize(
     ("name", "as_printed"),
     [
-        # each law has a loop of its own, and as printed another: one at once, the others in the long run
-        pytest.param(name, as_printed, marks=() if name in SWITCHABLE[: 0 if as_printed else 1] else pytest.mark.long, id=f"{name}-{word}")
+        # each law has a loop of its own, and as printed another: in the long run
+        pytest.param(name, as_printed, marks=pytest.mark.long, id=f"{name}-{word}")
         for name in SWITCHABLE
         for as_printed, word in ((False, "guarded"), (True, "as-printed"))
     ],

@@ -108,7 +108,7 @@ UNFITTED = {
     "kogut-etsion": (0.558, 0.700, 0.772), "jackson-green": (0.439, 0.663, 0.757), "burgoyne-daraio": (0.506, 0.726, 0.821),
     "du-wang": (0.539, 0.719, 0.809), "brake": (0.748, 0.985, 0.994),
 }  # fmt: skip
-FAST = ("thornton", "ma-liu")
+FAST = ("ma-liu",)
 
 
 def of_laws(names):

@@ -153,7 +153,11 @@ EMPIRICAL: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("law", EMPIRICAL)
+# Of those whose loops no other test needs, at once one.
+LATER = ("lee-herrmann", "ristow")
+
+
+@pytest.mark.parametrize("law", [pytest.param(law, marks=pytest.mark.long if law in LATER else ()) for law in EMPIRICAL])
 @pytest.mark.parametrize("separation", ["clamped", "tensile"])
 def test_an_impact_is_that_of_an_independent_integration(law, separation):
     inputs = {**MORE.get(law, {}), **EMPIRICAL[law], "separation": separation}
