@@ -874,6 +874,18 @@ def test_inputs_of_a_law_are_read_again_only_where_they_or_the_law_are_others(mo
         restored.replace(**{"striker.speed": 2.0})
 
 
+def test_inputs_of_a_law_that_was_edited_where_it_stands_are_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    case = Case(**document({"contact": MALIU}))
+    assert case.contact.dents == "keep"
+    forgetting = tuple(replace(one, default="forget") if one.name == "dents" else one for one in MaLiu.inputs)
+    monkeypatch.setattr(MaLiu, "inputs", forgetting)
+    assert case.replace(**{"striker.speed": 2.0}).contact.dents == "forget"
+    assert Case(**document({"contact": MALIU})).contact.dents == "forget"
+    # a default that has no hash is read each time
+    monkeypatch.setattr(MaLiu, "inputs", tuple(replace(one, default=[]) if one.name == "dents" else one for one in MaLiu.inputs))
+    assert Case(**document({"contact": MALIU})).contact.dents == []
+
+
 def test_a_key_is_set_from_text() -> None:
     made = copy.deepcopy(BASE)
     for key, text in {

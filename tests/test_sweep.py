@@ -295,6 +295,7 @@ WRONG = {
     "lists of two lengths": (({"striker.speed": [1.0, 2.0], "contact.psi": [2.8]},), {"how": "zip"}, "lists of one length"),
     "a value twice": (({"striker.speed": [1.0, 1.0]},), {}, "each value once"),
     "a table twice": (({"contact": [{"law": "hertz"}, {"law": "hertz"}]},), {}, "each value once"),
+    "what has no hash": (({"contact.psi": [2.0, {1, 2}]},), {}, "contact.psi: got {1, 2}, allowed"),
     "draws of nothing": (({"striker.speed": [1.0]},), {"n": 3}, "n: got 3 draws of nothing"),
     "no way": (({"striker.speed": [1.0]},), {"how": "grid"}, r'how: got "grid", allowed "product", "zip", "sobol"'),
     "beyond memory": (({"striker.speed": {"linear": [1, 2, 1000]}, "contact.psi": {"linear": [2, 3, 1000]}},), {}, "GiB"),

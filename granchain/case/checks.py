@@ -6,6 +6,7 @@ together. Nothing here makes an array of the chain: sizes are refused from the c
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections import Counter
 from collections.abc import Mapping
@@ -88,10 +89,16 @@ def read_tables(document: Mapping[str, Any], problems: Problems, known: Mapping[
 
 
 def contact_table(given: Mapping[str, Any], problems: Problems) -> ChainContactTable:
-    """The law of a chain and its inputs; those that were read before, of the same law, are not read again."""
+    """The law of a chain and its inputs; those that were read before, of the same law with the same inputs, are not read again."""
     law, text = registered().get(str(given.get("law"))), repr(given)
+    key: tuple[Any, ...] | None = None
     # inputs in a table of their own are another law's
-    key = None if law is None or "{" in text[1:] else (law, text)
+    if law is not None and "{" not in text[1:]:
+        # of a user's law a default may have no hash
+        with contextlib.suppress(TypeError):
+            wanted = (law, law.inputs, text)
+            hash(wanted)
+            key = wanted
     found = _READ.get(key)
     if found is None:
         own, told = dict(given), len(problems.sentences)

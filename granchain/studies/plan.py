@@ -262,8 +262,8 @@ def doubled(values: list[Any]) -> list[Any]:
     hashed: set[Any] = set()
     others: list[Any] = []
     for value in values:
-        # tables and lists have no hash
-        plain_value = not isinstance(value, (dict, list))
+        # anything else may have no hash
+        plain_value = isinstance(value, (bool, int, float, str))
         if value in (hashed if plain_value else others):
             return [value]
         if plain_value:
