@@ -981,7 +981,7 @@ def static(force: np.ndarray) -> float:
 
 
 def jumps_of(result: Result, sensor: int) -> Jumps | None:
-    """Jumps of the force at a sensor of a result; None where the result holds none: none were there, or it is of granchain 0.1.0."""
+    """Jumps of the force at a sensor of a result; None where the result holds none."""
     if "sensor_beside_force" not in result.variables:
         return None
     return Jumps(result.sensor_beside_force[:, sensor], result.sensor_beside_time[:, sensor])

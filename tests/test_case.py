@@ -23,7 +23,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from granchain import keys
-from granchain.case import Case, case_from_resolved, case_names, load_case
+from granchain.case import Case, case_as_given, case_names, load_case
 from granchain.case.document import CASE_BYTES, CASES, put, set_key
 from granchain.case.drives import DRIVE_BYTES
 from granchain.contact import law, laws
@@ -953,7 +953,9 @@ def test_a_case_made_from_its_resolved_tables_is_equal() -> None:
     assert resolved == case.resolved()
     again = Case(**resolved)
     assert again == case and hash(again) == hash(case) and again.resolved() == resolved and again.sha256 == case.sha256
-    assert case_from_resolved(resolved, toml="text").toml == "text" and case_from_resolved(resolved) == case
+    stored = json.loads(json.dumps(case.as_given()))
+    assert case_as_given(stored, toml="text").toml == "text" and case_as_given(stored) == case
+    assert case_as_given(stored).as_given() == stored == case.as_given() and case_as_given(stored).title == case.title
     # all defaults filled: two hundred entries in the ledger, masses, expanded materials
     assert resolved["energy"] == {"ledger": True, "bound": 1e-3, "interval": 1e-4 / 200.0}
     assert "segment" not in Case(**BASE).resolved()["chain"] and Case(**BASE).resolved()["chain"]["mass"] == 0.45e-3

@@ -109,7 +109,7 @@ def test_what_the_file_takes_is_packed_and_has_checksums(tmp_path: Path) -> None
 
 def test_laws_with_one_name_for_two_things_have_a_column_each() -> None:
     """Such as a stiffness [N/m] and a stiffness [N/m^1.5]."""
-    rows = side.SideBySide([{"contact": {"law": "one"}}, {"contact": {"law": "other"}}])
+    rows = side.SideBySide(speeds(2))
     results = [gc.run(case) for case in speeds(2)]
     force = results[1].variables["contact_peak_force"]
     results[1].variables["contact_peak_force"] = type(force)(force.dims, force.data, "kN", force.long_name)

@@ -6,7 +6,6 @@ what was got, what is allowed, what to do. `tables` holds the keys, `checks` wha
 
 from __future__ import annotations
 
-import contextlib
 import copy
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -29,7 +28,8 @@ from granchain.case.checks import (
     read_tables,
     sizes,
 )
-from granchain.case.document import CASE_BYTES, CASES, case_names, change, digest_of_case, jsonable, noted, parsed, plain, read_document
+from granchain.case.document import CASES, case_names, change, digest_of_case, jsonable, noted, plain, read_document
+from granchain.case.drives import Files, files_named
 from granchain.case.initial import bead_values, fastest_closing, moves
 from granchain.case.mechanism import mechanism_names
 from granchain.case.signals import Drive, signal_table
@@ -49,7 +49,7 @@ from granchain.case.tables import (
     ToleranceTable,
     body,
 )
-from granchain.case.title import as_written, title_of
+from granchain.case.title import title_of
 from granchain.errors import CaseError
 from granchain.keys import Problems, add_missing, key, shown
 from granchain.material import Material
@@ -80,7 +80,7 @@ class Case(Heading):
     tolerance: ToleranceTable | None = key("how sure its numbers are", "a table [tolerance]", None)
 
     _document: dict[str, Any] = PrivateAttr(default_factory=dict)
-    _folder: Path | None = PrivateAttr(default=None)
+    _files: Files = PrivateAttr(default_factory=lambda: Files(None))
     _toml: str = PrivateAttr(default="")
     _titled: dict[str, Any] = PrivateAttr(default_factory=dict)
     _drives: dict[str, Drive] = PrivateAttr(default_factory=dict)
@@ -91,7 +91,7 @@ class Case(Heading):
         if isinstance(document, Case):
             return document
         context = info.context or {}
-        problems, folder = context.get("problems") or Problems(), context.get("folder")
+        problems, files = context.get("problems") or Problems(), context.get("files") or Files(Path())
         if not isinstance(document, (Mapping, BaseModel)):
             raise CaseError(f"case: got {shown(document)}, allowed tables; give the tables of a case file")
         document = known_tables(dict(document), problems)
@@ -116,15 +116,15 @@ class Case(Heading):
             else:
                 tables.setdefault(name, field.default)
         listed(tables, problems)
-        put_initial(tables, folder, problems)
-        drives = check_across(tables, folder, problems, None if before is None else dict(before))
+        put_initial(tables, files, problems)
+        drives = check_across(tables, files, problems, None if before is None else dict(before))
         if problems.sentences:
             raise CaseError(problems.sentences)
         # What the title was written for: this document, unless a change was made without a new title.
         titled = context.get("titled", document)
         tables["title"] = title_of(tables["title"], tables, titled, document)
         case: Case = handler(tables)
-        case._document, case._folder, case._toml = document, folder, context.get("toml", "")
+        case._document, case._files, case._toml = document, files, context.get("toml", "")
         case._drives = before._drives if drives is None and before is not None else drives or {}
         case._titled = titled
         return case
@@ -307,15 +307,30 @@ class Case(Heading):
         for name in {where.partition(".")[0].strip() for where in changes} & document.keys():
             document[name] = copy.deepcopy(document[name])
         change(document, changes, problems)
-        context: dict[str, Any] = {"folder": self._folder, "toml": noted(self._toml, changes), "problems": problems, "before": self}
+        context: dict[str, Any] = {
+            "files": self._files.changed(changes), "toml": noted(self._toml, changes), "problems": problems, "before": self,
+        }  # fmt: skip
         if "title" not in changes:
             context["titled"] = self._titled
         return Case.model_validate(document, context=context)
 
-    def resolved(self) -> dict[str, Any]:
-        """All tables as plain data: defaults filled, SI, materials expanded, tables of drives as numbers, signals as their keys.
+    def as_given(self) -> dict[str, Any]:
+        """The case as it is stored and sent: what `case_as_given` makes the same case of, with the same under every `replace`.
 
-        `Case(**resolved)` is equal to the case.
+        Returns
+        -------
+        dict
+            tables: what was given, without defaults; files: name and text of each file that they name; titled: the tables that the title
+            was written for, where they are others.
+        """
+        files = [[name, self._files.texts[name]] for name in dict.fromkeys(files_named(self._document))]
+        titled = {} if self._titled is self._document else {"titled": self._titled}
+        return {"tables": self._document, "files": files, **titled}
+
+    def resolved(self) -> dict[str, Any]:
+        """All tables as plain data for readers and for `sha256`: defaults filled, SI, materials expanded, drives as numbers or signals.
+
+        `Case(**resolved)` is equal to the case, and not the same under `replace`: what followed from a key is given in it.
         """
         document: dict[str, Any] = jsonable(self)
         chain = document["chain"]
@@ -373,19 +388,25 @@ def load_case(name: str | Path, set: Iterable[str] = ()) -> Case:
     text, document, changes, problems = read_document(path, set, [*case_names(), *mechanism_names()], "contact.psi=2.9")
     if "mechanism" in document and "chain" not in document:
         raise CaseError(f'case: got {shown(path.name)}, a mechanism, allowed a chain of beads; run it with "granchain mechanism"')
-    context: dict[str, Any] = {"folder": path.parent, "toml": noted(text, changes), "problems": problems}
+    context: dict[str, Any] = {"files": Files(path.parent), "toml": noted(text, changes), "problems": problems}
     if changes and "title" not in changes:
         context["titled"] = plain(document, Problems())
     change(document, changes, problems)
     return Case.model_validate(document, context=context)
 
 
-def case_from_resolved(resolved: Mapping[str, Any], toml: str = "") -> Case:
-    """The case whose `resolved()` this is, as an output file stores it, with the text that it was read from."""
-    case = Case.model_validate(resolved, context={"toml": toml})
-    with contextlib.suppress(CaseError):
-        # The title as it was written, keys in braces: what is changed from here on is then in its place in it.
-        written = parsed(toml, "case").get("title") if len(toml) <= CASE_BYTES else None
-        if isinstance(written, str):
-            case._document["title"] = as_written(case.title, written, dict(case))
-    return case
+def case_as_given(given: Mapping[str, Any], toml: str = "") -> Case:
+    """The case whose `as_given()` this is, with the text that it was read from.
+
+    Raises
+    ------
+    CaseError
+        Where this version does not take it any more: a law that is not installed, say.
+    """
+    files = given.get("files")
+    if not isinstance(files, list) or not all(isinstance(file, list) and list(map(type, file)) == [str, str] for file in files):
+        raise CaseError("case: got files that are no names with texts, allowed what Case.as_given gives; take another copy")
+    context: dict[str, Any] = {"files": Files(None, {name: text for name, text in files}), "toml": toml}
+    if isinstance(given.get("titled"), dict):
+        context["titled"] = given["titled"]
+    return Case.model_validate(given["tables"], context=context)

@@ -10,11 +10,10 @@ import contextlib
 import math
 from collections import Counter
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from granchain.case.document import some
-from granchain.case.drives import check_drive, check_signal, read_drive
+from granchain.case.drives import Files, check_drive, check_signal, read_drive
 from granchain.case.initial import fastest_closing, read_initial
 from granchain.case.pairs import check_pairs, read_pairs
 from granchain.case.signals import Drive
@@ -132,7 +131,7 @@ def law_table(where: str, given: Mapping[str, Any], problems: Problems) -> dict[
 
 
 def check_across(
-    tables: Mapping[str, Any], folder: Path | None, problems: Problems, settled: Mapping[str, Any] | None = None
+    tables: Mapping[str, Any], files: Files, problems: Problems, settled: Mapping[str, Any] | None = None
 ) -> dict[str, Drive] | None:
     """Check what keys mean to each other, as far as they could be read; returns the tables of driven ends, None where they are settled.
 
@@ -145,7 +144,7 @@ def check_across(
     same = {name for name in (*TABLES, "bodies") if name in known and known[name] is tables.get(name)}
     if settled is not None and "chain" in same and (striker is None) == (known["striker"] is None):
         same.add("bodies")
-    drives = None if {"ends", "time"} <= same else check_ends(ends, tables.get("time"), folder, problems)
+    drives = None if {"ends", "time"} <= same else check_ends(ends, tables.get("time"), files, problems)
     if problems.clear("chain.segment"):
         if "chain" not in same:
             check_chain(chain, problems)
@@ -170,11 +169,11 @@ def check_across(
     return drives
 
 
-def put_initial(tables: dict[str, Any], folder: Path | None, problems: Problems) -> None:
+def put_initial(tables: dict[str, Any], files: Files, problems: Problems) -> None:
     """Put the numbers of all beads in place of what [initial] says."""
     initial = tables.get("initial")
     if initial is not None and "chain" in tables and problems.clear("chain.beads", "chain.segment", "initial"):
-        tables["initial"] = read_initial(initial, tables["chain"], folder, problems)
+        tables["initial"] = read_initial(initial, tables["chain"], files, problems)
 
 
 def check_chain(chain: ChainTable, problems: Problems) -> None:
@@ -275,7 +274,7 @@ def check_touching(chain: ChainTable, ends: EndsTable, striker: StrikerTable | N
         problems.add("chain.beads", "1 that has nothing to touch", "two bodies, or a wall", "add beads, a striker or a wall")
 
 
-def check_ends(ends: EndsTable, time: TimeTable | None, folder: Path | None, problems: Problems) -> dict[str, Drive]:
+def check_ends(ends: EndsTable, time: TimeTable | None, files: Files, problems: Problems) -> dict[str, Drive]:
     """Only elastic walls have a material; a driven end has one table that can be read, or a signal."""
     drives = {}
     for side in ("left", "right"):
@@ -287,7 +286,7 @@ def check_ends(ends: EndsTable, time: TimeTable | None, folder: Path | None, pro
             if problems.clear(where):
                 problems.add(f"{where}_material", got, 'a material of a "wall" or of a driven displacement', advice)
         if driven:
-            drive = read_drive(where, end, folder, problems)
+            drive = read_drive(where, end, files, problems)
             if end.signal is not None and problems.clear(where):
                 check_signal(where, end, time, problems)
             if drive is not None and check_drive(where, end.drive, drive, time, problems):

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 import re
 import stat
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -21,16 +23,47 @@ _ROW = re.compile(r"[ \t]*([-+.0-9eE]{1,40})[ \t]*,[ \t]*([-+.0-9eE]{1,40})[ \t]
 _HEADER = re.compile(r"[ \t]*[^-+.0-9 \t].*")
 
 
-def csv_lines(where: str, file: str, folder: Path | None, problems: Problems) -> list[str] | None:
-    """The lines of a file that a case names, looked for from its folder; None where it cannot be read."""
+class Files:
+    """What the files hold that a case names: read once, so that a changed, stored or sent case is still the same.
+
+    Parameters
+    ----------
+    folder : Path or None
+        From which they are looked for; None: of a case that was stored or sent.
+    texts : mapping of str to str
+        Those that are known, by the name that the case has for them.
+    """
+
+    def __init__(self, folder: Path | None, texts: Mapping[str, str] | None = None):
+        self.folder, self.texts = folder, dict(texts or {})
+
+    def changed(self, changes: Any) -> Files:
+        """Those of a case with these changes: a file that they name is read again, where the case has a folder."""
+        again = set(files_named(changes)) if self.folder is not None else ()
+        return Files(self.folder, {name: text for name, text in self.texts.items() if name not in again})
+
+
+def files_named(tables: Any, key: str = "") -> Iterator[str]:
+    """The files that tables, or changes of them, name."""
+    if isinstance(tables, Mapping):
+        for name, value in tables.items():
+            yield from files_named(value, str(name))
+    elif isinstance(tables, str) and key.rpartition(".")[2].strip() == "file":
+        yield tables
+
+
+def csv_lines(where: str, file: str, files: Files, problems: Problems) -> list[str] | None:
+    """The lines of a file that a case names; None where it cannot be read."""
     name = shown(file)
+    if file in files.texts:
+        return files.texts[file].splitlines()
     try:
-        path = (folder or Path()) / file
+        path = (files.folder or Path()) / file
         if not stat.S_ISREG(path.stat().st_mode):
             raise OSError(0, "not a file")
         with path.open("rb") as opened:
             content = opened.read(DRIVE_BYTES + 1)
-        lines = content.decode("utf-8-sig").splitlines() if len(content) <= DRIVE_BYTES else []
+        text = content.decode("utf-8-sig") if len(content) <= DRIVE_BYTES else ""
     except (OSError, ValueError) as error:
         reason = "not UTF-8" if isinstance(error, UnicodeDecodeError) else getattr(error, "strerror", None) or "no such path"
         advice = "check the name, which is looked for from the case file's folder"
@@ -39,10 +72,11 @@ def csv_lines(where: str, file: str, folder: Path | None, problems: Problems) ->
     if len(content) > DRIVE_BYTES:
         problems.add(where, f"{name} of more than 16 MiB", "at most 16 MiB", "take fewer rows")
         return None
-    return lines
+    files.texts[file] = text
+    return text.splitlines()
 
 
-def read_drive(where: str, end: DriveTable, folder: Path | None, problems: Problems) -> Drive | None:
+def read_drive(where: str, end: DriveTable, files: Files, problems: Problems) -> Drive | None:
     """Columns of a driven end's table, from its file or its lists; None where there are none, or a signal."""
     given = [name for name in DRIVE_TABLE.model_fields if name != "drive" and getattr(end, name) is not None]
     if end.signal is not None:
@@ -63,7 +97,7 @@ def read_drive(where: str, end: DriveTable, folder: Path | None, problems: Probl
     _refuse_beside(where, given, ("file",), "file", problems)
     where, name = f"{where}.file", shown(end.file)
     columns = "two columns, time [s] and displacement [m] or force [N]"
-    lines = csv_lines(where, end.file, folder, problems)
+    lines = csv_lines(where, end.file, files, problems)
     if lines is None:
         return None
     rows = []

@@ -5,12 +5,11 @@ from __future__ import annotations
 import csv
 import math
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from granchain.case.drives import csv_lines
+from granchain.case.drives import Files, csv_lines
 from granchain.case.tables import ChainTable, EndsTable, InitialTable, StrikerTable
 from granchain.keys import Problems, shown
 
@@ -18,7 +17,7 @@ COLUMNS = ("velocity", "displacement")
 BEAD = "bead"
 
 
-def read_initial(table: InitialTable, chain: ChainTable, folder: Path | None, problems: Problems) -> InitialTable:
+def read_initial(table: InitialTable, chain: ChainTable, files: Files, problems: Problems) -> InitialTable:
     """The numbers of all beads, also those that a file holds; what is wrong is told."""
     beads = chain.total()
     given = {name: numbers for name in COLUMNS if (numbers := getattr(table, name)) is not None}
@@ -33,7 +32,7 @@ def read_initial(table: InitialTable, chain: ChainTable, folder: Path | None, pr
             advice = "give one for each bead, or a file with a column bead"
             problems.add(f"initial.{name}", f"{len(numbers)} numbers", f"{beads}, one for each bead of the chain", advice)
     if table.file is not None:
-        lines = csv_lines("initial.file", table.file, folder, problems)
+        lines = csv_lines("initial.file", table.file, files, problems)
         given = {} if lines is None else read_columns(shown(table.file), lines, beads, problems)
     for name in given:
         for where, segment in chain.places():

@@ -158,6 +158,7 @@ class MechanismCase(Heading):
     time: TurnTable = key("the end of the run", "a table [time]")
 
     _document: dict[str, Any] = PrivateAttr(default_factory=dict)
+    _titled: dict[str, Any] = PrivateAttr(default_factory=dict)
     _toml: str = PrivateAttr(default="")
 
     @property
@@ -190,6 +191,10 @@ class MechanismCase(Heading):
     def law_inputs(self) -> SimpleNamespace:
         """A value for every input of the law, in SI; a restitution that another law gives stays a table."""
         return SimpleNamespace(**{name: copy.copy(value) for name, value in dict(self.contact).items() if name != "law"})
+
+    def as_given(self) -> dict[str, Any]:
+        """The case as it is stored: its tables without defaults, and those that its title was written for, where they are others."""
+        return {"tables": self._document, **({} if self._titled is self._document else {"titled": self._titled})}
 
     def resolved(self) -> dict[str, Any]:
         """All tables as plain data: defaults filled, SI, materials expanded."""
@@ -354,13 +359,19 @@ def mechanism_case(
     if "contact" in tables and problems.clear("contact.law"):
         tables["contact"] = contact_table(read["contact"], problems)
     if not problems.sentences:
-        case = kind.model_validate({**tables, "title": title_of(tables["title"], tables, titled or read, read)})
-        case._document, case._toml = read, toml
+        titled = read if titled is None else dict(titled)
+        case = kind.model_validate({**tables, "title": title_of(tables["title"], tables, titled, read)})
+        case._document, case._titled, case._toml = read, titled, toml
         check_time(case, problems)
         case.check(problems)
     if problems.sentences:
         raise CaseError(problems.sentences)
     return case
+
+
+def mechanism_as_given(given: Mapping[str, Any], toml: str = "") -> MechanismCase:
+    """The case whose `as_given()` this is, with the text that it was read from."""
+    return mechanism_case(given["tables"], toml=toml, titled=given.get("titled"))
 
 
 def _read(kind: type[MechanismCase], name: str, value: Any, problems: Problems) -> Any:

@@ -52,12 +52,6 @@ def filled_in(title: str, tables: Mapping[str, Any]) -> str:
     return _NAMED.sub(lambda found: _filled(found, tables), title)
 
 
-def as_written(title: str, written: str, tables: Mapping[str, Any]) -> str:
-    """A title as it was before its keys were filled in, where it is the one that was written."""
-    filled = filled_in(written, tables)
-    return written + title[len(filled) :] if title.startswith(filled) else title
-
-
 def differences(before: Any, after: Any, where: str = "") -> Iterator[tuple[str, Any]]:
     """Keys that two documents hold different values of, each with the second's, None where it has none.
 

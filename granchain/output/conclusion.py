@@ -65,11 +65,16 @@ def save_conclusion(path: str | os.PathLike[str], kind: str, case: Case | None, 
         "versions": json.loads(versions()),
         "source_hash": source_hash(),
         "written": datetime.now(UTC).isoformat(timespec="seconds"),
-        **({} if case is None else {"case": case.resolved(), "case_toml": case.toml, "case_sha256": case.sha256}),
+        **({} if case is None else about_case(case)),
         **facts,
     }
     text = json.dumps(document, allow_nan=False, indent=1)
     write_whole(path, text.encode() + b"\n", overwrite, marks=(OUTPUT_MARK,))
+
+
+def about_case(case: Case) -> dict[str, Any]:
+    """What the file says of its case."""
+    return {"case": case.as_given(), "case_resolved": case.resolved(), "case_toml": case.toml, "case_sha256": case.sha256}
 
 
 def read_conclusion(path: str | os.PathLike[str]) -> dict[str, Any]:

@@ -16,8 +16,9 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from granchain.case import Case
 from granchain.errors import FileError
-from granchain.output.provenance import granchain_version, source_hash, versions
+from granchain.output.provenance import compact, granchain_version, source_hash, versions
 from granchain.output.result import Result, dataset_of
 from granchain.output.variables import CONTENT, ENSEMBLE, FORMAT, LABELS, TABLE, Variable
 from granchain.output.whole import Growing, room_beside
@@ -91,14 +92,15 @@ class SideBySide:
 
     Parameters
     ----------
-    documents : iterable of dict
-        Resolved cases, one for each run.
+    cases : sequence of Case
+        One for each run.
     make : function of name and shape
         Makes the rows of a column, not a number everywhere.
     """
 
-    def __init__(self, documents: Iterable[Mapping[str, Any]], make: Callable[[str, tuple[int, ...]], Rows] = InMemory):
-        self.first, self.varied, self.changes = keys_that_differ(documents)
+    def __init__(self, cases: Sequence[Case], make: Callable[[str, tuple[int, ...]], Rows] = InMemory):
+        self.first, self.varied, self.changes = keys_that_differ(case.resolved() for case in cases)
+        self.given = Given(cases)
         self._count, self._make = len(self.changes), make
         self._columns: dict[str, Column] = {}
         self._kinds: dict[tuple, int] = {}
@@ -238,8 +240,10 @@ class SideBySide:
             "source_hash": source_hash(),
             "platform": f"{platform.system()} {platform.machine()}",
             "data_sha256": hashlib.sha256("\n".join(self._hashes).encode()).hexdigest(),
+            "case_json": compact(self.given.first, ordered=True),
             "case_resolved_json": compact(self.first),
             "changes": compact(self.changes),
+            "given": compact({"runs": self.given.runs, "beside": self.given.beside}, ordered=True),
             "kinds": compact(kinds),
             "messages": compact(self._messages),
             "run_sha256": compact(self._hashes),
@@ -264,8 +268,8 @@ class EnsembleFile:
         Its name once it is whole.
     overwrite : bool
         Replace an output file of that name.
-    documents : iterable of dict
-        Resolved cases, one for each run.
+    cases : sequence of Case
+        One for each run.
     needed : float
         Bytes that it takes at most.
 
@@ -275,14 +279,14 @@ class EnsembleFile:
         Where it cannot be made, or the disk has no room for it.
     """
 
-    def __init__(self, path: str | os.PathLike[str], overwrite: bool, documents: Iterable[Mapping[str, Any]], needed: float):
+    def __init__(self, path: str | os.PathLike[str], overwrite: bool, cases: Sequence[Case], needed: float):
         if needed > LARGEST_ENSEMBLE:
             raise FileError(
                 f"{os.fspath(path)}: got an ensemble of up to {needed:.3g} bytes, allowed at most {LARGEST_ENSEMBLE}; record less, or "
                 "save parts of it"
             )
         room_beside(path, needed)
-        self._rows = SideBySide(documents, self._make)
+        self._rows = SideBySide(cases, self._make)
         self._growing = Growing(path, overwrite)
         try:
             self._file = self._growing.aside(self._begun)
@@ -348,9 +352,41 @@ class EnsembleFile:
         self._growing.publish()
 
 
-def compact(value: Any) -> str:
-    """JSON as it is hashed."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+class Given:
+    """Cases as they were given: the first, and of each run the tables that are others.
+
+    Parameters
+    ----------
+    cases : iterable of Case
+
+    Attributes
+    ----------
+    first : dict
+    runs : list of dict
+        tables: names and values of those that differ, None for one that the run has not, or all of them where their order is another one,
+        in which a title names changes; beside: which of `beside` has the files, and what the title was written for.
+    beside : list of dict
+    """
+
+    def __init__(self, cases: Iterable[Case]):
+        self.first: dict[str, Any] = {}
+        self.runs: list[dict[str, Any]] = []
+        known: dict[str, int] = {}
+        for case in cases:
+            given = case.as_given()
+            tables, beside = given.pop("tables"), compact(given, ordered=True)
+            self.first = self.first or {"tables": tables, **given}
+            like = self.first["tables"]
+            change = {name: part for name, part in tables.items() if like.get(name) is not part and like.get(name) != part}
+            change |= {name: None for name in like if name not in tables}
+            whole = list(tables_with(like, change)) != list(tables)
+            self.runs.append({"tables": tables if whole else change, "whole": whole, "beside": known.setdefault(beside, len(known))})
+        self.beside: list[dict[str, Any]] = [json.loads(text) for text in known]
+
+
+def tables_with(like: Mapping[str, Any], change: Mapping[str, Any]) -> dict[str, Any]:
+    """Tables with others in their place; None takes one out."""
+    return {name: part for name, part in {**like, **change}.items() if part is not None}
 
 
 def _values(values: Sequence[Any]) -> np.ndarray:

@@ -6,7 +6,6 @@ No links, no data of other files, no sizes that the file cannot hold.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import math
 import os
@@ -24,7 +23,7 @@ import numpy as np
 
 from granchain.case.document import digest_of_case
 from granchain.contact.law import Quantity
-from granchain.errors import FileError, GranchainWarning
+from granchain.errors import FileError, GranchainError, GranchainWarning
 from granchain.output.provenance import NUMBERS, TEXTS, data_sha256
 from granchain.output.result import Result
 from granchain.output.units import unit_in
@@ -87,12 +86,15 @@ def open_result(path: str | os.PathLike[str], variables: Choice | None = None, m
     """
     content = content_of(path)
     sealed = check_seal(path, content)
-    if sealed:
-        return _parsed(path, content, variables, most)
-    attempt_apart(path, len(content))
+    if not sealed:
+        attempt_apart(path, len(content))
     result = _parsed(path, content, variables, most)
-    result.sealed = False
-    warnings.warn(f"{os.fspath(path)}: {UNSEALED}", GranchainWarning, stacklevel=2)
+    result.sealed = sealed
+    if not sealed:
+        warnings.warn(f"{os.fspath(path)}: {UNSEALED}", GranchainWarning, stacklevel=2)
+    # says where it is completed to another case today; one that this version does not take is read all the same
+    with contextlib.suppress(GranchainError):
+        result.case  # noqa: B018
     return result
 
 
@@ -333,7 +335,7 @@ def _restored(
     if status is None:
         raise RefusedError(f"says that its run ended as {attributes['status']!r}, which this granchain does not know; update granchain")
     stored_case = provenance.get("case_resolved_json")
-    if not is_of_case(stored_case, provenance.get("case_sha256")):
+    if not is_of_case(stored_case, provenance.get("case_sha256")) or not is_given(provenance.get("case_json")):
         raise RefusedError(f"the case in it differs from its hash; {DAMAGED}")
     messages = json.loads(provenance.pop("messages", "[]"))
     if not isinstance(messages, list) or not all(isinstance(message, str) for message in messages):
@@ -357,15 +359,22 @@ def _restored(
 
 
 def is_of_case(text: str | None, given: str | None) -> bool:
-    """Whether a digest is that of a case's JSON: of the text itself, as in a file of 0.1.0, or without what changes nothing."""
+    """Whether a digest is that of a case's JSON."""
     if text is None or given is None:
         return text is given
-    if hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest() == given:
-        return True
     try:
         return digest_of_case(json.loads(text)) == given
     except (ValueError, AttributeError, RecursionError):
         return False
+
+
+def is_given(text: str | None) -> bool:
+    """Whether a text is JSON of a case as it was given; a result may be of none."""
+    try:
+        given = {"tables": {}} if text is None else json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(given, dict) and isinstance(given.get("tables"), dict)
 
 
 def check_format(file: Any, wanted: str = "") -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
@@ -12,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from granchain.contact.law import Quantity
-from granchain.errors import FileError, GranchainError
+from granchain.errors import FileError, GranchainError, GranchainWarning
 from granchain.markup import card, folded, table, traces
-from granchain.output.provenance import NUMBERS, TEXTS, data_sha256, granchain_version, source_hash, versions
+from granchain.output.provenance import NUMBERS, TEXTS, compact, data_sha256, granchain_version, source_hash, versions
 from granchain.output.variables import (
     SPARSE,
     Unread,
@@ -153,23 +154,25 @@ class Result:
 
     @property
     def case(self) -> Any:
-        """The case that was run; from a file, it is validated again when it is asked for.
+        """The case that was run; of a file, it is made of what was given when it is asked for.
 
         Raises
         ------
         CaseError
             Where this version can no longer validate it: a law that is not installed, say. The text stays in `provenance`.
         """
-        if self._case is None and "case_resolved_json" in self.provenance:
-            resolved, toml = json.loads(self.provenance["case_resolved_json"]), self.provenance.get("case_toml", "")
-            if "mechanism" in resolved:
-                from granchain.case import mechanism_case
+        if self._case is None and "case_json" in self.provenance:
+            from granchain.case import case_as_given, mechanism_as_given
 
-                self._case = mechanism_case(resolved, toml=toml)
-            else:
-                from granchain.case import case_from_resolved
-
-                self._case = case_from_resolved(resolved, toml)
+            given, toml = json.loads(self.provenance["case_json"]), self.provenance.get("case_toml", "")
+            self._case = (mechanism_as_given if "mechanism" in given["tables"] else case_as_given)(given, toml)
+            if self._case.sha256 != self.provenance["case_sha256"]:
+                warnings.warn(
+                    f"case: got one that this granchain completes to another ({self._case.sha256[:12]}) than that of the run "
+                    f"({self.provenance['case_sha256'][:12]}), allowed the same; what was run is case_resolved_json of its provenance",
+                    GranchainWarning,
+                    stacklevel=3,
+                )
         return self._case
 
     @cached_property
@@ -179,8 +182,9 @@ class Result:
         found["platform"] = f"{platform.system()} {platform.machine()}"
         if self._case is not None:
             found["case_toml"] = _clean(self._case.toml or "")
+            found["case_json"] = compact(self._case.as_given(), ordered=True)
             # As the case hashes it, but for what changes nothing.
-            found["case_resolved_json"] = json.dumps(self._case.resolved(), sort_keys=True, separators=(",", ":"), allow_nan=False)
+            found["case_resolved_json"] = compact(self._case.resolved())
             found["case_sha256"] = self._case.sha256
         return found | self._given | {"data_sha256": self.data_sha256}
 

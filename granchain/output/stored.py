@@ -16,7 +16,8 @@ import numpy as np
 from granchain.case.document import digest_of_case
 from granchain.contact.law import Quantity
 from granchain.errors import FileError, GranchainWarning
-from granchain.output.ensemble import COUNTED, LARGEST_ENSEMBLE, UNSHARED, changed, compact
+from granchain.output.ensemble import COUNTED, LARGEST_ENSEMBLE, UNSHARED, changed, tables_with
+from granchain.output.provenance import compact
 from granchain.output.reader import (
     LARGEST_RATIO,
     RefusedError,
@@ -40,7 +41,7 @@ from granchain.status import Status
 # Names in the root of a file: those of some dozen laws, and of the keys that were varied.
 MOST_NAMES = 2000
 # What the provenance of an ensemble has beside that of a result.
-MORE = ("changes", "kinds", "run_sha256")
+MORE = ("changes", "given", "kinds", "run_sha256")
 # A column of text is read so many runs at a time.
 TEXTS_AT_ONCE = 1000
 
@@ -100,6 +101,7 @@ class StoredEnsemble:
             self._kind, self._step = self._column("kind"), self._column("time_step")
             self._kinds = self._table("kinds", list)
             self._changes, self._messages, self._hashes = (self._of_each(name) for name in ("changes", "messages", "run_sha256"))
+            self._first_given, self._given = self._table("case_json", dict), self._table("given", dict)
             self._first = self._table("case_resolved_json", dict)
             self._varied = {name for change in self._changes for name in change} - {"title"}
             counts = {count for _, count in (*COUNTED.values(), *UNSHARED.values())}
@@ -165,6 +167,15 @@ class StoredEnsemble:
         """The resolved case of a run."""
         return changed(self._first, self._varied, self._changes[place])
 
+    def given(self, place: int) -> dict[str, Any]:
+        """The case of a run as it was given."""
+        try:
+            run = self._given["runs"][place]
+            tables = run["tables"] if run["whole"] else tables_with(self._first_given["tables"], run["tables"])
+            return {"tables": tables, **self._given["beside"][run["beside"]]}
+        except (LookupError, TypeError):
+            raise FileError(f"{self.path}: has not the case of run {place} as it was given; {DAMAGED}") from None
+
     def result(self, place: int, case: Any = None) -> Result:
         """The result of a run that has one, compared with its hash.
 
@@ -200,9 +211,11 @@ class StoredEnsemble:
         # what is of all runs together is not of this one
         result.provenance = {name: self.provenance[name] for name in self.provenance if name not in (*MORE, "messages", "wall_time")}
         document = self.document(place)
-        line = compact(document)
-        digest = digest_of_case(document)
-        result.provenance |= {"case_resolved_json": line, "case_sha256": digest, "data_sha256": self._hashes[place]}
+        result.provenance |= {
+            "case_json": compact(self.given(place), ordered=True),
+            "case_resolved_json": compact(document), "case_sha256": digest_of_case(document),
+            "data_sha256": self._hashes[place],
+        }  # fmt: skip
         result.title = str(document.get("title", ""))
         result.sealed = self.sealed
         return result

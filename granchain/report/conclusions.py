@@ -41,13 +41,17 @@ def conclusion_blocks(facts: Mapping[str, Any], name: str) -> list[Block]:
         blocks = [Heading(f"{kind}: {name}", 1), *entries({key: value for key, value in facts.items() if key not in ORIGIN}, 2)]
         blocks += citation([str(law) for law in named(facts, "law")])
     about = {key: facts[key] for key in ORIGIN if key in facts}
-    about["case_resolved_json"] = json.dumps(about.pop("case", None) or {})
+    about["case_resolved_json"] = json.dumps(about.pop("case_resolved", None) or {})
+    about.pop("case", None)
     about["versions"] = json.dumps(about.get("versions"))
     return [*blocks, *(case_blocks(about) if facts.get("case") else []), *origin(about, name)]
 
 
 # What says where such a file comes from.
-ORIGIN = ("granchain_format", "kind", "granchain_version", "versions", "source_hash", "written", "case", "case_toml", "case_sha256")
+ORIGIN = (
+    "granchain_format", "kind", "granchain_version", "versions", "source_hash", "written",
+    "case", "case_resolved", "case_toml", "case_sha256",
+)  # fmt: skip
 
 
 def equivalence_blocks(facts: Mapping[str, Any], name: str) -> list[Block]:
@@ -123,7 +127,7 @@ def fit_blocks(facts: Mapping[str, Any], name: str) -> list[Block]:
             rows.append((short(sensor.get("bead")), *cells, short(sensor.get("residual"), 3)))
     columns = ("bead", "peak [N]", "+-", "fitted", "arrival [us]", "+-", "fitted", "left [+-]")
     blocks += [Heading("Sensors", 2), Grid(columns, tuple(rows))]
-    contact = part_of(part_of(facts, "case"), "contact")
+    contact = part_of(part_of(facts, "case_resolved"), "contact")
     law = str(contact.get("law", ""))
     return [*blocks, *(law_blocks(law, contact) if law else []), *citation([law])]
 

@@ -423,6 +423,7 @@ def attributes_of(asked: Uncertain, found: Measures, runs: int) -> dict[str, Any
         "runs": runs,
         "tolerance_json": canonical(dict(asked.tolerance)),
         "case_sha256": asked.case.sha256,
+        "case_json": canonical(asked.case.as_given()),
         "case_resolved_json": canonical(asked.case.resolved()),
         "versions": versions(),
         "source_hash": source_hash(),

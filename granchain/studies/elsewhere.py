@@ -19,7 +19,7 @@ from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
 from pathlib import Path
 from typing import Any
 
-from granchain.case import Case
+from granchain.case import Case, case_as_given
 from granchain.contact import laws
 from granchain.contact.user import file_of, load_law_module
 from granchain.errors import CaseError, GranchainError, LawError, RunError, text_of
@@ -87,7 +87,7 @@ def compute(text: str) -> str:
             )
     for law in task["laws"]:
         load_same(law["path"], law["sha256"])
-    base = Case(**task["case"])
+    base = case_as_given(task["case"])
     cases = [base.replace(**changes) for changes in task["changes"]]
     found = measure(cases, task["threads"], traces=task["traces"])
     lines = "\n".join(json.dumps(found.record(place, task["traces"])) for place in range(len(cases)))
@@ -138,8 +138,10 @@ class Elsewhere:
     ):
         self._executor, self._base, self._changes, self._cases, self._traces = executor, base, changes, cases, traces
         self._folder = folder
-        # nobody reads a member's title there
-        case = base.resolved() | {"title": ""}
+        case = base.as_given()
+        # nobody reads a member's title there; a file that a member names instead is here, and not where it is computed
+        case["tables"] = case["tables"] | {"title": ""}
+        case["files"] = list({name: [name, text] for one in (base, *cases) for name, text in one.as_given()["files"]}.values())
         self._about = {
             "version": granchain_version(), "source": source_hash(), "laws": law_files(cases), "case": case, "threads": 1,
             "traces": traces, "folder": None if folder is None else os.fspath(folder.absolute()),

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from operator import index
 from typing import Any
 
-from granchain.case import Case
-from granchain.case.case import case_from_resolved
+from granchain.case import Case, case_as_given
 from granchain.errors import RunError
 from granchain.markup import card, table
 from granchain.output import Result, claim
@@ -102,9 +101,8 @@ class Ensemble:
         about = [self[place].provenance for place in range(len(self)) if self._has(place)] if self._stored is None else []
         about = about or [{} if self._stored is None else self._stored.provenance]
         started, wall_time = about[0].get("started", ""), sum(one.get("wall_time", 0.0) for one in about)
-        documents = (case.resolved() for case in self.cases)
         needed = sum(case.file_size for case in self.cases)
-        with claim(path, overwrite), EnsembleFile(path, overwrite, documents, needed) as file:
+        with claim(path, overwrite), EnsembleFile(path, overwrite, self.cases, needed) as file:
             for place in range(len(self)):
                 file.add(place, [self[place] if self._has(place) else None])
             file.finish(self.status, self.messages, started, wall_time)
@@ -121,7 +119,7 @@ class Ensemble:
         """
         if self._stored is not None:
             return self._stored.to_xarray()
-        rows = SideBySide(case.resolved() for case in self.cases)
+        rows = SideBySide(self.cases)
         rows.add(0, [member.result for member in self._members])
         return rows.to_xarray(self.status, self.messages)
 
@@ -130,7 +128,7 @@ class Ensemble:
         """The cases; of a file, they are validated again when they are asked for."""
         if self._cases is None:
             assert self._stored is not None
-            self._cases = tuple(case_from_resolved(self._stored.document(place)) for place in range(len(self)))
+            self._cases = tuple(case_as_given(self._stored.given(place)) for place in range(len(self)))
         return self._cases
 
     @property

@@ -101,8 +101,7 @@ def run_many(
             study.advance(lots(room, LOT))
         study.warn("the ensemble has these")
         return Ensemble(given, study.members)
-    documents = (case.resolved() for case in given)
-    with claim(out, overwrite), EnsembleFile(out, overwrite, documents, written(given)) as file, Interruptions() as interruptions:
+    with claim(out, overwrite), EnsembleFile(out, overwrite, given, written(given)) as file, Interruptions() as interruptions:
 
         def put(first: int, lot: Sequence[Member]) -> None:
             with interruptions.held():

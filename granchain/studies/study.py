@@ -113,6 +113,7 @@ def attributes_of(plan: Plan, found: Measures) -> dict[str, Any]:
         "n": plan.n,
         "seed": plan.seed,
         "case_sha256": plan.case.sha256,
+        "case_json": canonical(plan.case.as_given()),
         "case_resolved_json": canonical(plan.case.resolved()),
         "vary_json": canonical(plan.as_dict()["vary"]),
         "versions": versions(),
