@@ -15,7 +15,7 @@
 #endif
 
 #define OPEN 1e-60
-#define LANES 8
+#define VECTOR 8
 #define INLINE static inline __attribute__((always_inline))
 
 enum { HERTZ, MA_LIU, DASHPOT };
@@ -301,7 +301,7 @@ INLINE __m512d next_of(__m512d here, __m512d after)
 
 INLINE __m512d left_of(__m512d before, __m512d here)
 {
-    return _mm512_castsi512_pd(_mm512_alignr_epi64(_mm512_castpd_si512(here), _mm512_castpd_si512(before), LANES - 1));
+    return _mm512_castsi512_pd(_mm512_alignr_epi64(_mm512_castpd_si512(here), _mm512_castpd_si512(before), VECTOR - 1));
 }
 
 INLINE void vectors(struct chain *s, int law, int keep, int reciprocal, long contacts, long steps)
@@ -314,8 +314,8 @@ INLINE void vectors(struct chain *s, int law, int keep, int reciprocal, long con
     for (long step = 0; step < steps; step++) {
         __m512d before = _mm512_setzero_pd(), here = _mm512_load_pd(u);
         __m512d v_here = _mm512_load_pd(v), a_here = _mm512_load_pd(a);
-        for (long k = 0; k < contacts; k += LANES) {
-            __m512d after = _mm512_load_pd(u + k + LANES), v_after = v_here, a_after = a_here;
+        for (long k = 0; k < contacts; k += VECTOR) {
+            __m512d after = _mm512_load_pd(u + k + VECTOR), v_after = v_here, a_after = a_here;
             __m512d d = _mm512_sub_pd(here, next_of(here, after)), x;
             __m512d stiffness = keep && law != MA_LIU ? _mm512_load_pd(s->stiffnesses + k) : all_stiffness;
             if (keep)
@@ -324,7 +324,7 @@ INLINE void vectors(struct chain *s, int law, int keep, int reciprocal, long con
             if (law == MA_LIU) {
                 unsigned events = _mm512_cmp_pd_mask(d, _mm512_load_pd(s->limit + k), _CMP_GT_OQ);
                 if (__builtin_expect(events != 0, 0)) {
-                    double overlap[LANES] __attribute__((aligned(64)));
+                    double overlap[VECTOR] __attribute__((aligned(64)));
                     _mm512_store_pd(overlap, d);
                     for (; events != 0; events &= events - 1)
                         renew(s, k + __builtin_ctz(events), overlap[__builtin_ctz(events)]);
@@ -336,8 +336,8 @@ INLINE void vectors(struct chain *s, int law, int keep, int reciprocal, long con
             x = _mm512_maskz_mov_pd(closed, x);
             __m512d f = _mm512_mul_pd(stiffness, _mm512_mul_pd(x, root_of(x, closed, reciprocal)));
             if (law == DASHPOT) {
-                v_after = _mm512_load_pd(v + k + LANES);
-                a_after = _mm512_load_pd(a + k + LANES);
+                v_after = _mm512_load_pd(v + k + VECTOR);
+                a_after = _mm512_load_pd(a + k + VECTOR);
                 __m512d da = _mm512_sub_pd(a_here, next_of(a_here, a_after));
                 __m512d rate = _mm512_add_pd(_mm512_sub_pd(v_here, next_of(v_here, v_after)), _mm512_mul_pd(half_dt, da));
                 __m512d damping = keep ? _mm512_load_pd(s->dampings + k) : all_damping;
@@ -377,7 +377,7 @@ static long contacts_of(struct chain *s, long steps)
 {
     while (s->front < s->last_contact && s->u[s->front] - s->u[s->front + 1] + s->start[s->front] > OPEN)
         s->front++;
-    long contacts = (s->front + steps + LANES) / LANES * LANES;
+    long contacts = (s->front + steps + VECTOR) / VECTOR * VECTOR;
     return contacts < s->width ? contacts : s->width;
 }
 
@@ -386,10 +386,10 @@ static long contacts_of(struct chain *s, long steps)
     void name(struct chain *s)                                                                        \
     {                                                                                                 \
         two_passes(s, law, 1, contacts_of(s, 1), 1, 0.0, 0.5, s->dt);                                 \
-        for (long step = 1; step < s->n_steps; step += LANES) {                                       \
-            long steps = s->n_steps - step < LANES ? s->n_steps - step : LANES;                       \
+        for (long step = 1; step < s->n_steps; step += VECTOR) {                                       \
+            long steps = s->n_steps - step < VECTOR ? s->n_steps - step : VECTOR;                       \
             long contacts = contacts_of(s, steps);                                                    \
-            if (contacts % LANES != 0)                                                                \
+            if (contacts % VECTOR != 0)                                                                \
                 __builtin_unreachable();                                                              \
             sweep;                                                                                    \
         }                                                                                             \
@@ -428,14 +428,14 @@ void roots_sqrt(double *restrict x, long n, long passes)
 void roots_rsqrt(double *restrict x, long n, long passes)
 {
     for (long pass = 0; pass < passes; pass++)
-        for (long i = 0; i < n; i += LANES)
+        for (long i = 0; i < n; i += VECTOR)
             _mm512_store_pd(x + i, root_of(_mm512_add_pd(_mm512_load_pd(x + i), _mm512_set1_pd(0.5)), 0xff, 1));
 }
 
 /* Each number's root by both; the tests compare. */
 void root_by_rsqrt(const double *x, double *root, long n)
 {
-    for (long i = 0; i < n; i += LANES) {
+    for (long i = 0; i < n; i += VECTOR) {
         __m512d d = _mm512_loadu_pd(x + i);
         _mm512_storeu_pd(root + i, root_of(d, _mm512_cmp_pd_mask(d, _mm512_set1_pd(OPEN), _CMP_GT_OQ), 1));
     }
@@ -446,7 +446,7 @@ void root_by_rsqrt(const double *x, double *root, long n)
 
 #ifdef __AVX512F__
 
-/* Groups of LANES chains, each group side by side: column bead * LANES + lane of a row; contact k's force in column k + 1. */
+/* Groups of VECTOR chains, each group side by side: column bead * VECTOR + place of a row; contact k's force in column k + 1. */
 struct side {
     long groups, columns, n_steps, front, last_contact, width;
     double *u, *v, *row, *peak, *reach, *limit, *residual, *unloading;
@@ -463,7 +463,7 @@ INLINE void renew_column(struct side *s, long k, double d)
 
 static __attribute__((noinline)) void renew_columns(struct side *s, long k, unsigned events, __m512d d)
 {
-    double overlap[LANES] __attribute__((aligned(64)));
+    double overlap[VECTOR] __attribute__((aligned(64)));
     _mm512_store_pd(overlap, d);
     for (; events != 0; events &= events - 1)
         renew_column(s, k + __builtin_ctz(events), overlap[__builtin_ctz(events)]);
@@ -474,8 +474,8 @@ INLINE void across_step(struct side *s, int law, long contacts, double scale, in
 {
     const __m512d open = _mm512_set1_pd(OPEN), part = _mm512_set1_pd(scale), dt = _mm512_load_pd(s->dts);
     __m512d left = _mm512_setzero_pd(), here = _mm512_load_pd(s->u);
-    for (long k = 0; k < contacts * LANES; k += LANES) {
-        __m512d after = _mm512_load_pd(s->u + k + LANES);
+    for (long k = 0; k < contacts * VECTOR; k += VECTOR) {
+        __m512d after = _mm512_load_pd(s->u + k + VECTOR);
         __m512d d = _mm512_add_pd(_mm512_sub_pd(here, after), _mm512_load_pd(s->start + k)), x = d;
         if (law == MA_LIU) {
             unsigned events = _mm512_cmp_pd_mask(d, _mm512_load_pd(s->limit + k), _CMP_GT_OQ);
@@ -487,7 +487,7 @@ INLINE void across_step(struct side *s, int law, long contacts, double scale, in
         x = _mm512_maskz_mov_pd(closed, x);
         __m512d stiffness = _mm512_load_pd((law == MA_LIU ? s->unloading : s->stiffnesses) + k);
         __m512d f = _mm512_mul_pd(stiffness, _mm512_mul_pd(x, _mm512_sqrt_pd(x)));
-        _mm512_store_pd(s->row + k + LANES, f);
+        _mm512_store_pd(s->row + k + VECTOR, f);
         _mm512_store_pd(s->peak + k, _mm512_max_pd(f, _mm512_load_pd(s->peak + k)));
         _mm512_store_pd(s->reach + k, _mm512_max_pd(d, _mm512_load_pd(s->reach + k)));
         __m512d kicked = _mm512_mul_pd(_mm512_load_pd(s->kicks + k), _mm512_sub_pd(left, f));
@@ -503,11 +503,11 @@ INLINE void across_step(struct side *s, int law, long contacts, double scale, in
 /* Contacts of the next steps, as for a single chain, up to the front that is farthest. */
 INLINE long contacts_across(struct side *s, long steps)
 {
-    for (long lane = 0; lane < LANES; lane++)
+    for (long place = 0; place < VECTOR; place++)
         while (s->front < s->last_contact &&
-               s->u[s->front * LANES + lane] - s->u[(s->front + 1) * LANES + lane] + s->start[s->front * LANES + lane] > OPEN)
+               s->u[s->front * VECTOR + place] - s->u[(s->front + 1) * VECTOR + place] + s->start[s->front * VECTOR + place] > OPEN)
             s->front++;
-    long contacts = (s->front + steps + LANES) / LANES * LANES;
+    long contacts = (s->front + steps + VECTOR) / VECTOR * VECTOR;
     return contacts < s->width ? contacts : s->width;
 }
 
@@ -519,8 +519,8 @@ INLINE void across(struct side *all, int law)
         s->u += at, s->v += at, s->row += at, s->peak += at, s->reach += at, s->limit += at, s->residual += at, s->unloading += at;
         s->start += at, s->kicks += at, s->stiffnesses += at, s->dts += at;
         across_step(s, law, contacts_across(s, 1), 0.5, 1);
-        for (long step = 1; step < s->n_steps; step += LANES) {
-            long steps = s->n_steps - step < LANES ? s->n_steps - step : LANES, contacts = contacts_across(s, steps);
+        for (long step = 1; step < s->n_steps; step += VECTOR) {
+            long steps = s->n_steps - step < VECTOR ? s->n_steps - step : VECTOR, contacts = contacts_across(s, steps);
             for (long done = 0; done < steps; done++)
                 across_step(s, law, contacts, 1.0, 1);
         }

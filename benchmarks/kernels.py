@@ -19,7 +19,7 @@ import numpy as np
 from racing import Answer, Contender
 from steel_chain import BARE, Run
 
-from granchain.engine.fields import LANES
+from granchain.engine.fields import VECTOR
 from granchain.engine.state import State
 
 SOURCE = Path(__file__).with_name("kernels.c")
@@ -75,9 +75,9 @@ def version() -> str:
 
 def row_of(values: np.ndarray, width: int, rest: float) -> np.ndarray:
     """Values at the start of a row of `width` and a vector more, on the boundary of a cache line."""
-    memory = np.full(width + 3 * LANES, rest)
+    memory = np.full(width + 3 * VECTOR, rest)
     first = -memory.ctypes.data % 64 // 8
-    row = memory[first : first + width + LANES]
+    row = memory[first : first + width + VECTOR]
     row[: values.size] = values
     return row
 
@@ -157,7 +157,7 @@ def floors(libraries: dict[int, ctypes.CDLL], run: Run) -> dict[str, Contender]:
     if not libraries:
         return {}
     library = libraries[max(libraries)]
-    n = -(-(run.chain.n_bodies + 1) // LANES) * LANES
+    n = -(-(run.chain.n_bodies + 1) // VECTOR) * VECTOR
 
     def contender(function: Callable[..., None]) -> Contender:
         def prepare() -> Callable[[], Answer]:

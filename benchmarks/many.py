@@ -1,4 +1,4 @@
-"""1,024 chains at once: eight side by side in a vector, one after the other in compiled code, and by hand in C across chains.
+"""1,024 chains at once: one after the other in compiled code, and by hand in C, eight side by side in a vector.
 
 Each chain has a speed and a time step of its own; the pulse runs through all of it. Per bead and step of the whole chain, in one process,
 in turn. All forms give the same bits, which is asserted first. Then two threads over one, next to a loop that only counts, in the same
@@ -25,9 +25,7 @@ from racing import ROUNDS, SMALL_ROUNDS, Answer, Contender, assert_same, machine
 from steel_chain import BARE, INPUTS, N_BODIES, SPEED, Run, run_of, steel_chain
 
 from granchain.contact import laws
-from granchain.engine import stack
-from granchain.engine.fields import LANES, aligned
-from granchain.engine.lanes import side_of
+from granchain.engine.fields import VECTOR, aligned
 from granchain.engine.stack import Stack
 from granchain.engine.state import State
 
@@ -66,22 +64,18 @@ def inside(states: list[State]) -> Answer:
     return np.array([state.bodies.u[1 : n + 1] for state in states]), np.array([state.bodies.v[1 : n + 1] for state in states])
 
 
-def granchain(run: Run, members: int, lanes: bool, all_beads: bool) -> Contender:
-    """The engine's stack, with or without lanes."""
+def granchain(run: Run, members: int, all_beads: bool) -> Contender:
+    """The engine's stack."""
 
     def prepare() -> Callable[[], Answer]:
         states = states_of(run, members)
-        found, stack.in_lanes = stack.in_lanes, lambda states: lanes
-        try:
-            together = Stack(states)
-        finally:
-            stack.in_lanes = found
+        stack = Stack(states)
         if all_beads:
             for state in states:
                 state.clock.front = run.chain.n_bodies
 
         def timed() -> Answer:
-            together.advance(0, members, run.step.n_steps + 1)
+            stack.advance(0, members, run.step.n_steps + 1)
             return inside(states)
 
         return timed
@@ -90,19 +84,21 @@ def granchain(run: Run, members: int, lanes: bool, all_beads: bool) -> Contender
 
 
 def across(library: ctypes.CDLL, run: Run, members: int, all_beads: bool) -> Contender:
-    """C across chains; memory as the engine lays it out."""
+    """C across chains."""
     function = getattr(library, IN_C[run.law])
 
     def prepare() -> Callable[[], Answer]:
         states = states_of(run, members)
-        one, groups = states[0], members // LANES
-        columns, width = side_of(one.tables).force.size, one.contacts.force.size
+        one, groups = states[0], members // VECTOR
+        width = one.contacts.force.size
+        # an odd number of cache lines a row, and one more than there are contacts: no two rows begin at the same part of a page
+        columns = ((width + 1) | 1) * VECTOR
         rows = dict(zip(COLUMNS, aligned(((groups, columns),) * len(COLUMNS)), strict=True))
         names = [quantity.name for quantity in run.contacts.model.coefficients]
         stiffness = names.index("hertz_stiffness" if run.law == "ma-liu" else "stiffness")
         rows["start"][:], rows["limit"][:] = -np.inf, np.inf
         for m, state in enumerate(states):
-            group, lane = divmod(m, LANES)
+            group, place = divmod(m, VECTOR)
             taken = {
                 "u": state.bodies.u, "v": state.bodies.v, "kicks": state.bodies.dt_over_m, "start": state.contacts.start,
                 "reach": state.contacts.reach, "stiffnesses": state.c[stiffness], "dts": np.full(width, state.time_step.value),
@@ -110,7 +106,7 @@ def across(library: ctypes.CDLL, run: Run, members: int, all_beads: bool) -> Con
             if run.law == "ma-liu":
                 taken |= dict(zip(("limit", "residual", "unloading"), state.h, strict=False))
             for name, values in taken.items():
-                rows[name][group].reshape(-1, LANES)[:width, lane] = values[:width]
+                rows[name][group].reshape(-1, VECTOR)[:width, place] = values[:width]
         ma_liu = np.ascontiguousarray(run.contacts.c[:, 1])
         n = run.chain.n_bodies
         arguments = Side(
@@ -120,7 +116,7 @@ def across(library: ctypes.CDLL, run: Run, members: int, all_beads: bool) -> Con
 
         def timed() -> Answer:
             function(ctypes.byref(arguments))
-            u, v = (rows[name].reshape(groups, -1, LANES)[:, 1 : n + 1].transpose(0, 2, 1).reshape(members, n) for name in "uv")
+            u, v = (rows[name].reshape(groups, -1, VECTOR)[:, 1 : n + 1].transpose(0, 2, 1).reshape(members, n) for name in "uv")
             return u, v
 
         return timed
@@ -150,14 +146,10 @@ def wall(work: Callable[[int, int], Any], parts: int, threads: int) -> float:
 
 
 def race_of_threads(run: Run, members: int, rounds: int) -> dict[str, Any]:
-    """Gain of a second thread: chains in lanes, and a loop that only counts, in the same rounds."""
-    found, stack.in_lanes = stack.in_lanes, lambda states: True
-    try:
-        together = Stack(states_of(run, members))
-    finally:
-        stack.in_lanes = found
-    tables = [table.copy() for table in (*together._tables, together._clocks, *together._records, together.status)]
-    live = (*together._tables, together._clocks, *together._records, together.status)
+    """Gain of a second thread: chains, and a loop that only counts, in the same rounds."""
+    stack = Stack(states_of(run, members))
+    live = (*stack._tables, stack._clocks, *stack._records, stack.status)
+    tables = [table.copy() for table in live]
     # .1 s and more a task: shorter ones gain nothing from a second thread
     turns = 1 if small() else 4
 
@@ -165,7 +157,7 @@ def race_of_threads(run: Run, members: int, rounds: int) -> dict[str, Any]:
         for _ in range(turns):
             for table, start in zip(live, tables, strict=True):
                 table[first:last] = start[first:last]
-            together.advance(first, last, run.step.n_steps + 1)
+            stack.advance(first, last, run.step.n_steps + 1)
 
     def count(first: int, last: int) -> None:
         spin((last - first) * (1000 if small() else 300_000))
@@ -181,16 +173,16 @@ def race_of_threads(run: Run, members: int, rounds: int) -> dict[str, Any]:
 
 
 def race_of_law(library: ctypes.CDLL | None, law: str, members: int, steps: int, all_beads: bool, rounds: int) -> dict[str, Any]:
-    """One law, behind the front or over all beads: lanes over stack, and over C."""
+    """One law, behind the front or over all beads: the stack, and the stack over C."""
     inputs = SimpleNamespace(**{q.name: INPUTS.get(q.name, q.default) for q in laws()[law].inputs})
     run = run_of(law, steel_chain(), inputs, end=steps * STEP, step=STEP)
-    racing = {"stack": granchain(run, members, False, all_beads), "lanes": granchain(run, members, True, all_beads)}
+    racing = {"stack": granchain(run, members, all_beads)}
     if library is not None and law in IN_C and hasattr(library, IN_C[law]):
         racing["C"] = across(library, run, members, all_beads)
     assert_same(racing)
-    bases = tuple(name for name in racing if name != "lanes")
+    bases = tuple(name for name in racing if name != "stack")
     found = measured(race(racing, rounds), bases, members * run.bead_steps)
-    return {"times": found["times"], "ratios": {base: found["ratios"][base]["lanes"] for base in bases}}
+    return {"times": found["times"], "ratios": {base: found["ratios"][base]["stack"] for base in bases}}
 
 
 def spread_of(found: dict[str, float]) -> str:
@@ -203,7 +195,7 @@ def report(result: dict[str, Any]) -> None:
     print(f"{result['members']} chains of {N_BODIES} bodies, {result['steps']} steps; ns per bead and step; same bits in all")
     for name, found in result["cases"].items():
         times = ", ".join(f"{form} {ns['median']:.3f} (best {ns['best']:.3f})" for form, ns in found["times"].items())
-        over = ", ".join(f"lanes {spread_of(ratio)} x {base}" for base, ratio in found["ratios"].items())
+        over = ", ".join(f"stack {spread_of(ratio)} x {base}" for base, ratio in found["ratios"].items())
         print(f"  {name:26s} {times}; {over}")
     print("\nsecond thread: " + ", ".join(f"{name} {spread_of(gain)}" for name, gain in result["threads"].items()))
     print(f"\n{taken_on(result['machine'])}")

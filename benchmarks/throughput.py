@@ -20,7 +20,7 @@ from steel_chain import BARE, N_BODIES, SENSORS, Run, granchain, loop_of, racing
 
 from granchain.certificates import example_inputs
 from granchain.contact import laws
-from granchain.engine.fields import LANES
+from granchain.engine.fields import VECTOR
 from granchain.engine.state import Recording, State
 
 # Hertz, Ma-Liu, and dashpots: those of the naive loops' form, and two that carry an onset weight.
@@ -42,7 +42,7 @@ def square_roots(run: Run) -> Contender:
     """The floor: as many vectorised square roots as the run has contacts, padded to whole vectors, and steps."""
 
     def prepare() -> Callable[[], Answer]:
-        x = np.linspace(0.5, 2.0, -(-(run.chain.n_bodies + 1) // LANES) * LANES)
+        x = np.linspace(0.5, 2.0, -(-(run.chain.n_bodies + 1) // VECTOR) * VECTOR)
 
         def timed() -> Answer:
             take_roots(x, run.step.n_steps + 1)

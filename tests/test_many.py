@@ -25,7 +25,7 @@ from granchain.simulation import prepare, recording_of
 from granchain.status import Status
 from granchain.studies import many
 
-# Without rate and history, with a rate and an onset, with dents; with a rate alone they march in lanes: each kind of loop.
+# Without rate and history, with a rate and an onset, with dents: each kind of loop.
 FAST = ["hertz", "flores", "ma-liu"]
 # Members of a small ensemble: more than two threads have, and unlike in step, end, gaps and walls.
 MEMBERS = 5

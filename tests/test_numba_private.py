@@ -19,7 +19,7 @@ from support.rows import run_row, steel_row
 
 from granchain.contact import elementary
 from granchain.engine import fields, numba_private, specialise
-from granchain.engine.fields import LANES
+from granchain.engine.fields import VECTOR
 from granchain.engine.saved_loops import content_of
 from granchain.engine.specialise import compiled, gatherer, jitable, row_from, scatterer
 from granchain.errors import GranchainWarning
@@ -133,7 +133,7 @@ def assembly(name: str) -> tuple[str, str]:
 def test_the_sweep_of_hertz_takes_its_roots_in_whole_vectors() -> None:
     code, instructions = assembly("hertz")
     # in the sweep, and in the forces of a step at which more is asked
-    assert len(re.findall(rf"call <{LANES} x double> @llvm\.sqrt\.v{LANES}f64", code)) >= 2
+    assert len(re.findall(rf"call <{VECTOR} x double> @llvm\.sqrt\.v{VECTOR}f64", code)) >= 2
     assert len(re.findall(PACKED_ROOT[platform.machine()], instructions)) >= 2
 
 

@@ -20,7 +20,7 @@ from granchain.contact.guard import GUARD_WINDOWS
 from granchain.contact.law import ContactLaw, Quantity, Source
 from granchain.contact.pair import Pair
 from granchain.engine import fields, numba_private, scans
-from granchain.engine.fields import LANES, PAGE, SHORT, pitch_of
+from granchain.engine.fields import PAGE, SHORT, VECTOR, pitch_of
 from granchain.engine.restitution import restitution_at, source_of, with_restitution
 from granchain.engine.scans import GUARD_BLOCK, GUARD_POINTS, coefficients
 from granchain.engine.setup import contacts_of, time_step_of
@@ -302,9 +302,9 @@ def test_the_guard_looks_at_the_same_overlaps_however_many_at_once(monkeypatch):
 def test_no_two_rows_of_a_long_table_begin_at_one_place_of_a_page():
     # a page in doubles
     page = PAGE // 8
-    for columns in range(LANES, 10 * page, LANES):
+    for columns in range(VECTOR, 10 * page, VECTOR):
         pitch = pitch_of(columns)
-        assert columns <= pitch < columns + page and pitch % LANES == 0
+        assert columns <= pitch < columns + page and pitch % VECTOR == 0
         if columns <= SHORT:
             assert pitch == columns
         else:

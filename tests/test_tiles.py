@@ -24,7 +24,7 @@ from granchain.contact import laws
 from granchain.engine import bands, row, state
 from granchain.engine.bands import Bands, in_wavefront, joined
 from granchain.engine.contact_step import contact_step
-from granchain.engine.fields import LANES
+from granchain.engine.fields import VECTOR
 from granchain.engine.row import LeafSweeps, leaf_sweeps
 from granchain.engine.setup import contacts_of, time_step_of
 from granchain.engine.state import Recording, State
@@ -34,7 +34,7 @@ from granchain.status import Status
 # Compiled, each is a loop more: one without rate, one with dents, one with a rate and onsets. Plain, of the laws with jumps, whose chains
 # are not tiled, one. The others in the long run.
 NEAR = [law for law in one_per_shape() if law not in ("lee-wang-transition", "wang-liu-hysteretic")] if PLAIN_HERE else ["hertz", "ma-liu"]
-# 48 bodies are two tiles of 24, more than the 7 * LANES contacts by which one moves back in a band: some begin beyond either end.
+# 48 bodies are two tiles of 24, more than the 7 * VECTOR contacts by which one moves back in a band: some begin beyond either end.
 N_BODIES, N_STEPS, TILE, BAND = 48, 90, 24, 7
 # Beads collide from the start everywhere, up to 1 m/s, of the order of the striker's 1.77.
 SPEEDS = np.random.default_rng(1).uniform(-1.0, 1.0, N_BODIES)
@@ -245,8 +245,8 @@ def test_a_number_of_threads_on_the_command_line_that_is_none_is_refused(text: s
 
 
 def test_tiles_two_apart_share_no_contact() -> None:
-    assert row.TILE >= row.BAND * LANES + LANES
-    assert row.TILE % LANES == 0
+    assert row.TILE >= row.BAND * VECTOR + VECTOR
+    assert row.TILE % VECTOR == 0
 
 
 Rows = dict[str, Any]
@@ -271,32 +271,16 @@ def swept(sweeps: LeafSweeps, rate: bool, rows: Rows, parts: Sequence[tuple[int,
     return rows, counts
 
 
-def woven(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """The columns of two tables, in turn."""
-    return np.stack([one, other], axis=-1).reshape(*one.shape[:-1], 2 * one.shape[-1])
-
-
 @pytest.mark.plain
 @pytest.mark.parametrize("law", ["hertz", "tsuji"])
-def test_parts_of_a_row_and_rows_side_by_side_are_swept_to_the_same_bits(law: str) -> None:
+def test_parts_of_a_row_are_swept_to_the_same_bits(law: str) -> None:
     made = maker(law, CHAINS["gaps"])()
-    moments = [rows_of(made, steps) for steps in (20, 15)]
-    args = made.functions, contact_step(made.functions, made.features), made.features
-    rate, written = made.features.rate, ["u", "v", "a", "row", "peak", "reach", "elastic", "clamp", "viscous_work", "clamp_work"]
-
-    def copies() -> list[Rows]:
-        return [{name: np.copy(value) if isinstance(value, np.ndarray) else value for name, value in one.items()} for one in moments]
-
-    whole = [swept(leaf_sweeps(*args), rate, one, [(0, N_BODIES)]) for one in copies()]
-    parts, _ = swept(leaf_sweeps(*args), rate, copies()[0], [(0, 16), (16, N_BODIES - 16)])
-    for name in written:
-        assert parts[name].tobytes() == whole[0][0][name].tobytes(), name
-    side = {name: woven(one[name], moments[1][name]) for one in moments[:1] for name in one if isinstance(one[name], np.ndarray)}
-    side["row"] = np.r_[0.0, 0.0, side["row"]]
-    side |= {name: np.full(2 * N_BODIES, moments[0][name]) for name in ("dt", "half_dt", "pending")}
-    both, counts = swept(leaf_sweeps(*args, stride=2), rate, side, [(0, 2 * N_BODIES)])
-    assert counts == [sum(each) for each in zip(*(found for _, found in whole), strict=True)]
-    both["row"] = both["row"][2:]
-    for lane in range(2):
-        for name in written:
-            assert both[name][lane::2].tobytes() == whole[lane][0][name].tobytes(), name
+    given = rows_of(made, 20)
+    sweeps, rate = leaf_sweeps(made.functions, contact_step(made.functions, made.features), made.features), made.features.rate
+    (whole, counts), (parts, of_parts) = (
+        swept(sweeps, rate, {name: np.copy(value) if isinstance(value, np.ndarray) else value for name, value in given.items()}, cuts)
+        for cuts in ([(0, N_BODIES)], [(0, 16), (16, N_BODIES - 16)])
+    )
+    for name in ("u", "v", "a", "row", "peak", "reach", "elastic", "clamp", "viscous_work", "clamp_work"):
+        assert parts[name].tobytes() == whole[name].tobytes(), name
+    assert counts == [one + other for one, other in zip(of_parts[:3], of_parts[3:], strict=True)]

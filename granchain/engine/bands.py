@@ -15,7 +15,7 @@ import numpy as np
 from granchain.contact.law import OPEN
 from granchain.contact.model import Functions
 from granchain.engine.contact_step import Features, contact_step, overlap_of
-from granchain.engine.fields import LANES, row_of
+from granchain.engine.fields import VECTOR, row_of
 from granchain.engine.loop import next_stops
 from granchain.engine.row import sweeps_of
 from granchain.engine.specialise import compiled, jitable
@@ -104,11 +104,11 @@ class Bands:
         assert piece is not None
         drop_list(state)
         clock.front = front_of(state)
-        n = (min(int(clock.front) + steps, int(clock.n_bodies)) + LANES) // LANES * LANES
-        # tiles two apart share no contact: one moves back by LANES contacts a step
-        band = max(1, min(int(clock.band), tile // LANES - 2, -(-steps // (2 * self.threads))))
+        n = (min(int(clock.front) + steps, int(clock.n_bodies)) + VECTOR) // VECTOR * VECTOR
+        # tiles two apart share no contact: one moves back by VECTOR contacts a step
+        band = max(1, min(int(clock.band), tile // VECTOR - 2, -(-steps // (2 * self.threads))))
         starts = range(begun, until, band)
-        tiles = -(-(n + LANES * (band - 1)) // tile)
+        tiles = -(-(n + VECTOR * (band - 1)) // tile)
         each = max(1, tiles // PIECES)
         pending = [float(clock.pending), float(clock.dt) if state.features.rate else float(clock.pending)]
         clamped = np.zeros(len(starts), dtype=np.int64)

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-# Contacts are padded to whole vectors of this many doubles (AVX-512).
-LANES = 8
+# Doubles of a vector (AVX-512): contacts are padded to whole ones.
+VECTOR = 8
 
 # What drives an end of the chain, as a number for the loop.
 NO_DRIVE, DISPLACEMENT, FORCE = range(3)

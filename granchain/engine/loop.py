@@ -15,7 +15,7 @@ from granchain.contact.model import Functions
 from granchain.engine import drives as driven_ends
 from granchain.engine.contact_step import Features, contact_step, overlap_of
 from granchain.engine.drag import kick_with_drag, power_of_drag
-from granchain.engine.fields import LANES, row_of
+from granchain.engine.fields import VECTOR, row_of
 from granchain.engine.inspection import inspection
 from granchain.engine.jumps import correcting
 from granchain.engine.ledger import accounting, added, dissipation
@@ -89,7 +89,7 @@ def _make(law: Functions, features: Features) -> Callable:
             # march to a whole step or the block's end, whichever is first; a wave's front moves by one contact a step at most
             until = min(min(step + clock.band, stop), whole_at)
             ordinary = until - step if step < whole_at else 1
-            n = (min(front + ordinary, last_contact) + LANES) // LANES * LANES
+            n = (min(front + ordinary, last_contact) + VECTOR) // VECTOR * VECTOR
             done, changed = march(row, clock, records, n, ordinary, step == whole_at)
             step += done
             clock.step = step

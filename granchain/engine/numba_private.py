@@ -25,7 +25,7 @@ from numba.core import cgutils
 from numba.core.imputils import impl_ret_borrowed
 from numba.extending import intrinsic, lower_builtin, overload, type_callable
 
-from granchain.engine.fields import LANES
+from granchain.engine.fields import VECTOR
 from granchain.engine.garbage import no_collection
 from granchain.engine.saved_loops import DamagedLoop, content_of, discard, sealed, warn
 
@@ -160,7 +160,7 @@ def loop_metadata(module: Any) -> Any:
     """LLVM's hints for one loop; each has to name itself, so that no two loops share them."""
     number = ir.IntType(32)
     hints = [
-        module.add_metadata(["llvm.loop.vectorize.width", ir.Constant(number, LANES)]),
+        module.add_metadata(["llvm.loop.vectorize.width", ir.Constant(number, VECTOR)]),
         module.add_metadata(["llvm.loop.interleave.count", ir.Constant(number, 1)]),
     ]
     node = module.add_metadata([*hints, f"row {len(module.metadata)}"])
@@ -177,7 +177,7 @@ def _row_compiler() -> type:
     register_pass = private("numba.core.compiler_machinery", "register_pass")
 
     class RowLowering(lower):
-        """Marks every loop of a function to be taken in vectors of LANES, one at a time."""
+        """Marks every loop of a function to be taken in vectors of VECTOR, one at a time."""
 
         def post_lower(self) -> None:
             super().post_lower()

@@ -13,13 +13,13 @@ from typing import NamedTuple
 
 from granchain.contact.model import Functions
 from granchain.engine.contact_step import ContactStep, Features, dissipated, motion, overlap_of, past_rate, predicted
-from granchain.engine.fields import LANES
+from granchain.engine.fields import VECTOR
 from granchain.engine.jumps import moving
 from granchain.engine.ledger import dissipation
 from granchain.engine.specialise import gatherer, jitable, row_from, scatterer
 
 # A tile of TILE contacts takes BAND steps: 0.5 to 0.9 MB, which an L2 cache holds, for memory read once in BAND steps; longer chains than
-# LONG contacts are tiled. TILE is more than the BAND * LANES contacts that a tile moves back, so that tiles two apart share none.
+# LONG contacts are tiled. TILE is more than the BAND * VECTOR contacts that a tile moves back, so that tiles two apart share none.
 TILE, BAND, LONG = 2048, 32, 4096
 
 
@@ -102,38 +102,22 @@ class LeafSweeps(NamedTuple):
     forces: Callable
 
 
-def leaf_sweeps(law: Functions, step: ContactStep, features: Features, stride: int = 1) -> LeafSweeps:
-    """The passes that take nearly all of a run's time: one source for a row of beads, for a part of it, and for rows side by side.
-
-    Parameters
-    ----------
-    law : Functions
-        Of the contact law.
-    step : ContactStep
-    features : Features
-    stride : int
-        Of S rows side by side, column bead * S + lane belongs to that bead of that lane: the neighbour stands S columns on, each column
-        has times of its own (`dt`, `half_dt` and `pending` are rows), and the force of the contact of column k stands in column k + S of
-        the row of forces, so that column k has the force on that body's left; the first S columns of the forces are 0.
-    """
+def leaf_sweeps(law: Functions, step: ContactStep, features: Features) -> LeafSweeps:
+    """The passes that take nearly all of a run's time: one source for a whole row and for a part of it."""
     RATE, LEDGER, CLAMPS = features.rate, features.ledger, features.lowest >= 0
-    S, AHEAD = stride, stride if stride > 1 else 0
     force, happened, parts = law.force, step.happened, step.parts
     coefficients_at, history_at = gatherer(features.n_coefficients), gatherer(features.n_history)
     net, kicked = motion(RATE, features.loaded)
-    at = times_of(stride)
 
     def detect(u, v, a, start, dt, half_dt, c, h, first, count):  # type: ignore[no-untyped-def]
         """The number of contacts with an event, and one more than the last of them."""
         u, v, a, start = row_from(u, first), row_from(v, first), row_from(a, first), row_from(start, first)
-        if S > 1:
-            dt, half_dt = dt[first : first + count], half_dt[first : first + count]
         events, after = 0, 0
         for k in range(count):
-            d = overlap_of(u[k], u[k + S], start[k])
-            half = v[k] - v[k + S]
-            r = predicted(half, a[k] - a[k + S], at(half_dt, k)) if RATE else 0.0
-            found = happened(d, d - at(dt, k) * half, r, coefficients_at(c, first + k), history_at(h, first + k))
+            d = overlap_of(u[k], u[k + 1], start[k])
+            half = v[k] - v[k + 1]
+            r = predicted(half, a[k] - a[k + 1], half_dt) if RATE else 0.0
+            found = happened(d, d - dt * half, r, coefficients_at(c, first + k), history_at(h, first + k))
             events += found
             here = k + 1 if found else 0
             after = here if here > after else after
@@ -144,17 +128,14 @@ def leaf_sweeps(law: Functions, step: ContactStep, features: Features, stride: i
         carried = row[first - 1] if first > 0 else 0.0
         u, v, start, row = row_from(u, first), row_from(v, first), row_from(start, first), row_from(row, first)
         dt_over_m, loads, peak, reach = row_from(dt_over_m, first), row_from(loads, first), row_from(peak, first), row_from(reach, first)
-        if S > 1:
-            dt = dt[first : first + count]
         for k in range(count):
-            left = row[k] if S > 1 else carried
-            d = overlap_of(u[k], u[k + S], start[k])
+            d = overlap_of(u[k], u[k + 1], start[k])
             f = force(d, 0.0, coefficients_at(c, first + k), history_at(h, first + k))
-            row[k + AHEAD] = f
+            row[k] = f
             peak[k] = f if f > peak[k] else peak[k]
             reach[k] = d if d > reach[k] else reach[k]
-            v[k] = kicked(v[k], 1.0, at(dt, k), dt_over_m[k], 0.0, net(left, f, loads[k]))
-            u[k] += at(dt, k) * v[k]
+            v[k] = kicked(v[k], 1.0, dt, dt_over_m[k], 0.0, net(carried, f, loads[k]))
+            u[k] += dt * v[k]
             carried = f
 
     def sweep_rate(
@@ -175,29 +156,26 @@ def leaf_sweeps(law: Functions, step: ContactStep, features: Features, stride: i
         )
         peak, reach, elastic, clamp = row_from(peak, first), row_from(reach, first), row_from(elastic, first), row_from(clamp, first)
         viscous_work, clamp_work = row_from(viscous_work, first), row_from(clamp_work, first)
-        if S > 1:
-            dt, half_dt, pending = dt[first : first + count], half_dt[first : first + count], pending[first : first + count]
         for k in range(count):
-            left = row[k] if S > 1 else carried
-            d = overlap_of(u[k], u[k + S], start[k])
-            half, da = v[k] - v[k + S], a[k] - a[k + S]
-            f, still, lifted = parts(d, predicted(half, da, at(half_dt, k)), coefficients_at(c, first + k), history_at(h, first + k))
+            d = overlap_of(u[k], u[k + 1], start[k])
+            half, da = v[k] - v[k + 1], a[k] - a[k + 1]
+            f, still, lifted = parts(d, predicted(half, da, half_dt), coefficients_at(c, first + k), history_at(h, first + k))
             if LEDGER:
-                mean = past_rate(half, da, at(half_dt, k))
-                viscous_work[k] += dissipated(at(pending, k), mean, row[k + AHEAD], elastic[k], clamp[k])
+                mean = past_rate(half, da, half_dt)
+                viscous_work[k] += dissipated(pending, mean, row[k], elastic[k], clamp[k])
                 elastic[k] = still
                 if CLAMPS:
-                    clamp_work[k] += at(pending, k) * mean * clamp[k]
+                    clamp_work[k] += pending * mean * clamp[k]
                     clamp[k] = lifted
                     clamped += lifted > 0.0
-            row[k + AHEAD] = f
+            row[k] = f
             peak[k] = f if f > peak[k] else peak[k]
             reach[k] = d if d > reach[k] else reach[k]
-            total = net(left, f, loads[k])
+            total = net(carried, f, loads[k])
             acceleration = inverse_mass[k] * total
             a[k] = acceleration
-            v[k] = kicked(v[k], 1.0, at(dt, k), 0.0, acceleration, total)
-            u[k] += at(dt, k) * v[k]
+            v[k] = kicked(v[k], 1.0, dt, 0.0, acceleration, total)
+            u[k] += dt * v[k]
             carried = f
         return clamped
 
@@ -214,46 +192,31 @@ def leaf_sweeps(law: Functions, step: ContactStep, features: Features, stride: i
             row_from(viscous_work, first),
             row_from(clamp_work, first),
         )
-        if S > 1:
-            half_dt, pending = half_dt[first : first + count], pending[first : first + count]
         for k in range(count):
-            d = overlap_of(u[k], u[k + S], start[k])
-            half, da = v[k] - v[k + S], a[k] - a[k + S]
-            rate = predicted(half, da, at(half_dt, k)) if RATE else 0.0
+            d = overlap_of(u[k], u[k + 1], start[k])
+            half, da = v[k] - v[k + 1], a[k] - a[k + 1]
+            rate = predicted(half, da, half_dt) if RATE else 0.0
             f, still, lifted = parts(d, rate, coefficients_at(c, first + k), history_at(h, first + k))
             if LEDGER:
-                mean = past_rate(half, da, at(half_dt, k))
-                viscous_work[k] += dissipated(at(pending, k), mean, row[k + AHEAD], elastic[k], clamp[k])
+                mean = past_rate(half, da, half_dt)
+                viscous_work[k] += dissipated(pending, mean, row[k], elastic[k], clamp[k])
                 elastic[k] = still
                 if CLAMPS:
-                    clamp_work[k] += at(pending, k) * mean * clamp[k]
+                    clamp_work[k] += pending * mean * clamp[k]
                     clamp[k] = lifted
                     clamped += lifted > 0.0
-            row[k + AHEAD] = f
+            row[k] = f
             reach[k] = d if d > reach[k] else reach[k]
         return clamped
 
     # what runs once per contact and step goes where it is called; the repair of the few events does not
     for function in (
-        overlap_of, predicted, past_rate, dissipated, net, kicked, coefficients_at, history_at, force, happened, parts, at,
+        overlap_of, predicted, past_rate, dissipated, net, kicked, coefficients_at, history_at, force, happened, parts,
     ):  # fmt: skip
         jitable(function, hot=True)
     for rows in (detect, sweep, sweep_rate, forces):
         jitable(rows, rows=True)
     return LeafSweeps(detect, sweep, sweep_rate, forces)
-
-
-@cache
-def times_of(stride: int) -> Callable:
-    """Function (times, k) -> the time of a column: of a row of times, or one for all."""
-
-    def one(times, k):  # type: ignore[no-untyped-def]
-        return times
-
-    def of_column(times, k):  # type: ignore[no-untyped-def]
-        return times[k]
-
-    return of_column if stride > 1 else one
 
 
 def sweeps_of(law: Functions, step: ContactStep, features: Features) -> Sweeps:
@@ -363,7 +326,7 @@ def sweeps_of(law: Functions, step: ContactStep, features: Features) -> Sweeps:
         return changed, length
 
     def advance_tile(row, clock, records, begun, steps, ahead, n, length, sample, pending):  # type: ignore[no-untyped-def]
-        """Steps of a tile: a parallelogram that begins at the contact `ahead` and moves back by LANES contacts a step.
+        """Steps of a tile: a parallelogram that begins at the contact `ahead` and moves back by VECTOR contacts a step.
 
         A contact needs of the step before its own two bodies: those on the right are then a step further in this tile, and on the left
         the tile before has been there; so the tiles of some steps, one after the other, give the bits of whole steps. A row that is
@@ -381,7 +344,7 @@ def sweeps_of(law: Functions, step: ContactStep, features: Features) -> Sweeps:
         first, last = ahead if TILED else 0, n
         for done in range(steps):
             if TILED:
-                before, first, last = first, max(ahead - LANES * done, 0), min(ahead + tile - LANES * done, n)
+                before, first, last = first, max(ahead - VECTOR * done, 0), min(ahead + tile - VECTOR * done, n)
                 if length > 0:
                     length = keep_on_list(events, before, first, last, length)
             sampled = begun + done == sample_at
@@ -443,7 +406,7 @@ def sweeps_of(law: Functions, step: ContactStep, features: Features) -> Sweeps:
         if not whole:
             if TILED and length > 0:
                 length = keep_on_list(row.events, 0, 0, 0, length)
-            while ahead == 0 or (TILED and ahead < n + LANES * (steps - 1)):
+            while ahead == 0 or (TILED and ahead < n + VECTOR * (steps - 1)):
                 done, changed, length, sample, clamped, pending = advance_tile(
                     row, clock, records, clock.step, steps, ahead, n, length, clock.sample, clock.pending
                 )

@@ -158,17 +158,8 @@ def row_from(row, first):  # type: ignore[no-untyped-def]
 LOWERED.update(lower_rows(rows_at, put_rows, INNER_OPTIONS))
 LOWERED.update(lower_row_from(row_from))
 LOWERED.update(lower_parts(elementary.parts, elementary.power_of_two, elementary.leading, {**INNER_OPTIONS, **IN_PLACE}))
+LOWERED.update(lower_named_rows(NAMED_ROWS))
 _jitable.update(LOWERED)
-
-
-def lower_new_named_rows() -> None:
-    """Give the functions of fields.NAMED_ROWS that are new their compiled form."""
-    new = {view: kind for view, kind in NAMED_ROWS.items() if view not in LOWERED}
-    LOWERED.update(lower_named_rows(new))
-    _jitable.update(new)
-
-
-lower_new_named_rows()
 
 
 @cache

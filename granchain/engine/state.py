@@ -13,7 +13,7 @@ from granchain.chain import DRIVEN_DISPLACEMENT, DRIVEN_FORCE, End, Masses
 from granchain.contact.model import Functions
 from granchain.engine import fields
 from granchain.engine.contact_step import features_of
-from granchain.engine.fields import LANES, Field
+from granchain.engine.fields import VECTOR, Field
 from granchain.engine.loop import NEVER, loop_of
 from granchain.engine.row import BAND, TILE, tiled
 from granchain.engine.setup import Contacts
@@ -113,11 +113,11 @@ class State:
     @property
     def _width(self) -> int:
         """Contacts, padded to whole vectors."""
-        return -(-(self.chain.n_bodies + 1) // LANES) * LANES
+        return -(-(self.chain.n_bodies + 1) // VECTOR) * VECTOR
 
     def _table_shapes(self) -> tuple[tuple[int, int], ...]:
         """Shapes of its tables, in the order of `fields.Tables`."""
-        c, width, wide = self._given.c, fields.pitch_of(self._width), fields.pitch_of(self._width + LANES)
+        c, width, wide = self._given.c, fields.pitch_of(self._width), fields.pitch_of(self._width + VECTOR)
         places = 0
         if self.features.leaps:
             # a contact's force may jump at the onset and at each overlap that the law names, in one step, there and back
@@ -177,7 +177,7 @@ class State:
 
     def _put_clock(self) -> None:
         left, right = self._driven_by
-        tile, band = (TILE, BAND) if self.features.tiled else (self._width, LANES)
+        tile, band = (TILE, BAND) if self.features.tiled else (self._width, VECTOR)
         self._clock[0] = fields.clock_of(
             dt=self.time_step.value, n_steps=self.time_step.n_steps, n_bodies=self.chain.n_bodies, stride=self._stride,
             front=self._first_front(), left_drive=left, right_drive=right,

@@ -313,8 +313,8 @@ class Piece:
     def march(self, stop: threading.Event) -> Piece:
         """Blocks of steps, as a single run takes them, until all members are done."""
         last, clock = self._first + len(self._ready), time.perf_counter()
-        together, each = self._stack.together, 0.0
-        block, members = max(1, FIRST_BLOCK // self._ready[0].chain.n_bodies), together
+        each = 0.0
+        block, members = max(1, FIRST_BLOCK // self._ready[0].chain.n_bodies), 1
         most = max(one.state.time_step.n_steps for one in self._ready)
         while (self._status == Status.RUNNING).any():
             at = self._first
@@ -325,9 +325,9 @@ class Piece:
                 before, end = time.perf_counter(), min(last, at + members)
                 self._stack.advance(at, end, block)
                 each = (time.perf_counter() - before) / (end - at)
-                at, members = end, in_whole(int(CALL_SECONDS / max(each, 1e-9)), together)
+                at, members = end, max(1, int(CALL_SECONDS / max(each, 1e-9)))
             grown = max(1, min(4 * block, int(block * BLOCK_SECONDS / max(each, 1e-9)), most))
-            block, members = grown, in_whole(members * block // grown, together)
+            block, members = grown, max(1, members * block // grown)
         self._wall_time = time.perf_counter() - clock
         return self
 
@@ -352,11 +352,6 @@ class Piece:
             yield place, Member(result.status, problem, result)
 
 
-def in_whole(members: int, together: int) -> int:
-    """A number of members in whole vectors, at least one of these."""
-    return max(together, members // together * together)
-
-
 def pieces_of(ready: Sequence[Ready], threads: int) -> list[Piece]:
     """Members, alike ones in a stack, cut into pieces of about the same work: some for each thread."""
     groups: dict[tuple, list[Ready]] = {}
@@ -366,8 +361,6 @@ def pieces_of(ready: Sequence[Ready], threads: int) -> list[Piece]:
         groups.setdefault((shape_of(one.state), longest.bit_length()), []).append(one)
     pieces = []
     for group in groups.values():
-        # those that march side by side end together
-        group.sort(key=lambda one: one.state.time_step.n_steps)
         with told(COMPILING, f"compiling the loop of {group[0].case.contact.law} for many runs; it is kept for the next ones"):
             stack = Stack([one.state for one in group])
         work = np.cumsum([float(one.chain.n_bodies * one.state.time_step.n_steps) for one in group])
