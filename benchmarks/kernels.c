@@ -1,8 +1,9 @@
 /* The chain by hand: Hertz, Ma-Liu and a hysteresis dashpot in C, each in several forms.
  *
- * Scheme, front and order of operations are the engine's, so that the bits are. Each form is there twice. "bare": displacements and
- * velocities are all that is left, and all beads and contacts are alike. "keep": as the engine, masses, gaps and coefficients of each bead
- * and contact from rows, and of every contact the force of the step, the largest force and the largest overlap.
+ * Scheme, front and order of operations are the engine's, so that the bits are; the front is looked at before each step. Each form is
+ * there twice. "bare": displacements and velocities are all that is left, and all beads and contacts are alike. "keep": as the engine,
+ * masses, gaps and coefficients of each bead and contact from rows, and of every contact the force of the step, the largest force and
+ * the largest overlap.
  *
  * Body 0 and those behind the last are padding that stays at rest, one metre away; contact k joins bodies k and k + 1. Rows are padded to
  * whole vectors and one more.
@@ -223,54 +224,50 @@ INLINE double force_of(int law, double d, double rate, double stiffness, double 
 }
 
 /* Forces in one pass, with the few events repaired after it; kick and drift in a second. */
-INLINE void two_passes(struct chain *s, int law, int keep, long contacts, long steps, double half_dt, double scale, double drift)
+INLINE void two_passes(struct chain *s, int law, int keep, long contacts, double half_dt, double scale, double drift)
 {
     HERE;
-    for (long step = 0; step < steps; step++) {
-        long events = 0;
+    long events = 0;
 #pragma GCC ivdep
-        for (long k = 0; k < contacts; k++) {
-            double d = OVERLAP(k), rate = RATE(k);
-            row[k] = FORCE(k, d, rate);
-            if (keep)
-                reach[k] = d > reach[k] ? d : reach[k];
-            if (law == MA_LIU)
-                events += d > limit[k];
+    for (long k = 0; k < contacts; k++) {
+        double d = OVERLAP(k), rate = RATE(k);
+        row[k] = FORCE(k, d, rate);
+        if (keep)
+            reach[k] = d > reach[k] ? d : reach[k];
+        if (law == MA_LIU)
+            events += d > limit[k];
+    }
+    for (long k = contacts - 1; events > 0; k--) {
+        double d = OVERLAP(k);
+        if (d > s->limit[k]) {
+            renew(s, k, d);
+            row[k] = force_of(law, d, 0.0, s->unloading[k], 0.0, s->residual[k], 0.0);
+            events--;
         }
-        for (long k = contacts - 1; events > 0; k--) {
-            double d = OVERLAP(k);
-            if (d > s->limit[k]) {
-                renew(s, k, d);
-                row[k] = force_of(law, d, 0.0, s->unloading[k], 0.0, s->residual[k], 0.0);
-                events--;
-            }
-        }
+    }
 #pragma GCC ivdep
-        for (long k = 0; k < contacts; k++) {
-            if (keep)
-                peak[k] = row[k] > peak[k] ? row[k] : peak[k];
-            MOVE(k, row[k - 1] - row[k], scale, drift);
-        }
+    for (long k = 0; k < contacts; k++) {
+        if (keep)
+            peak[k] = row[k] > peak[k] ? row[k] : peak[k];
+        MOVE(k, row[k - 1] - row[k], scale, drift);
     }
 }
 
 /* One pass; the force on a body's left is carried in a scalar. Hertz and dashpot: without events. */
-INLINE void carried(struct chain *s, int law, int keep, long contacts, long steps)
+INLINE void carried(struct chain *s, int law, int keep, long contacts)
 {
     HERE;
     const double half_dt = 0.5 * dt;
-    for (long step = 0; step < steps; step++) {
-        double left = 0.0;
-        for (long k = 0; k < contacts; k++) {
-            double d = OVERLAP(k), rate = RATE(k), f = FORCE(k, d, rate);
-            if (keep) {
-                row[k] = f;
-                peak[k] = f > peak[k] ? f : peak[k];
-                reach[k] = d > reach[k] ? d : reach[k];
-            }
-            MOVE(k, left - f, 1.0, dt);
-            left = f;
+    double left = 0.0;
+    for (long k = 0; k < contacts; k++) {
+        double d = OVERLAP(k), rate = RATE(k), f = FORCE(k, d, rate);
+        if (keep) {
+            row[k] = f;
+            peak[k] = f > peak[k] ? f : peak[k];
+            reach[k] = d > reach[k] ? d : reach[k];
         }
+        MOVE(k, left - f, 1.0, dt);
+        left = f;
     }
 }
 
@@ -304,67 +301,65 @@ INLINE __m512d left_of(__m512d before, __m512d here)
     return _mm512_castsi512_pd(_mm512_alignr_epi64(_mm512_castpd_si512(here), _mm512_castpd_si512(before), VECTOR - 1));
 }
 
-INLINE void vectors(struct chain *s, int law, int keep, int reciprocal, long contacts, long steps)
+INLINE void vectors(struct chain *s, int law, int keep, int reciprocal, long contacts)
 {
     double *restrict u = s->u, *restrict v = s->v, *restrict a = s->a;
     const __m512d dt = _mm512_set1_pd(s->dt), half_dt = _mm512_set1_pd(0.5 * s->dt), open = _mm512_set1_pd(OPEN);
     const __m512d one = _mm512_set1_pd(1.0), lowest = _mm512_set1_pd(s->lowest_force);
     const __m512d all_stiffness = _mm512_set1_pd(s->stiffness), all_damping = _mm512_set1_pd(s->damping);
     const __m512d all_kick = _mm512_set1_pd(s->kick), all_inverse_mass = _mm512_set1_pd(s->inverse_mass);
-    for (long step = 0; step < steps; step++) {
-        __m512d before = _mm512_setzero_pd(), here = _mm512_load_pd(u);
-        __m512d v_here = _mm512_load_pd(v), a_here = _mm512_load_pd(a);
-        for (long k = 0; k < contacts; k += VECTOR) {
-            __m512d after = _mm512_load_pd(u + k + VECTOR), v_after = v_here, a_after = a_here;
-            __m512d d = _mm512_sub_pd(here, next_of(here, after)), x;
-            __m512d stiffness = keep && law != MA_LIU ? _mm512_load_pd(s->stiffnesses + k) : all_stiffness;
-            if (keep)
-                d = _mm512_add_pd(d, _mm512_load_pd(s->start + k));
-            x = d;
-            if (law == MA_LIU) {
-                unsigned events = _mm512_cmp_pd_mask(d, _mm512_load_pd(s->limit + k), _CMP_GT_OQ);
-                if (__builtin_expect(events != 0, 0)) {
-                    double overlap[VECTOR] __attribute__((aligned(64)));
-                    _mm512_store_pd(overlap, d);
-                    for (; events != 0; events &= events - 1)
-                        renew(s, k + __builtin_ctz(events), overlap[__builtin_ctz(events)]);
-                }
-                x = _mm512_sub_pd(d, _mm512_load_pd(s->residual + k));
-                stiffness = _mm512_load_pd(s->unloading + k);
+    __m512d before = _mm512_setzero_pd(), here = _mm512_load_pd(u);
+    __m512d v_here = _mm512_load_pd(v), a_here = _mm512_load_pd(a);
+    for (long k = 0; k < contacts; k += VECTOR) {
+        __m512d after = _mm512_load_pd(u + k + VECTOR), v_after = v_here, a_after = a_here;
+        __m512d d = _mm512_sub_pd(here, next_of(here, after)), x;
+        __m512d stiffness = keep && law != MA_LIU ? _mm512_load_pd(s->stiffnesses + k) : all_stiffness;
+        if (keep)
+            d = _mm512_add_pd(d, _mm512_load_pd(s->start + k));
+        x = d;
+        if (law == MA_LIU) {
+            unsigned events = _mm512_cmp_pd_mask(d, _mm512_load_pd(s->limit + k), _CMP_GT_OQ);
+            if (__builtin_expect(events != 0, 0)) {
+                double overlap[VECTOR] __attribute__((aligned(64)));
+                _mm512_store_pd(overlap, d);
+                for (; events != 0; events &= events - 1)
+                    renew(s, k + __builtin_ctz(events), overlap[__builtin_ctz(events)]);
             }
-            __mmask8 closed = _mm512_cmp_pd_mask(x, open, _CMP_GT_OQ);
-            x = _mm512_maskz_mov_pd(closed, x);
-            __m512d f = _mm512_mul_pd(stiffness, _mm512_mul_pd(x, root_of(x, closed, reciprocal)));
-            if (law == DASHPOT) {
-                v_after = _mm512_load_pd(v + k + VECTOR);
-                a_after = _mm512_load_pd(a + k + VECTOR);
-                __m512d da = _mm512_sub_pd(a_here, next_of(a_here, a_after));
-                __m512d rate = _mm512_add_pd(_mm512_sub_pd(v_here, next_of(v_here, v_after)), _mm512_mul_pd(half_dt, da));
-                __m512d damping = keep ? _mm512_load_pd(s->dampings + k) : all_damping;
-                f = _mm512_max_pd(_mm512_mul_pd(f, _mm512_add_pd(one, _mm512_mul_pd(damping, rate))), lowest);
-            } else {
-                v_here = _mm512_load_pd(v + k);
-            }
-            if (keep) {
-                _mm512_storeu_pd(s->row + 1 + k, f);
-                _mm512_store_pd(s->peak + k, _mm512_max_pd(f, _mm512_load_pd(s->peak + k)));
-                _mm512_store_pd(s->reach + k, _mm512_max_pd(d, _mm512_load_pd(s->reach + k)));
-            }
-            __m512d net = _mm512_sub_pd(left_of(before, f), f);
-            if (law == DASHPOT) {
-                __m512d acceleration = _mm512_mul_pd(keep ? _mm512_load_pd(s->inverse_masses + k) : all_inverse_mass, net);
-                _mm512_store_pd(a + k, acceleration);
-                v_here = _mm512_add_pd(v_here, _mm512_mul_pd(dt, acceleration));
-            } else {
-                v_here = _mm512_add_pd(v_here, _mm512_mul_pd(keep ? _mm512_load_pd(s->kicks + k) : all_kick, net));
-            }
-            _mm512_store_pd(v + k, v_here);
-            _mm512_store_pd(u + k, _mm512_add_pd(here, _mm512_mul_pd(dt, v_here)));
-            before = f;
-            here = after;
-            v_here = v_after;
-            a_here = a_after;
+            x = _mm512_sub_pd(d, _mm512_load_pd(s->residual + k));
+            stiffness = _mm512_load_pd(s->unloading + k);
         }
+        __mmask8 closed = _mm512_cmp_pd_mask(x, open, _CMP_GT_OQ);
+        x = _mm512_maskz_mov_pd(closed, x);
+        __m512d f = _mm512_mul_pd(stiffness, _mm512_mul_pd(x, root_of(x, closed, reciprocal)));
+        if (law == DASHPOT) {
+            v_after = _mm512_load_pd(v + k + VECTOR);
+            a_after = _mm512_load_pd(a + k + VECTOR);
+            __m512d da = _mm512_sub_pd(a_here, next_of(a_here, a_after));
+            __m512d rate = _mm512_add_pd(_mm512_sub_pd(v_here, next_of(v_here, v_after)), _mm512_mul_pd(half_dt, da));
+            __m512d damping = keep ? _mm512_load_pd(s->dampings + k) : all_damping;
+            f = _mm512_max_pd(_mm512_mul_pd(f, _mm512_add_pd(one, _mm512_mul_pd(damping, rate))), lowest);
+        } else {
+            v_here = _mm512_load_pd(v + k);
+        }
+        if (keep) {
+            _mm512_storeu_pd(s->row + 1 + k, f);
+            _mm512_store_pd(s->peak + k, _mm512_max_pd(f, _mm512_load_pd(s->peak + k)));
+            _mm512_store_pd(s->reach + k, _mm512_max_pd(d, _mm512_load_pd(s->reach + k)));
+        }
+        __m512d net = _mm512_sub_pd(left_of(before, f), f);
+        if (law == DASHPOT) {
+            __m512d acceleration = _mm512_mul_pd(keep ? _mm512_load_pd(s->inverse_masses + k) : all_inverse_mass, net);
+            _mm512_store_pd(a + k, acceleration);
+            v_here = _mm512_add_pd(v_here, _mm512_mul_pd(dt, acceleration));
+        } else {
+            v_here = _mm512_add_pd(v_here, _mm512_mul_pd(keep ? _mm512_load_pd(s->kicks + k) : all_kick, net));
+        }
+        _mm512_store_pd(v + k, v_here);
+        _mm512_store_pd(u + k, _mm512_add_pd(here, _mm512_mul_pd(dt, v_here)));
+        before = f;
+        here = after;
+        v_here = v_after;
+        a_here = a_after;
     }
 }
 
@@ -372,42 +367,41 @@ INLINE void vectors(struct chain *s, int law, int keep, int reciprocal, long con
 
 /* ------------------------------------------------------------------------------------------------------------ time loop */
 
-/* Contacts of the next steps: up to the front, which moves by one a step at most, in whole vectors. */
-static long contacts_of(struct chain *s, long steps)
+/* Contacts of the next step: up to the front, which it moves by one at most, in whole vectors. */
+static long contacts_of(struct chain *s)
 {
     while (s->front < s->last_contact && s->u[s->front] - s->u[s->front + 1] + s->start[s->front] > OPEN)
         s->front++;
-    long contacts = (s->front + steps + VECTOR) / VECTOR * VECTOR;
+    long contacts = (s->front + 1 + VECTOR) / VECTOR * VECTOR;
     return contacts < s->width ? contacts : s->width;
 }
 
 /* Half a kick at both ends. */
-#define FORM(name, law, sweep)                                                                        \
-    void name(struct chain *s)                                                                        \
-    {                                                                                                 \
-        two_passes(s, law, 1, contacts_of(s, 1), 1, 0.0, 0.5, s->dt);                                 \
-        for (long step = 1; step < s->n_steps; step += VECTOR) {                                       \
-            long steps = s->n_steps - step < VECTOR ? s->n_steps - step : VECTOR;                       \
-            long contacts = contacts_of(s, steps);                                                    \
-            if (contacts % VECTOR != 0)                                                                \
-                __builtin_unreachable();                                                              \
-            sweep;                                                                                    \
-        }                                                                                             \
-        two_passes(s, law, 1, contacts_of(s, 1), 1, 0.5 * s->dt, 0.5, 0.0);                           \
+#define FORM(name, law, sweep)                                                            \
+    void name(struct chain *s)                                                            \
+    {                                                                                     \
+        two_passes(s, law, 1, contacts_of(s), 0.0, 0.5, s->dt);                           \
+        for (long step = 1; step < s->n_steps; step++) {                                  \
+            long contacts = contacts_of(s);                                               \
+            if (contacts % VECTOR != 0)                                                   \
+                __builtin_unreachable();                                                  \
+            sweep;                                                                        \
+        }                                                                                 \
+        two_passes(s, law, 1, contacts_of(s), 0.5 * s->dt, 0.5, 0.0);                     \
     }
 #define PAIR(name, law, sweep_bare, sweep_keep) FORM(name##_bare, law, sweep_bare) FORM(name##_keep, law, sweep_keep)
-#define TWO_PASSES(keep, law) two_passes(s, law, keep, contacts, steps, 0.5 * s->dt, 1.0, s->dt)
+#define TWO_PASSES(keep, law) two_passes(s, law, keep, contacts, 0.5 * s->dt, 1.0, s->dt)
 
 PAIR(hertz_two_passes, HERTZ, TWO_PASSES(0, HERTZ), TWO_PASSES(1, HERTZ))
 PAIR(ma_liu_two_passes, MA_LIU, TWO_PASSES(0, MA_LIU), TWO_PASSES(1, MA_LIU))
 PAIR(dashpot_two_passes, DASHPOT, TWO_PASSES(0, DASHPOT), TWO_PASSES(1, DASHPOT))
-PAIR(hertz_carried, HERTZ, carried(s, HERTZ, 0, contacts, steps), carried(s, HERTZ, 1, contacts, steps))
-PAIR(dashpot_carried, DASHPOT, carried(s, DASHPOT, 0, contacts, steps), carried(s, DASHPOT, 1, contacts, steps))
+PAIR(hertz_carried, HERTZ, carried(s, HERTZ, 0, contacts), carried(s, HERTZ, 1, contacts))
+PAIR(dashpot_carried, DASHPOT, carried(s, DASHPOT, 0, contacts), carried(s, DASHPOT, 1, contacts))
 
 #ifdef __AVX512F__
 #define VECTORS(name, law)                                                                                                   \
-    PAIR(name##_vectors_sqrt, law, vectors(s, law, 0, 0, contacts, steps), vectors(s, law, 1, 0, contacts, steps))           \
-    PAIR(name##_vectors_rsqrt, law, vectors(s, law, 0, 1, contacts, steps), vectors(s, law, 1, 1, contacts, steps))
+    PAIR(name##_vectors_sqrt, law, vectors(s, law, 0, 0, contacts), vectors(s, law, 1, 0, contacts))                         \
+    PAIR(name##_vectors_rsqrt, law, vectors(s, law, 0, 1, contacts), vectors(s, law, 1, 1, contacts))
 
 VECTORS(hertz, HERTZ)
 VECTORS(ma_liu, MA_LIU)
@@ -500,14 +494,14 @@ INLINE void across_step(struct side *s, int law, long contacts, double scale, in
     }
 }
 
-/* Contacts of the next steps, as for a single chain, up to the front that is farthest. */
-INLINE long contacts_across(struct side *s, long steps)
+/* Contacts of the next step, as for a single chain, up to the front that is farthest. */
+INLINE long contacts_across(struct side *s)
 {
     for (long place = 0; place < VECTOR; place++)
         while (s->front < s->last_contact &&
                s->u[s->front * VECTOR + place] - s->u[(s->front + 1) * VECTOR + place] + s->start[s->front * VECTOR + place] > OPEN)
             s->front++;
-    long contacts = (s->front + steps + VECTOR) / VECTOR * VECTOR;
+    long contacts = (s->front + 1 + VECTOR) / VECTOR * VECTOR;
     return contacts < s->width ? contacts : s->width;
 }
 
@@ -518,13 +512,10 @@ INLINE void across(struct side *all, int law)
         long at = group * all->columns;
         s->u += at, s->v += at, s->row += at, s->peak += at, s->reach += at, s->limit += at, s->residual += at, s->unloading += at;
         s->start += at, s->kicks += at, s->stiffnesses += at, s->dts += at;
-        across_step(s, law, contacts_across(s, 1), 0.5, 1);
-        for (long step = 1; step < s->n_steps; step += VECTOR) {
-            long steps = s->n_steps - step < VECTOR ? s->n_steps - step : VECTOR, contacts = contacts_across(s, steps);
-            for (long done = 0; done < steps; done++)
-                across_step(s, law, contacts, 1.0, 1);
-        }
-        across_step(s, law, contacts_across(s, 1), 0.5, 0);
+        across_step(s, law, contacts_across(s), 0.5, 1);
+        for (long step = 1; step < s->n_steps; step++)
+            across_step(s, law, contacts_across(s), 1.0, 1);
+        across_step(s, law, contacts_across(s), 0.5, 0);
     }
 }
 

@@ -69,12 +69,13 @@ def maker(law: str, chain: Chain) -> Maker:
 
 
 def ended(made: State, advance: Callable[[int], Any]) -> dict[str, bytes]:
-    """All that a run in three blocks computes, but where its front was found last, which its blocks decide."""
+    """All that a run in three blocks computes, but where its front was found last, and which contacts at rest ahead of it were swept."""
     for _ in range(3):
         advance(N_STEPS // 2)
     assert made.step == N_STEPS + 1
     found = contents(made)
     found["counts"][1] = 0
+    found["reach"] = np.maximum(found["reach"], found["start"])
     return {name: values.tobytes() for name, values in found.items()}
 
 

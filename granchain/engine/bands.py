@@ -12,12 +12,11 @@ from functools import cache
 
 import numpy as np
 
-from granchain.contact.law import OPEN
 from granchain.contact.model import Functions
-from granchain.engine.contact_step import Features, contact_step, overlap_of
+from granchain.engine.contact_step import Features, contact_step
 from granchain.engine.fields import VECTOR, row_of
 from granchain.engine.loop import next_stops
-from granchain.engine.row import sweeps_of
+from granchain.engine.row import behind_front, sweeps_of
 from granchain.engine.specialise import compiled, jitable
 from granchain.engine.state import State
 from granchain.status import Status
@@ -103,8 +102,7 @@ class Bands:
         begun, steps, tile, piece = state.step, until - state.step, int(clock.tile), self._piece
         assert piece is not None
         drop_list(state)
-        clock.front = front_of(state)
-        n = (min(int(clock.front) + steps, int(clock.n_bodies)) + VECTOR) // VECTOR * VECTOR
+        n = int(behind_front(state.bodies, state.contacts, clock, steps))
         # tiles two apart share no contact: one moves back by VECTOR contacts a step
         band = max(1, min(int(clock.band), tile // VECTOR - 2, -(-steps // (2 * self.threads))))
         starts = range(begun, until, band)
@@ -178,13 +176,6 @@ def drop_list(state: State) -> None:
     events, length = state.events, int(state.clock.n_active)
     events.listed[events.active[:length]] = 0
     state.clock.n_active = 0
-
-
-def front_of(state: State) -> int:
-    """The first contact that is ahead of the front, as the loop finds it."""
-    u, start, front, last = state.bodies.u, state.contacts.start, int(state.clock.front), int(state.clock.n_bodies)
-    closed = overlap_of(u[front:last], u[front + 1 : last + 1], start[front:last]) > OPEN
-    return front + int(np.argmin(closed)) if not closed.all() else last
 
 
 def samples_before(state: State, step: int) -> int:

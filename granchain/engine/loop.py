@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 
-from granchain.contact.law import OPEN
 from granchain.contact.model import Functions
 from granchain.engine import drives as driven_ends
-from granchain.engine.contact_step import Features, contact_step, overlap_of
+from granchain.engine.contact_step import Features, contact_step
 from granchain.engine.drag import kick_with_drag, power_of_drag
-from granchain.engine.fields import VECTOR, row_of
+from granchain.engine.fields import row_of
 from granchain.engine.inspection import inspection
 from granchain.engine.jumps import correcting
 from granchain.engine.ledger import accounting, added, dissipation
@@ -72,9 +71,8 @@ def _make(law: Functions, features: Features) -> Callable:
         """Advance to step `stop`, and look at the state where asked to; the status."""
         row = row_of(tables)
         bodies, contacts = row.bodies, row.contacts
-        u, v, a, force, start = bodies.u, bodies.v, bodies.a, contacts.force, contacts.start
+        u, v, a, force = bodies.u, bodies.v, bodies.a, contacts.force
         dt, n_steps, last_contact = clock.dt, clock.n_steps, clock.n_bodies
-        front, changed = clock.front, 0
         while clock.step < stop:
             step = clock.step
             sample_at, snapshot_at, energy_at = next_stops(clock, records)
@@ -84,13 +82,10 @@ def _make(law: Functions, features: Features) -> Callable:
                 whole_at = step
             if DRIVEN:
                 left_jump, right_jump = follow(bodies, clock, drives)
-            while front < last_contact and overlap_of(u[front], u[front + 1], start[front]) > OPEN:
-                front += 1
-            # march to a whole step or the block's end, whichever is first; a wave's front moves by one contact a step at most
+            # march to a whole step or the block's end, whichever is first
             until = min(min(step + clock.band, stop), whole_at)
             ordinary = until - step if step < whole_at else 1
-            n = (min(front + ordinary, last_contact) + VECTOR) // VECTOR * VECTOR
-            done, changed = march(row, clock, records, n, ordinary, step == whole_at)
+            done, changed, n = march(row, clock, records, ordinary, step == whole_at)
             step += done
             clock.step = step
             complete = done == ordinary
@@ -99,8 +94,8 @@ def _make(law: Functions, features: Features) -> Callable:
                 correct(row, clock, records, changed, n)
             sample_at, _, _ = next_stops(clock, records)
             if step == sample_at and not complete:
-                read_overlaps(row, records, clock.sample, 0, start.size)
-                read_forces(force, records, clock.sample, 0, start.size)
+                read_overlaps(row, records, clock.sample, 0, force.size)
+                read_forces(force, records, clock.sample, 0, force.size)
                 clock.sample += 1
             if complete:
                 continue
@@ -149,7 +144,6 @@ def _make(law: Functions, features: Features) -> Callable:
             if step < n_steps:
                 drift(u, v, dt, 0, n)
             clock.step = step + 1
-        clock.front = front
         status = inspect(row, clock) if looks else RUNNING
         return COMPLETE if status == RUNNING and clock.step > n_steps else status
 

@@ -11,6 +11,7 @@ from dataclasses import replace
 from functools import cache
 from typing import NamedTuple
 
+from granchain.contact.law import OPEN
 from granchain.contact.model import Functions
 from granchain.engine.contact_step import ContactStep, Features, dissipated, motion, overlap_of, past_rate, predicted
 from granchain.engine.fields import VECTOR
@@ -38,7 +39,8 @@ class Sweeps(NamedTuple):
     Parameters
     ----------
     march : callable
-        (row, clock, records, n, steps, whole) -> steps done, and the contacts whose next kick differs from the recorded force.
+        (row, clock, records, steps, whole) -> steps done, how many contacts have a next kick that differs from the recorded force, and
+        how many are swept.
     advance_tile : callable
         The steps of one tile of a march.
     kick, drift, raise_peaks : callable
@@ -85,6 +87,19 @@ def plain_sweeps(RATE: bool, LOADED: bool) -> tuple[Callable, Callable, Callable
     for function in (kick, drift, raise_peaks):
         jitable(function, rows=True)
     return kick, drift, raise_peaks
+
+
+def behind_front(bodies, contacts, clock, steps):  # type: ignore[no-untyped-def]
+    """Number of contacts that these next steps reach, in whole vectors; moves the front on: the first contact that has never closed.
+
+    Ahead of the front all bodies are at rest. What closed and opened again since the last look is in the largest overlaps. In a step one
+    contact closes, and one more where a jump of the force moves the bodies; then both ends of it are among the contacts swept.
+    """
+    u, start, reach, front, last = bodies.u, contacts.start, contacts.reach, clock.front, clock.n_bodies
+    while front < last and (reach[front] > OPEN or overlap_of(u[front], u[front + 1], start[front]) > OPEN):
+        front += 1
+    clock.front = front
+    return (min(front + steps, last) + VECTOR) // VECTOR * VECTOR
 
 
 class LeafSweeps(NamedTuple):
@@ -330,7 +345,7 @@ def sweeps_of(law: Functions, step: ContactStep, features: Features) -> Sweeps:
 
         A contact needs of the step before its own two bodies: those on the right are then a step further in this tile, and on the left
         the tile before has been there; so the tiles of some steps, one after the other, give the bits of whole steps. A row that is
-        not tiled is one that stays where it is. Before a step with a jump it stops, for its caller.
+        not tiled stays where it is, and grows with the front. Before a step with a jump it stops, for its caller.
 
         Returns the steps done, how many kicks of the next one differ from the recorded force, the length of the list of active contacts,
         samples taken until then, contact-steps in which the clamp acted, and the time over which the last losses are not in the ledger.
@@ -341,12 +356,14 @@ def sweeps_of(law: Functions, step: ContactStep, features: Features) -> Sweeps:
         elastic, clamp, viscous_work, clamp_work = contacts.elastic, contacts.clamp, contacts.viscous_work, contacts.clamp_work
         dt, tile, clamped = clock.dt, clock.tile, 0
         sample_at = sample * clock.stride if sample < records.sensor_force.shape[0] else -1
-        first, last = ahead if TILED else 0, n
+        first, last = ahead, n
         for done in range(steps):
             if TILED:
                 before, first, last = first, max(ahead - VECTOR * done, 0), min(ahead + tile - VECTOR * done, n)
                 if length > 0:
                     length = keep_on_list(events, before, first, last, length)
+            else:
+                first, last = 0, behind_front(bodies, contacts, clock, 1)
             sampled = begun + done == sample_at
             slot = sample
             if sampled:
@@ -357,7 +374,7 @@ def sweeps_of(law: Functions, step: ContactStep, features: Features) -> Sweeps:
                 pending = dt if RATE else pending
                 continue
             # whose force has been 0 ever since, ahead of the front, belongs to the last tile
-            end = last if last < n else start.size
+            end = last if TILED and last < n else start.size
             half_dt = 0.5 * dt if begun + done > 0 else 0.0
             changed = 0
             if HISTORY or JUMPS:
@@ -395,13 +412,15 @@ def sweeps_of(law: Functions, step: ContactStep, features: Features) -> Sweeps:
             length = keep_on_list(events, first, first, first, length)
         return steps, 0, length, sample, clamped, pending
 
-    def march(row, clock, records, n, steps, whole):  # type: ignore[no-untyped-def]
-        """Steps, with the samples of their sensors; how many were done, and how many kicks of the next one differ from the recorded force.
+    def march(row, clock, records, steps, whole):  # type: ignore[no-untyped-def]
+        """Steps, with the samples of their sensors; how many were done, how many kicks of the next one differ from the recorded force, and
+        how many contacts are swept in it.
 
         Of a whole step, and of one with a jump, only the forces are done: the rest is the caller's.
         """
         bodies, contacts = row.bodies, row.contacts
         done, changed, ahead, tile, length = 0, 0, 0, clock.tile, clock.n_active
+        n = behind_front(bodies, contacts, clock, steps)
         pending, sample = clock.pending, clock.sample
         if not whole:
             if TILED and length > 0:
@@ -415,7 +434,8 @@ def sweeps_of(law: Functions, step: ContactStep, features: Features) -> Sweeps:
             clock.n_active, clock.sample = length, sample
             if done == steps:
                 clock.pending = pending
-                return steps, 0
+                return steps, 0, n
+            n = behind_front(bodies, contacts, clock, 1)
         dt = clock.dt
         half_dt = 0.5 * dt if clock.step + done > 0 else 0.0
         if whole and (HISTORY or JUMPS):
@@ -437,12 +457,12 @@ def sweeps_of(law: Functions, step: ContactStep, features: Features) -> Sweeps:
             k = row.events.changed[e]
             contacts.force[k] = contacts.recorded[k]
         clock.pending = 0.0
-        return done, changed
+        return done, changed, n
 
     jitable(dissipate, rows=True)
     jitable(move)
     # a call among the steps of a march would take the vectors' registers from it
-    for function in (read_overlaps, read_forces, advance_tile, renew, march):
+    for function in (read_overlaps, read_forces, behind_front, advance_tile, renew, march):
         jitable(function, hot=True)
     jitable(keep_on_list)
     return Sweeps(march, advance_tile, kick, drift, raise_peaks)

@@ -177,7 +177,7 @@ class State:
 
     def _put_clock(self) -> None:
         left, right = self._driven_by
-        tile, band = (TILE, BAND) if self.features.tiled else (self._width, VECTOR)
+        tile, band = (TILE, BAND) if self.features.tiled else (self._width, self.time_step.n_steps)
         self._clock[0] = fields.clock_of(
             dt=self.time_step.value, n_steps=self.time_step.n_steps, n_bodies=self.chain.n_bodies, stride=self._stride,
             front=self._first_front(), left_drive=left, right_drive=right,
