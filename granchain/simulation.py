@@ -18,9 +18,11 @@ from granchain.chain import FREE, RIGID, WALL, Chain, End, check_loads
 from granchain.contact import law_named
 from granchain.contact.certified import about_certificate
 from granchain.contact.law import ContactLaw
+from granchain.contact.law_record import LawRecord
 from granchain.contact.pair import Pair
 from granchain.engine import fields
 from granchain.engine.bands import Bands
+from granchain.engine.law_hash import record_of
 from granchain.engine.outcome import contact_radii, losses_for_good
 from granchain.engine.setup import Contacts, Planned, Row, alike, contacts_together, time_steps_together
 from granchain.engine.state import Recording, State
@@ -199,7 +201,7 @@ class Journal:
         """Write the checkpoint."""
         if self._checkpoint is not None:
             saved = Saved(self._state.arrays(), self.started, self.wall_time, self._state.settled)
-            self._checkpoint.save(saved, case_sha256=self._case.sha256, set_up=self._state.set_up)
+            self._checkpoint.save(saved, case_sha256=self._case.sha256, law=self._state.law_record().text, set_up=self._state.set_up)
 
     def save_if_due(self) -> None:
         """Write the checkpoint where it is time."""
@@ -210,7 +212,7 @@ class Journal:
         """Take the state, and the time it took, from the checkpoint."""
         if self._checkpoint is None:
             raise FileError("resume: got no checkpoint, allowed the path of one; give checkpoint=")
-        saved = self._checkpoint.load(case_sha256=self._case.sha256, set_up=self._state.set_up)
+        saved = self._checkpoint.load(case_sha256=self._case.sha256, law=self._state.law_record().text, set_up=self._state.set_up)
         try:
             self._state.take(saved.arrays)
         except ValueError as error:
@@ -234,6 +236,26 @@ def prepare_together(cases: Sequence[Case]) -> list[tuple[Chain, Contacts, TimeS
     CaseError, LawError
         For the first case that cannot be set up.
     """
+    made = contacts_of_cases(cases)
+    with np.errstate(all="ignore"):
+        planned = [
+            Planned(contacts, chain, case.time.step, case.time.end, case.time.force_step)
+            for (chain, contacts), case in zip(made, cases, strict=True)
+        ]
+        return [(*both, step) for both, step in zip(made, time_steps_together(planned), strict=True)]
+
+
+def law_records(cases: Sequence[Case]) -> list[LawRecord | None]:
+    """What the law of each case is now; None for one that cannot be set up."""
+    try:
+        return [record_of(contacts.model, contacts.c[:, chain.contacts]) for chain, contacts in contacts_of_cases(cases)]
+    except (CaseError, LawError):
+        half = len(cases) // 2
+        return [None] if not half else law_records(cases[:half]) + law_records(cases[half:])
+
+
+def contacts_of_cases(cases: Sequence[Case]) -> list[tuple[Chain, Contacts]]:
+    """Chain and contacts of many cases; see `prepare_together`."""
     # overflow is reported later as a non-finite result
     with np.errstate(all="ignore"):
         made: dict[tuple, tuple[Chain, Pair, np.ndarray]] = {}
@@ -261,12 +283,7 @@ def prepare_together(cases: Sequence[Case]) -> list[tuple[Chain, Contacts, TimeS
             except LawError as error:
                 raise CaseError(str(error)) from None
             contacts |= zip((place for place, _ in of_law), found, strict=True)
-        between = [contacts[place] for place in range(len(cases))]
-        planned = [
-            Planned(mine, chain, case.time.step, case.time.end, case.time.force_step)
-            for mine, chain, case in zip(between, chains, cases, strict=True)
-        ]
-        return list(zip(chains, between, time_steps_together(planned), strict=True))
+        return [(chain, contacts[place]) for place, chain in enumerate(chains)]
 
 
 def all_but_the_speed(case: Case) -> tuple:
@@ -378,7 +395,7 @@ def result_of(run: Ended, outcome: dict[str, np.ndarray], messages: list[str], s
         data["displacement"], data["velocity"] = records.displacement[:snapshots], records.velocity[:snapshots]
     if "contact_radius" in outcome:
         data["contact_radius"] = outcome["contact_radius"]
-    history = tuple(quantity for quantity in state.model.history if quantity.output)
+    history, record = tuple(quantity for quantity in state.model.history if quantity.output), state.law_record()
     for quantity, row in zip(state.model.history, state.h, strict=True):
         if quantity.output:
             data[quantity.name] = row[exists].copy()
@@ -392,7 +409,7 @@ def result_of(run: Ended, outcome: dict[str, np.ndarray], messages: list[str], s
             messages = [*messages, f"warning: the energy ledger is open by {residual:.3g} of the energy put in; take a smaller step"]
     return Result(
         data, case=case, law=state.model.name, status=status, time_step=dt, history=history, messages=messages,
-        provenance={"started": started, "wall_time": wall_time},
+        provenance={"started": started, "wall_time": wall_time, "law_sha256": record.sha256, "law_json": record.text},
     )  # fmt: skip
 
 

@@ -415,13 +415,14 @@ LAW_EDITS = {
 }
 
 
-def set_up_of(folder: Path, text: str) -> str:
+def set_up_of(folder: Path, text: str) -> tuple[str, str]:
     """What a checkpoint of a run under this law says that it was set up from; the file is loaded again, as a notebook does."""
     file = folder / "whole.py"
     file.write_text(text)
     law, chain = load_law_module(file)["whole"], steel_row(2)
     contacts = contacts_of(law, chain, SimpleNamespace())
-    return State(contacts, chain, time_step_of(contacts, chain, 1e-7, 1e-6), Recording()).set_up
+    state = State(contacts, chain, time_step_of(contacts, chain, 1e-7, 1e-6), Recording())
+    return state.set_up, state.law_record().text
 
 
 @pytest.mark.plain

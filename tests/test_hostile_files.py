@@ -745,7 +745,7 @@ FORGED = {
     "an array that no run has": (lambda header, *parts: header["arrays"][0].__setitem__(0, "__dict__"), "holds the arrays"),
     "an infinite time": (header_set(wall_time=math.inf), "incomplete"),
     "a start that is no text": (header_set(started=[1]), "incomplete"),
-    "another set-up": (header_set(set_up="0" * 64), "was set up from other numbers or functions"),
+    "another set-up": (header_set(set_up="0" * 64), "was set up from other numbers than this run"),
     "a step beyond the end": (clock_set("step", 10**6), "step is 1000000, and must be 0 to"),
     "a negative step": (clock_set("step", -1), "step is -1"),
     "more bodies": (clock_set("n_bodies", 10**6), "n_bodies is 1000000, and must be 6"),

@@ -12,6 +12,7 @@ import pytest
 import granchain as gc
 from granchain.analysis import summary
 from granchain.case import Case
+from granchain.case.drives import Files
 from granchain.contact.hertz import Hertz
 from granchain.engine.state import State
 from granchain.errors import CaseError
@@ -41,7 +42,7 @@ def made(**tables: Any) -> Case:
 
 def told(folder: Path | None = None, **tables: Any) -> list[str]:
     with pytest.raises(CaseError) as raised:
-        Case.model_validate({**BASE, **tables}, context={"folder": folder})
+        Case.model_validate({**BASE, **tables}, context={"files": Files(folder)})
     return raised.value.problems
 
 

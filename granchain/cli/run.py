@@ -21,7 +21,7 @@ from granchain.cli.signals import Heard, is_echo
 from granchain.cli.text import aligned, clean, notify, number, print_json, print_text
 from granchain.cli.waiting import Waiting
 from granchain.engine.garbage import no_collection
-from granchain.errors import CaseError, FileError, RunError
+from granchain.errors import CaseError, FileError, LawError, RunError
 
 if TYPE_CHECKING:
     from granchain.analysis import SensorPulse, Summary
@@ -163,10 +163,13 @@ def before(case: Case, file: OutputFile, checkpoint: Checkpoint) -> Result | Non
                 "or name another file"
             )
         return None
-    if not target.exists():
+    # beside a file, what was begun later with --overwrite: it goes on, and has its own case and law
+    if checkpoint.exists or not target.exists():
         return None
+    from granchain.contact.law_record import LawRecord
     from granchain.output import open_result
     from granchain.output.reader import nothing
+    from granchain.simulation import law_records
 
     there = open_result(target, nothing)
     if there.provenance.get("case_sha256") != case.sha256:
@@ -175,6 +178,10 @@ def before(case: Case, file: OutputFile, checkpoint: Checkpoint) -> Result | Non
             "another file"
         )
     if there.status.label != "interrupted":
+        (law,) = law_records([case])
+        changed = "" if law is None else law.difference(LawRecord.of_text(there.provenance.get("law_json", "")))
+        if changed:
+            raise LawError(f"{target}: {changed}, allowed the law that computed it; begin anew with --overwrite, or name another file")
         notify(f"{target} is complete: there is nothing to go on with")
         return open_result(target)
     return None

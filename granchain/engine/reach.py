@@ -11,6 +11,7 @@ import dis
 import enum
 import functools
 import hashlib
+import inspect
 import struct
 import sys
 import types
@@ -36,6 +37,10 @@ FIELDS = "granchain.engine.fields"
 ALLOWED = "plain functions, numbers, text, tuples and NumPy arrays of them, attributes of modules, @njit and @vectorize functions"
 # Where a name stands for nothing.
 MISSING: Any = object()
+
+
+# Of a function whose first constant is its docstring; before Python 3.13 that of every one is, or None.
+HAS_DOCSTRING = getattr(inspect, "CO_HAS_DOCSTRING", inspect.CO_OPTIMIZED)
 
 
 class Chain(NamedTuple):
@@ -74,23 +79,27 @@ def chains(code: types.CodeType) -> tuple[Chain, ...]:
 
 
 @cache
-def _hash_of_code(code: types.CodeType) -> bytes:
-    """Of what a code object does; not of its lines, its file and its comments."""
+def hash_of_code(code: types.CodeType, documented: bool = True) -> bytes:
+    """Of what a code object does; not of its lines, its file and its comments, nor, where not `documented`, its docstrings."""
     shape = (code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags)
     names = (code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)
     digest = hashlib.sha256(repr((shape, names)).encode())
-    for piece in (code.co_code, code.co_exceptiontable, *map(_constant, code.co_consts)):
-        digest.update(_framed(piece))
+    constants = code.co_consts
+    if not documented and constants and isinstance(constants[0], str) and code.co_flags & HAS_DOCSTRING:
+        constants = (None, *constants[1:])
+    for piece in (code.co_code, code.co_exceptiontable, *(constant_bytes(value, documented) for value in constants)):
+        digest.update(framed(piece))
     return digest.digest()
 
 
-def _constant(value: Any) -> bytes:
+def constant_bytes(value: Any, documented: bool = True) -> bytes:
+    """A constant of a function's code, bit by bit."""
     if isinstance(value, types.CodeType):
-        return b"c" + _hash_of_code(value)
+        return b"c" + hash_of_code(value, documented)
     if isinstance(value, tuple):
-        return b"t" + b"".join(_framed(_constant(part)) for part in value)
+        return b"t" + b"".join(framed(constant_bytes(part, documented)) for part in value)
     if isinstance(value, frozenset):
-        return b"s" + b"".join(sorted(_framed(_constant(part)) for part in value))
+        return b"s" + b"".join(sorted(framed(constant_bytes(part, documented)) for part in value))
     return b"e" if value is Ellipsis else _number_or_text(value)
 
 
@@ -106,7 +115,8 @@ def _number_or_text(value: Any) -> bytes:
     return kind.__name__.encode() + b":" + (value if kind is bytes else repr(value).encode())
 
 
-def _framed(piece: bytes) -> bytes:
+def framed(piece: bytes) -> bytes:
+    """With its length in front: what follows is then something else."""
     return struct.pack("<q", len(piece)) + piece
 
 
@@ -224,6 +234,8 @@ class Reach:
     ----------
     *functions : callable
         Plain functions.
+    code : callable
+        Bytes of the code of a function; default: of its bytecode.
 
     Attributes
     ----------
@@ -241,7 +253,8 @@ class Reach:
         Where one reads something that cannot be hashed: with file, line, what it is, and what to write instead.
     """
 
-    def __init__(self, *functions: Callable):
+    def __init__(self, *functions: Callable, code: Callable[[Any], bytes] | None = None):
+        self._code = code or (lambda function: hash_of_code(function.__code__))
         self.members: list[Any] = []
         self.checkable = True
         self._given = functions
@@ -255,7 +268,7 @@ class Reach:
                 raise LawError(f"contact law: got {function!r}, allowed: a plain Python function; a law is made of such alone")
             digest.update(self._met(function))
         for function in self.members:  # which grows as functions are met
-            digest.update(_framed(self._described(function)))
+            digest.update(framed(self._described(function)))
         self.fingerprint = digest.hexdigest()
 
     def _met(self, function: Callable) -> bytes:
@@ -270,18 +283,19 @@ class Reach:
         if function in LOWERED:
             parts = (function, *LOWERED[function])
             self._as_hashed |= {part: (part.__code__, part.__defaults__) for part in parts}
-            return b"".join(_hash_of_code(part.__code__) + repr(part.__defaults__).encode() for part in parts)
+            return b"".join(self._code(part) + repr(part.__defaults__).encode() for part in parts)
         code, defaults = function.__code__, function.__defaults__
         self._as_hashed[function] = code, defaults
-        pieces = [_hash_of_code(code)]
+        pieces = [self._code(function)]
         self.checkable &= not function.__kwdefaults__
         for name, value in (*enumerate(defaults or ()), *sorted((function.__kwdefaults__ or {}).items())):
             chain = Chain((f"default {name}",), False, code.co_firstlineno)
             pieces += [str(name).encode(), self._encoded(value, function, chain)]
         self._reads[function] = reads(function)
-        for read in self._reads[function]:
+        # by name: the order of the bytecode is a Python's own
+        for read in sorted(self._reads[function], key=lambda read: read.chain.names):
             pieces += [repr(read.chain[:2]).encode(), self._encoded(read.value, function, read.chain)]
-        return b"".join(map(_framed, pieces))
+        return b"".join(map(framed, pieces))
 
     def _encoded(self, value: Any, function: Callable, chain: Chain) -> bytes:
         """Bytes that stand for this value and no other."""
@@ -295,22 +309,22 @@ class Reach:
         if isinstance(value, types.FunctionType):
             return self._met(value)
         if isinstance(value, np.generic) and value.dtype.itemsize <= _SCALARS.get(value.dtype.kind, 0):
-            return b"n" + _framed(value.dtype.str.encode()) + value.tobytes()
+            return b"n" + framed(value.dtype.str.encode()) + value.tobytes()
         if type(value) is tuple or (isinstance(value, tuple) and hasattr(value, "_fields")):
             fields = repr(getattr(value, "_fields", ())).encode()
-            return b"t" + _framed(fields) + b"".join(_framed(self._encoded(part, function, chain)) for part in value)
+            return b"t" + framed(fields) + b"".join(framed(self._encoded(part, function, chain)) for part in value)
         self.checkable = False
         if type(value) is np.ndarray and not value.dtype.hasobject:
             order = (value.flags.c_contiguous, value.flags.f_contiguous)
             facts = repr((np.lib.format.dtype_to_descr(value.dtype), value.shape, order))
-            return b"a" + _framed(facts.encode()) + value.tobytes()
+            return b"a" + framed(facts.encode()) + value.tobytes()
         if isinstance(value, type) and value.__module__ == FIELDS:
-            return b"r" + _framed(repr((value.__qualname__, value._fields)).encode())  # type: ignore[attr-defined]
+            return b"r" + framed(repr((value.__qualname__, value._fields)).encode())  # type: ignore[attr-defined]
         own = compiled_by_user(value)
         if own is not None:
             options = sorted((name, _option(option, function, chain)) for name, option in own.options.items())
             how = f"{own.decorator.__name__} {[str(signature) for signature in own.signatures]} {options}"
-            return b"j" + _framed(how.encode()) + self._met(own.function)
+            return b"j" + framed(how.encode()) + self._met(own.function)
         raise refusal(value, function, chain)
 
     def stands(self) -> bool:

@@ -10,14 +10,16 @@ from typing import Any
 import numpy as np
 
 from granchain.chain import DRIVEN_DISPLACEMENT, DRIVEN_FORCE, End, Masses
+from granchain.contact.law_record import LawRecord
 from granchain.contact.model import Functions
 from granchain.engine import fields
 from granchain.engine.contact_step import features_of
 from granchain.engine.fields import VECTOR, Field
+from granchain.engine.law_hash import record_of
 from granchain.engine.loop import NEVER, loop_of
 from granchain.engine.row import BAND, TILE, tiled
 from granchain.engine.setup import Contacts
-from granchain.engine.specialise import fingerprint, frozen
+from granchain.engine.specialise import frozen
 from granchain.engine.timestep import TimeStep
 from granchain.status import Status
 
@@ -256,20 +258,14 @@ class State:
         """The entries of the ledger, by name: (n_entries,) arrays [J]."""
         return fields.Energies(*self.records.energies.T)
 
+    def law_record(self, functions: str = "") -> LawRecord:
+        """What the law is, for whoever goes on with what this run computes; see `record_of`."""
+        return record_of(self.model, self._given.c[:, self.chain.contacts], functions)
+
     @property
     def set_up(self) -> str:
-        """SHA-256 of what the run is set up from: the law, its functions and coefficients, step, drives, and what is recorded."""
-        model = self.model
-        named = [[(q.name, q.unit, q.output) for q in group] for group in (model.coefficients, model.history)]
-        facts = (
-            self.time_step.value,
-            self.time_step.n_steps,
-            self.recording,
-            model.name,
-            named,
-            self.features,
-            fingerprint(*self.functions),
-        )
+        """SHA-256 of what the run is set up from beside the law: step, drives, what is recorded, which contact has which coefficients."""
+        facts = self.time_step.value, self.time_step.n_steps, self.recording, self.features
         digest = hashlib.sha256(repr(facts).encode())
         plan = {field.name: getattr(self.records, field.name) for field in fields.PLAN}
         for name, values in {"c": self.c, **self.drives._asdict(), **plan}.items():

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from granchain.contact.law_record import LawRecord
 from granchain.errors import FileError, GranchainWarning
 from granchain.output.appended import Appended
 from granchain.output.provenance import source_hash, versions
@@ -54,7 +55,7 @@ _MUST_MATCH = {
     "source_hash": "was written by another granchain; go on with that one",
     "packages": "was written with other versions of numpy or numba; go on with those",
     "machine": "was written on another kind of computer; go on with such a one",
-    "set_up": "was set up from other numbers or functions than this run, as by a law file edited since; go on with those",
+    "set_up": "was set up from other numbers than this run; go on with those",
 }
 
 
@@ -128,7 +129,7 @@ class Checkpoint:
         saved : Saved
             What to go on from.
         **facts : str
-            case_sha256 and set_up of the run.
+            case_sha256, law (its record as text) and set_up of the run.
         """
         began = time.monotonic()
         try:
@@ -147,7 +148,7 @@ class Checkpoint:
         Parameters
         ----------
         **facts : str
-            case_sha256 and set_up of the run that wants to go on.
+            case_sha256, law and set_up of the run that wants to go on.
 
         Raises
         ------
@@ -169,11 +170,15 @@ class Checkpoint:
 
     def _loaded(self, path: Path, facts: Mapping[str, str]) -> Saved:
         header, content = _opened(path)
-        needed = _circumstances(facts)
+        needed = _circumstances({name: fact for name, fact in facts.items() if name != "law"})
         # another version sets up otherwise: that is the reason to state
         for name, reason in _MUST_MATCH.items():
             if name in needed and header.get(name) != needed[name]:
                 raise _OtherRunError(f"{self.path}: {reason}, or {_ANEW}")
+        now = LawRecord.of_text(facts.get("law", ""))
+        changed = now.difference(LawRecord.of_text(str(header.get("law")))) if now is not None else ""
+        if changed:
+            raise _OtherRunError(f"{self.path}: {changed}; go on with that one, or {_ANEW}")
         return _saved(self.path, header, content, self._records)
 
     def remove(self) -> None:

@@ -110,6 +110,8 @@ class SideBySide:
         self._labels: dict[str, dict[bytes, tuple[int, np.ndarray]]] = {}
         self._which: dict[str, np.ndarray] = {}
         self._messages: list[list[str]] = [[] for _ in range(self._count)]
+        self._laws: dict[tuple[str, str], int] = {}
+        self._law = [-1] * self._count
         self._hashes = [""] * self._count
 
     def add(self, first: int, results: Sequence[Result | None]) -> None:
@@ -131,6 +133,8 @@ class SideBySide:
             self._kind[first + place] = self._kinds.setdefault((result.law, tuple(meanings)), len(self._kinds))
             self._step[first + place] = result.time_step
             self._messages[first + place] = result.messages
+            record = result.provenance.get("law_sha256", ""), result.provenance.get("law_json", "")
+            self._law[first + place] = self._laws.setdefault(record, len(self._laws))
             self._hashes[first + place] = result.data_sha256
         for column, values in held.items():
             self._put(column, first, values)
@@ -245,6 +249,7 @@ class SideBySide:
             "changes": compact(self.changes),
             "given": compact({"runs": self.given.runs, "beside": self.given.beside}, ordered=True),
             "kinds": compact(kinds),
+            "laws": compact({"of_run": self._law, "records": list(self._laws)}),
             "messages": compact(self._messages),
             "run_sha256": compact(self._hashes),
         }

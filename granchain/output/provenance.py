@@ -23,6 +23,8 @@ TEXTS = (
     "case_json",
     "case_resolved_json",
     "case_sha256",
+    "law_sha256",
+    "law_json",
     "data_sha256",
     "versions",
     "source_hash",

@@ -41,7 +41,7 @@ from granchain.status import Status
 # Names in the root of a file: those of some dozen laws, and of the keys that were varied.
 MOST_NAMES = 2000
 # What the provenance of an ensemble has beside that of a result.
-MORE = ("changes", "given", "kinds", "run_sha256")
+MORE = ("changes", "given", "kinds", "laws", "run_sha256")
 # A column of text is read so many runs at a time.
 TEXTS_AT_ONCE = 1000
 
@@ -102,6 +102,7 @@ class StoredEnsemble:
             self._kinds = self._table("kinds", list)
             self._changes, self._messages, self._hashes = (self._of_each(name) for name in ("changes", "messages", "run_sha256"))
             self._first_given, self._given = self._table("case_json", dict), self._table("given", dict)
+            self._laws = self._table("laws", dict)
             self._first = self._table("case_resolved_json", dict)
             self._varied = {name for change in self._changes for name in change} - {"title"}
             counts = {count for _, count in (*COUNTED.values(), *UNSHARED.values())}
@@ -214,11 +215,19 @@ class StoredEnsemble:
         result.provenance |= {
             "case_json": compact(self.given(place), ordered=True),
             "case_resolved_json": compact(document), "case_sha256": digest_of_case(document),
-            "data_sha256": self._hashes[place],
+            "data_sha256": self._hashes[place], **self._law_of(place),
         }  # fmt: skip
         result.title = str(document.get("title", ""))
         result.sealed = self.sealed
         return result
+
+    def _law_of(self, place: int) -> dict[str, str]:
+        """What the law of a run was."""
+        try:
+            sha256, record = self._laws["records"][self._laws["of_run"][place]]
+            return {"law_sha256": str(sha256), "law_json": str(record)}
+        except (LookupError, TypeError, ValueError):
+            raise FileError(f"{self.path}: has not the law of run {place}; {DAMAGED}") from None
 
     def _place(self, place: int, column: str, axes: tuple[str, ...]) -> tuple[Any, ...]:
         """Where in its column the variable of a run is."""

@@ -50,7 +50,7 @@ def study_blocks(study: Any, name: str) -> list[Block]:
     told = {
         key: value
         for key, value in study.attrs.items()
-        if key not in ("title", "case_json", "case_resolved_json", "coordinates") and np.ndim(value) == 0
+        if key not in ("title", "laws_json", "case_json", "case_resolved_json", "coordinates") and np.ndim(value) == 0
     }
     facts = (("file", name), *((key, short(value)) for key, value in told.items()))
     return [*blocks, Heading("Where it comes from", 2), Grid(("", ""), facts), *citation(laws)]

@@ -21,10 +21,12 @@ from typing import Any
 
 from granchain.case import Case, case_as_given
 from granchain.contact import laws
+from granchain.contact.law_record import LawRecord
 from granchain.contact.user import file_of, load_law_module
 from granchain.errors import CaseError, GranchainError, LawError, RunError, text_of
 from granchain.keys import shown
 from granchain.output.provenance import granchain_version, source_hash
+from granchain.simulation import law_records
 from granchain.status import Status
 from granchain.studies.measures import TOGETHER, Measures, measure
 from granchain.studies.plan import canonical
@@ -90,12 +92,30 @@ def compute(text: str) -> str:
     base = case_as_given(task["case"])
     cases = [base.replace(**changes) for changes in task["changes"]]
     found = measure(cases, task["threads"], traces=task["traces"])
+    check_laws("worker", found, [LawRecord.of_text(task["records"][number]) for number in task["law_of"]])
     lines = "\n".join(json.dumps(found.record(place, task["traces"])) for place in range(len(cases)))
     if task["folder"] is None:
         return lines
     path = Path(task["folder"]) / task["name"]
     path.write_text(lines)
     return os.fspath(path)
+
+
+def check_laws(where: str, found: Measures, asked: Sequence[LawRecord | None]) -> None:
+    """Refuse members that were computed with another law than the one that was asked for.
+
+    Raises
+    ------
+    GranchainError
+    """
+    for text, law in zip(found.law, asked, strict=True):
+        here = LawRecord.of_text(text)
+        changed = here.difference(law) if here is not None and law is not None else ""
+        if changed:
+            raise GranchainError(
+                f"{where}: got another law than that of the study: {changed}, allowed the same one; start the workers anew, and load the "
+                "law file again where the study is begun"
+            )
 
 
 _LOADED: dict[str, str] = {}
@@ -186,7 +206,10 @@ class Elsewhere:
     def _sent(self, places: Places) -> Future[str]:
         changes = [self._changes[place] for place in places]
         name = f"{places[0]}-{len(places)}.json"
-        return self._executor.submit(compute, canonical(self._about | {"changes": changes, "name": name}))
+        texts = ["" if law is None else law.text for law in law_records([self._cases[place] for place in places])]
+        records = list(dict.fromkeys(texts))
+        laws = {"records": records, "law_of": [records.index(text) for text in texts]}
+        return self._executor.submit(compute, canonical(self._about | laws | {"changes": changes, "name": name}))
 
     def _taken(self, future: Future[str], places: Places, found: Measures, done: Callable[[Sequence[int], Measures], Any]) -> list[Places]:
         """Take what a task has given; its halves, to send again, where it has taken its workers with it."""

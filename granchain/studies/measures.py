@@ -16,6 +16,7 @@ import numpy as np
 
 from granchain.analysis import Jumps
 from granchain.case import Case
+from granchain.engine.law_hash import functions_sha256
 from granchain.engine.state import Recording, State
 from granchain.errors import GranchainError, GranchainWarning, text_of
 from granchain.output import Result
@@ -49,6 +50,8 @@ class Measures:
     status : list of Status
     message : list of str
         Why it failed, or was not computed; empty where it is complete.
+    law : list of str
+        What its law was: the text of a `LawRecord`; empty for one that was not set up.
     peak, arrival, width : array (run, sensor)
         Of the first pulse: peak force [N], its time [s], width at half height [s].
     merged : array (run, sensor)
@@ -70,6 +73,7 @@ class Measures:
     sensor_bead: tuple[int, ...]
     status: list[Status]
     message: list[str]
+    law: list[str]
     peak: np.ndarray
     arrival: np.ndarray
     width: np.ndarray
@@ -93,6 +97,7 @@ class Measures:
             sensor_bead=tuple(cases[0].sensors.beads),
             status=[Status.INTERRUPTED] * n,
             message=["the study was interrupted before this member had begun"] * n,
+            law=[""] * n,
             time=[np.zeros(0)] * n,
             force=[np.zeros((0, sensors))] * n,
             summaries=[{} for _ in range(n)],
@@ -107,7 +112,7 @@ class Measures:
 
     def record(self, place: int, traces: bool) -> dict[str, Any]:
         """What became of a member, as plain data of JSON."""
-        found: dict[str, Any] = {"status": self.status[place].label, "message": self.message[place]}
+        found: dict[str, Any] = {"status": self.status[place].label, "message": self.message[place], "law": self.law[place]}
         found |= {name: [_or_none(value) for value in getattr(self, name)[place].tolist()] for name in OF_SENSOR}
         found |= {name: _or_none(float(getattr(self, name)[place])) for name in OF_MEMBER}
         if self.summaries[place]:
@@ -119,7 +124,7 @@ class Measures:
     def take(self, place: int, record: Mapping[str, Any]) -> None:
         """Put what `record` gave at a place."""
         self.status[place] = next(status for status in Status if status.label == record["status"])
-        self.message[place] = record["message"]
+        self.message[place], self.law[place] = record["message"], record["law"]
         for name in OF_SENSOR:
             getattr(self, name)[place] = [_or_nan(value) for value in record[name]]
         for name in OF_MEMBER:
@@ -291,6 +296,11 @@ class Gathering:
         """Advance a piece and measure it; places of the members that are done."""
         piece.march(self.stop)
         done = [(one, status) for one, status in piece.stopped if status is not Status.RUNNING]
+        if done:
+            # a piece is of one model
+            functions = functions_sha256(done[0][0].state.model)
+            for one, _ in done:
+                self._found.law[one.place] = one.state.law_record(functions).text
         looked_at = [(one, status) for one, status in done if status.failed or self._summary is not None]
         runs = [Ended(one.case, one.chain, as_asked(one), status) for one, status in looked_at]
         for (one, _), (result, problem) in zip(looked_at, ended(runs, self._started, 0.0), strict=True):

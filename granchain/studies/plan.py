@@ -37,7 +37,8 @@ MOST_TOLD = 20
 # Names that a variable of the study has.
 TAKEN = (
     "draw", "run", "sensor_bead", "sample", "peak", "arrival", "width", "merged", "wave_speed", "wave_speed_sensors",
-    "transmitted_momentum", "transmitted_energy", "status", "message", "point", "time_step", "time", "sensor_force", "n_samples",
+    "transmitted_momentum", "transmitted_energy", "status", "message", "law_sha256", "point",
+    "time_step", "time", "sensor_force", "n_samples",
 )  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
@@ -12,6 +13,7 @@ import numpy as np
 from granchain.case import Case
 from granchain.case.tables import TABLES, MaterialTable, SegmentTable
 from granchain.contact import laws
+from granchain.contact.law_record import LawRecord
 from granchain.errors import CaseError
 from granchain.keys import Table, declared, shown
 from granchain.output.provenance import granchain_version, source_hash, versions
@@ -77,7 +79,8 @@ def variables_of(plan: Plan, found: Measures, points: Sequence[str] | None, trac
     for name, texts, meaning in (
         ("status", [one.label for one in found.status], "how the run ended"),
         ("message", found.message, "why it failed"),
-        ("point", points, "name of the member: hash of its case, law, version and what is measured"),
+        ("law_sha256", [sha256_of(text) for text in found.law], "hash of what its law was: of its functions and resolved coefficients"),
+        ("point", points, "name of the member: hash of its case, version and what is measured"),
     ):
         if texts is not None:
             variables[name] = Variable(dims, np.array([*texts, None], dtype=object)[:-1].reshape(shape), "", meaning)
@@ -116,6 +119,7 @@ def attributes_of(plan: Plan, found: Measures) -> dict[str, Any]:
         "case_json": canonical(plan.case.as_given()),
         "case_resolved_json": canonical(plan.case.resolved()),
         "vary_json": canonical(plan.as_dict()["vary"]),
+        "laws_json": canonical({sha256_of(text): text for text in dict.fromkeys(found.law)}),
         "versions": versions(),
         "source_hash": source_hash(),
     }
@@ -124,6 +128,12 @@ def attributes_of(plan: Plan, found: Measures) -> dict[str, Any]:
     inside = [key for key in (*plan.listed, *plan.sample) if plan.dims == () or key not in plan.dims]
     # CF: variables that are coordinates along an axis that is not theirs alone
     return attributes | ({"coordinates": " ".join(inside)} if inside else {})
+
+
+def sha256_of(record: str) -> str:
+    """The hash of a law's record; empty where there is none."""
+    law = LawRecord.of_text(record)
+    return "" if law is None else law.sha256
 
 
 def unlike(found: Measures) -> bool:
@@ -181,8 +191,9 @@ def about_key(case: Case, key: str) -> tuple[str, str]:
     return "", f"of the case: {key}"
 
 
-def measures_of(variables: Mapping[str, Variable]) -> tuple[list[str], Measures]:
+def measures_of(variables: Mapping[str, Variable], attributes: Mapping[str, Any]) -> tuple[list[str], Measures]:
     """Names of the members in a file of a study, and what was measured of them."""
+    records = json.loads(attributes["laws_json"])
     names = variables["point"].data.ravel().tolist()
     n, sensors = len(names), len(variables["sensor_bead"].data)
     labels = {status.label: status for status in Status}
@@ -192,6 +203,7 @@ def measures_of(variables: Mapping[str, Variable]) -> tuple[list[str], Measures]
         sensor_bead=tuple(variables["sensor_bead"].data.tolist()),
         status=[labels[label] for label in variables["status"].data.ravel().tolist()],
         message=variables["message"].data.ravel().tolist(),
+        law=[records[sha256] for sha256 in variables["law_sha256"].data.ravel().tolist()],
         time=[np.zeros(0)] * n,
         force=[np.zeros((0, sensors))] * n,
         summaries=[{name: values[place] for name, values in more.items()} for place in range(n)],

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import inspect
 import os
 import time
 import uuid
@@ -18,7 +17,7 @@ from granchain.case import Case, load_case
 from granchain.case.checks import MEMORY
 from granchain.case.document import case_names, parsed, read_text
 from granchain.case.tables import TABLES
-from granchain.contact import law_named
+from granchain.contact.law_record import LawRecord
 from granchain.engine.specialise import fingerprint
 from granchain.errors import CaseError, GranchainWarning, LawError
 from granchain.keys import Problems, shown
@@ -26,6 +25,7 @@ from granchain.output import claim
 from granchain.output.provenance import granchain_version, source_hash
 from granchain.output.study import StudyFile, StudyPart, open_study
 from granchain.output.whole import LARGEST_FILE
+from granchain.simulation import law_records
 from granchain.studies.elsewhere import Elsewhere
 from granchain.studies.many import LOT, checked
 from granchain.studies.measures import OF_MEMBER, OF_SENSOR, Measures, Summary, measure
@@ -317,9 +317,10 @@ def to_file(plan: Plan, cases: Sequence[Case], work: Work, out: str | os.PathLik
         try:
             there |= part.found
             found = Measures.empty(cases)
-            for place, name in enumerate(names):
-                if name in there:
-                    found.take(place, there[name])
+            known = [place for place, name in enumerate(names) if name in there]
+            for place in known:
+                found.take(place, there[names[place]])
+            check_laws(out, [cases[place] for place in known], [found.law[place] for place in known])
             # a case that comes twice is computed once
             missing = list({names[place]: place for place in reversed(found.missing)}.values())[::-1]
             if missing:
@@ -361,39 +362,45 @@ def computed(work: Work, cases: Sequence[Case], names: Sequence[str], missing: S
 
 def stored(path: str | os.PathLike[str]) -> dict[str, dict[str, Any]]:
     """The members in the file of a study, by name."""
-    variables = open_study(path).variables
-    names, found = measures_of(variables)
+    study = open_study(path)
+    variables = study.variables
+    names, found = measures_of(variables, study.attributes)
     return {name: found.record(place, "sensor_force" in variables) for place, name in enumerate(names)}
 
 
 def points(cases: Sequence[Case], work: Work) -> list[str]:
-    """The name of each member: the hash of its resolved case but for the title, of its law, of the version and of what is measured."""
+    """The name of each member: the hash of its resolved case but for the title, of the version and of what is measured."""
     about = [granchain_version(), source_hash(), work.traces, None if work.summary is None else name_of(work.summary)]
-    laws: dict[str, str] = {}
-    names = []
-    for case in cases:
-        document = case.resolved()
-        document.pop("title", None)
-        used = list(dict.fromkeys(name for name, _ in case.laws))
-        for law in used:
-            if law not in laws:
-                laws[law] = name_of_law(law)
-        names.append(digest(document, [laws[law] for law in used], about))
-    return names
+    return [digest({key: part for key, part in case.resolved().items() if key != "title"}, about) for case in cases]
+
+
+def check_laws(path: str | os.PathLike[str], cases: Sequence[Case], there: Sequence[str]) -> None:
+    """Refuse to go on with members that were computed with another law.
+
+    Parameters
+    ----------
+    path : str or path
+        Where they are.
+    cases : sequence of Case
+    there : sequence of str
+        What the law of each was.
+
+    Raises
+    ------
+    LawError
+    """
+    for case, now, text in zip(cases, law_records(cases) if cases else (), there, strict=True):
+        changed = now.difference(LawRecord.of_text(text)) if now is not None else ""
+        if changed:
+            raise LawError(
+                f"{os.fspath(path)}: {changed}, in a member that is there ({case.title[:100]}), allowed the law that computed it; begin "
+                "anew with --overwrite (in Python: overwrite=True), or name another file"
+            )
 
 
 def digest(*parts: Any) -> str:
     """One hash of plain data."""
     return hashlib.sha256(canonical(parts).encode()).hexdigest()
-
-
-def name_of_law(name: str) -> str:
-    """Hash of what a law computes: its functions, and its own text where there is one."""
-    law = law_named(name)
-    text = ""
-    with contextlib.suppress(OSError, TypeError):
-        text = inspect.getsource(law)
-    return digest(fingerprint(*law.functions()), text)
 
 
 def name_of(function: Callable) -> str:

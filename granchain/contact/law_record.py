@@ -1,0 +1,76 @@
+"""What a law was where it computed: whoever goes on with its results compares it with what the law is now."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+# Kinds of contact whose coefficients are carried; of all others the hash alone: a disordered chain has as many as contacts.
+CARRIED = 16
+
+
+@dataclass(frozen=True)
+class LawRecord:
+    """A law as it computed.
+
+    Parameters
+    ----------
+    law : str
+        Its name.
+    functions : str
+        SHA-256 of its functions and of all that they reach, by their syntax and the values that they read.
+    coefficients : str
+        SHA-256 of the coefficients of all kinds of contact, in the order of the contacts.
+    names : tuple of str
+        Of the coefficients.
+    kinds : tuple of tuple of float
+        Coefficients of the first kinds of contact, `CARRIED` at most.
+    """
+
+    law: str
+    functions: str
+    coefficients: str
+    names: tuple[str, ...]
+    kinds: tuple[tuple[float, ...], ...]
+
+    @cached_property
+    def sha256(self) -> str:
+        """One hash for all of it, without the versions of Python and NumPy, time step and recording."""
+        return hashlib.sha256(f"{self.law} {self.functions} {self.coefficients}".encode()).hexdigest()
+
+    @cached_property
+    def text(self) -> str:
+        """As JSON, numbers to the last bit."""
+        kinds = [[repr(value) for value in kind] for kind in self.kinds]
+        facts = {"law": self.law, "functions": self.functions, "coefficients": self.coefficients, "names": self.names, "kinds": kinds}
+        return json.dumps(facts, separators=(",", ":"))
+
+    @classmethod
+    def of_text(cls, text: str) -> LawRecord | None:
+        """What `text` gave; None for anything else."""
+        try:
+            facts: dict[str, Any] = json.loads(text)
+            kinds = tuple(tuple(float(value) for value in kind) for kind in facts.pop("kinds"))
+            return cls(**{**facts, "names": tuple(facts["names"])}, kinds=kinds)
+        except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
+            return None
+
+    def difference(self, before: LawRecord | None) -> str:
+        """How the law differs from what it was `before`, in words; nothing where it is the same."""
+        if before is None:
+            return "nothing is known of the law that computed it"
+        if before.sha256 == self.sha256:
+            return ""
+        since = f"the law {self.law} has changed since: "
+        if before.law != self.law:
+            return f"it was computed with the law {before.law}, and this is {self.law}"
+        if before.functions != self.functions:
+            return since + "its functions, or what they read, are others"
+        for old, new in zip(before.kinds, self.kinds, strict=False):
+            for name, was, is_now in zip(self.names, old, new, strict=False):
+                if repr(was) != repr(is_now):
+                    return f"{since}the coefficient {name} was {was!r} and is {is_now!r}"
+        return since + "the coefficients of its contacts are others"

@@ -1,0 +1,64 @@
+"""The record of a law: hashes of its functions and of its resolved coefficients."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+import numpy as np
+
+from granchain.contact.law_record import CARRIED, LawRecord
+from granchain.contact.model import Model
+from granchain.engine.bounded import Bounded
+from granchain.engine.reach import Reach
+from granchain.engine.scans import kinds_of_columns
+from granchain.engine.specialise import frozen
+from granchain.engine.syntax import code_by_syntax
+
+# Hashes of functions, by the copies that no edit reaches; and records, by these hashes and the coefficients.
+_HASHES: Bounded[str] = Bounded(1024)
+_RECORDS: Bounded[LawRecord] = Bounded(4096, 2**24)
+
+
+def record_of(model: Model, c: np.ndarray, functions: str = "") -> LawRecord:
+    """The record of a law.
+
+    Parameters
+    ----------
+    model : Model
+    c : (n_coefficients, n_contacts) array
+        Of the contacts that exist.
+    functions : str, optional
+        Its `functions_sha256`, where that is known.
+    """
+    functions, numbers = functions or functions_sha256(model), c.tobytes()
+    found = _RECORDS.get((model.name, functions, numbers))
+    if found is None:
+        first, _ = kinds_of_columns((c,))
+        kinds = np.ascontiguousarray(c[:, np.sort(first)].T, dtype="<f8")
+        names = tuple(quantity.name for quantity in model.coefficients)
+        carried = tuple(map(tuple, kinds[:CARRIED].tolist()))
+        found = LawRecord(model.name, functions, hashlib.sha256(kinds.tobytes()).hexdigest(), names, carried)
+        _RECORDS.put((model.name, functions, numbers), found, len(numbers))
+    return found
+
+
+def functions_sha256(model: Model) -> str:
+    """Hash of what a law does: its functions and all that they reach, and what the loop does for it."""
+    law = model.law
+    hashes = [_hash_of(frozen(*model.functions))]
+    if law.has_contact_radius():
+        hashes.append(_hash_of(frozen(law.contact_radius)))
+    facts: list[Any] = [model.uses_rate, model.forgets, model.onset_jump, model.jumps_inside, model.kinks, model.loses, model.windows]
+    facts += [[(q.name, q.unit, q.output) for q in group] for group in (model.coefficients, model.history)]
+    return hashlib.sha256(json.dumps([*hashes, *facts]).encode()).hexdigest()
+
+
+def _hash_of(functions: tuple[Any, ...]) -> str:
+    """Hash of copies."""
+    known = _HASHES.get(functions)
+    if known is None:
+        known = Reach(*functions, code=code_by_syntax).fingerprint
+        _HASHES.put(functions, known)
+    return known

@@ -1,0 +1,270 @@
+"""A law that is edited between two commands: the ways on which results of the old one could be taken for those of the new."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any
+
+import granchain as gc
+from granchain import simulation
+from granchain.case import Case
+from granchain.cli import obey
+from granchain.contact import law as law_module
+from granchain.contact import laws
+from granchain.contact.user import PREFIX, load_law_module
+from granchain.errors import FileError, GranchainError, LawError, RunError
+from granchain.studies.elsewhere import Elsewhere
+from support.law_edits import IN_FILES, IN_PROCESS, PLAIN_ONLY, Files, importable
+
+COEFFICIENTS = """
+    @staticmethod
+    def coefficients_of(pair, inputs):
+        return (1e6 + 0.0 * pair.effective_mass,)
+"""
+# A law whose coefficients, base class, model or file is edited, which no function of the loop reads.
+BESIDE = """
+import json, pathlib
+from dataclasses import replace
+import numpy as np
+from granchain.contact.law import OPEN, ContactLaw, Quantity, Source
+{top}
+class Base(ContactLaw):
+    '''A base.'''
+    @staticmethod
+    def force(overlap, rate, c, h):
+        d = overlap if overlap > OPEN else 0.0
+        return c[0] * d{force}
+
+    @staticmethod
+    def energy(overlap, c, h):
+        d = overlap if overlap > OPEN else 0.0
+        return 0.5 * c[0] * d * d{force}
+
+class Mine(Base):
+    '''A spring of my own.'''
+    name = "mine"
+    source = Source("a test")
+    coefficients = (Quantity("stiffness", "N/m", "K"),)
+    {more}
+    @staticmethod
+    def coefficients_of(pair, inputs):
+        return ({stiffness} + 0.0 * pair.effective_mass,)
+"""
+MODEL = """
+    @classmethod
+    def model(cls, inputs):
+        model = super().model(inputs)
+        def energy(overlap, c, h):
+            d = overlap if overlap > OPEN else 0.0
+            return 0.5 * c[0] * d * d{}
+        def force(overlap, rate, c, h):
+            d = overlap if overlap > OPEN else 0.0
+            return c[0] * d{}
+        return replace(model, functions=model.functions._replace(force=force, energy=energy))
+"""
+HELPER = "def K():\n    return {}\n"
+KEPT = "class Kept:\n    pass\nkept = Kept()\nkept.K = {}\n"
+
+
+def beside(stiffness: str = "1e6", top: str = "", force: str = "", more: str = "", near: str = "", table: str = "") -> dict[str, str]:
+    """The files of such a law by name."""
+    law = BESIDE.format(stiffness=stiffness, top=top, force=force, more=more)
+    return {"law.py": law, "near.py": near, "table.json": table or "[1e6]"}
+
+
+def both(make: Callable[[str], dict[str, str]], values: tuple[str, str] = ("2e6", "3e6")) -> tuple[dict[str, str], dict[str, str]]:
+    """Before and after."""
+    return make(values[0]), make(values[1])
+
+
+READ = "json.loads((pathlib.Path(__file__).parent / 'table.json').read_text())[0]"
+# What no function of the loop reads; by what was edited.
+COEFFICIENT_EDITS: dict[str, tuple[dict[str, str], dict[str, str]]] = {
+    "number of the coefficients": both(lambda k: beside(k)),
+    "constant of the coefficients": both(lambda k: beside("K", f"K = {k}")),
+    "helper of the coefficients": both(lambda k: beside("K()", HELPER.format(k))),
+    "imported number of the coefficients": both(lambda k: beside("K", "from near import K", near=f"K = {k}")),
+    "module's number of the coefficients": both(lambda k: beside("near.K", "import near", near=f"K = {k}")),
+    "dictionary of the coefficients": both(lambda k: beside("K['a']", f"K = {{'a': {k}}}")),
+    "attribute of an object of the coefficients": both(lambda k: beside("kept.K", KEPT.format(k))),
+    "array of the coefficients": both(lambda k: beside("float(np.interp(0.5, [0, 1], K))", f"K = np.array([1e6, {k}])")),
+    "file that is read for the coefficients": both(lambda k: beside(READ, table=f"[{k}]")),
+    "file that is read on loading": both(lambda k: beside("K", f"K = {READ}", table=f"[{k}]")),
+    "attribute of the class": both(lambda k: beside("Mine.K", more=f"K = {k}")),
+    "force of a base class": both(lambda k: beside(force=f" * {k}"), ("2.0", "3.0")),
+    "functions of model()": both(lambda k: beside(more=MODEL.replace("{}", f" * {k}")), ("2.0", "3.0")),
+    "last bit of a coefficient": both(lambda k: beside(k), ("1e6", "1000000.0000000001")),
+}
+# What changes no number: nothing may be refused after it.
+HARMLESS: dict[str, tuple[dict[str, str], dict[str, str]]] = {
+    "a comment": both(lambda k: beside("K()", HELPER.format(f"2e6  # {k}"))),
+    "lines above": both(lambda k: beside("K()", ("\n" if k == "3e6" else "") + HELPER.format("2e6"), force="\n")),
+    "a docstring": both(lambda k: beside(top=f"def shape(x):\n    '''{k}'''\n    return x\n", force=" * shape(1.0)")),
+    "an annotation": both(lambda k: beside(top=f"def shape(x: {k}):\n    return x\n", force=" * shape(1.0)"), ("float", "int")),
+    "parentheses": both(lambda k: beside(force=k), (" * (2.0 * 3.0)", " * ((2.0) * 3.0)")),
+    "a function that is not called": both(lambda k: beside(top=f"def other(x):\n    return {k}\n")),
+}
+
+
+def written(folder: Path, files: Files | Mapping[str, str]) -> None:
+    """Put the files of a law into a folder."""
+    if isinstance(files, Files):
+        files.write(folder)
+        law = folder / "law.py"
+        # an open contact divides by zero otherwise, which plain Python does not
+        law.write_text(law.read_text().replace(" / d)", " / (d + 1e-300))") + COEFFICIENTS)
+    else:
+        for name, text in files.items():
+            (folder / name).write_text(text)
+
+
+def loaded(folder: Path) -> Any:
+    """The module of the law, as a new process loads it."""
+    for name in [name for name in sys.modules if name.partition(".")[0] in ("near", "pkg")]:
+        del sys.modules[name]
+    with importable(folder):
+        load_law_module(folder / "law.py")
+    return sys.modules[PREFIX + "law"]
+
+
+CASE = """title = "mine"
+[chain]
+beads = 3
+radius = 1e-3
+material = "steel-316"
+[striker]
+speed = 1.0
+[contact]
+law = "mine"
+[sensors]
+beads = [2]
+interval = 1e-8
+[energy]
+ledger = false
+[time]
+end = 1e-7
+step = 1e-8
+force_step = true
+"""
+
+
+class LaterExecutor:
+    """An executor whose task is done when it is asked for."""
+
+    def __init__(self) -> None:
+        self.tasks: list[tuple[Callable[..., Any], tuple[Any, ...]]] = []
+
+    def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
+        self.tasks.append((function, arguments))
+        return Future()
+
+
+class Stopped:
+    """What looks on, and ends a run after its first block."""
+
+    def advance(self, fraction: float) -> None:
+        raise KeyboardInterrupt
+
+    def resume(self, fraction: float) -> None:
+        pass
+
+
+def begun(folder: Path) -> tuple[Case, LaterExecutor]:
+    """Leave a complete file, a checkpoint, a study and a task of the law as it is."""
+    case = gc.load_case(folder / "case.toml")
+    gc.run(case).save(folder / "complete.h5")
+    gc.sweep(case, {"striker.speed": [1.0, 2.0]}, out=folder / "study.h5")
+    with contextlib.suppress(KeyboardInterrupt):
+        gc.run(case.replace(**{"time.end": 1.0}), watch=Stopped(), checkpoint=folder / "killed.chk")
+    executor = LaterExecutor()
+    Elsewhere(executor, case, [{"striker.speed": 2.0}], [case.replace(**{"striker.speed": 2.0})], False, None)._sent((0,))
+    return case, executor
+
+
+def refused(action: Callable[[], Any], *kinds: type[BaseException]) -> bool:
+    """Whether something is refused."""
+    try:
+        action()
+    except kinds:
+        return True
+    return False
+
+
+def is_what_was_asked(compute: Callable[[str], str], task: str) -> bool:
+    """Whether a worker refuses, or computes with the law that the task is of, which it may have loaded from its file."""
+    try:
+        found = json.loads(compute(task))
+    except GranchainError:
+        return True
+    asked = json.loads(task)
+    return bool(found["law"] == asked["records"][asked["law_of"][0]])
+
+
+def complete_is_refused(folder: Path) -> bool:
+    """Whether `run --resume` onto the complete file says that the law has changed."""
+    errors = io.StringIO()
+    with contextlib.redirect_stderr(errors), contextlib.redirect_stdout(io.StringIO()):
+        code = obey(["run", str(folder / "case.toml"), "--out", str(folder / "complete.h5"), "--resume", "--quiet"])
+    return code == 2 and "has changed since" in errors.getvalue()
+
+
+def computed(case: Case) -> gc.Result:
+    """The result of a case, also where an edit has made a force that fails."""
+    try:
+        return gc.run(case)
+    except RunError as error:
+        return error.result
+
+
+def ways(folder: Path, case: Case, executor: LaterExecutor) -> dict[str, bool]:
+    """On which ways the results of the law before are refused."""
+    (function, arguments) = executor.tasks[0]
+    again = case.replace(**{"time.end": 1.0})
+    before = gc.open_result(folder / "complete.h5").provenance["law_sha256"]
+    return {
+        "run": computed(case).provenance["law_sha256"] != before,
+        "run --resume": complete_is_refused(folder),
+        "checkpoint": refused(lambda: gc.run(again, watch=Stopped(), checkpoint=folder / "killed.chk", resume=True), FileError),
+        "sweep --resume": refused(
+            lambda: gc.sweep(case, {"striker.speed": [1.0, 2.0, 3.0]}, out=folder / "study.h5", resume=True), LawError
+        ),
+        "executor": is_what_was_asked(function, *arguments),
+    }
+
+
+def edited(folder: Path, kind: str) -> Iterator[tuple[str, bool]]:
+    """Each way, and whether it refuses what the law gave before an edit of this kind."""
+    folder.mkdir()
+    (folder / "case.toml").write_text(CASE)
+    before = IN_PROCESS[kind][0] if kind in IN_PROCESS else (IN_FILES | PLAIN_ONLY | COEFFICIENT_EDITS | HARMLESS)[kind][0]
+    written(folder, before)
+    registry = law_module.registered()
+    try:
+        module = loaded(folder)
+        case, executor = begun(folder)
+        if kind in IN_PROCESS:
+            with importable(folder):
+                exec(IN_PROCESS[kind][1], module.__dict__)
+        else:
+            written(folder, (IN_FILES | PLAIN_ONLY | COEFFICIENT_EDITS | HARMLESS)[kind][1])
+            loaded(folder)
+        yield from ways(folder, case, executor).items()
+    finally:
+        law_module._REGISTRY.clear()
+        law_module._REGISTRY.update(registry)
+        sys.modules.pop(PREFIX + "law", None)
+
+
+def main(folder: str, kinds: list[str]) -> None:
+    """Print which ways refuse, for each kind of edit."""
+    laws()
+    # as plain Python, blocks of some steps
+    simulation.FIRST_BLOCK = 40
+    found = {kind: dict(edited(Path(folder) / str(number), kind)) for number, kind in enumerate(kinds)}
+    print(json.dumps(found))
