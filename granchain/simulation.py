@@ -441,9 +441,9 @@ def losses_of(state: State, plastic: np.ndarray) -> dict[str, np.ndarray]:
 
 
 def relative_residual(data: dict[str, np.ndarray]) -> float:
-    """Largest residual of the ledger, relative to the energy put in; 0 where nothing moves."""
+    """Largest residual of the ledger, relative to the energy put in; see `residual_share`."""
     put_in = energy_put_in(data["energy_kinetic"], data["energy_external"], data["energy_recoverable"])
-    return float(residual_share(data["energy_residual"], put_in).max())
+    return float(residual_share(data["energy_residual"], put_in, data["energy_recoverable"]).max())
 
 
 def messages_of(state: State, case: Case, certificates: Certificates) -> list[str]:

@@ -142,16 +142,14 @@ def test_a_law_with_nothing_fitted_comes_out_as_it_did(law):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("law", ["kogut-etsion", "jackson-green"])
-def test_a_law_outside_its_range_says_so_and_is_not_extrapolated(law):
+def test_a_law_outside_its_range_says_so_and_is_not_extrapolated():
+    law = "kogut-etsion"
     found = compare_impacts([law], STEEL)
     one = found.laws[law]
     soft = next(row for row in one.rows if row.measured.case == "D 200 HV")
     assert soft.computed is None and soft.problem and law in soft.problem
     assert by_case(one)["D 300 HV"] is not None
     assert one.rms is None and found.ranking == []
-    if law == "jackson-green":
-        return
     # what its status says of the others: e too low by
     low, high = map(float, re.search(r"e too low by ([\d.]+) to ([\d.]+) from 300 HV on", laws()[law].status).groups())
     off = [-row.residual for row in one.rows if row.measured.case in HARDNESSES[1:] and row.measured.quantity == "restitution"]

@@ -12,6 +12,7 @@ import numpy as np
 from granchain.analysis import (
     DRAG,
     HELD,
+    OF_ROUNDING,
     between_snapshots,
     body_positions,
     driven_without_pulse,
@@ -441,7 +442,7 @@ def energy(result: Result, ax: Sequence[Axes] | None = None) -> tuple[Figure, np
     ledger.set_ylim(0.0 if all(parts[name].min() >= 0.0 for name in held) else None, None)
     if not narrow() or ax is not None:
         legend_beside(ledger, given=ax is not None, reverse=True)
-    size = residual_share(result.energy_residual, put_in)
+    size = residual_share(result.energy_residual, put_in, parts["recoverable"])
     rest.set_yscale("log")
     rest.plot(time, np.where(size > 0.0, size, math.nan), color="#555555", linewidth=1.0, label="residual")
     bound = _bound(result)
@@ -450,7 +451,8 @@ def energy(result: Result, ax: Sequence[Axes] | None = None) -> tuple[Figure, np
     if not np.any(size > 0.0):
         rest.text(0.5, 0.5, "exactly 0 throughout", transform=rest.transAxes, ha="center", va="center", fontsize=small())
         rest.set_ylim(1e-18, 1.0)
-    rest.set_ylabel("residual\n/ put in" if put_in > 0.0 else "residual (J)")
+    static = put_in == 0.0 and bool(np.any(parts["recoverable"] > 0.0))
+    rest.set_ylabel("residual\n/ put in" if put_in > 0.0 else f"residual / {OF_ROUNDING:g}\nof what is held" if static else "residual (J)")
     rest.set_xlabel(f"time ({unit})")
     rest.grid(axis="y")
     plain_powers(rest)
