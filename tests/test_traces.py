@@ -876,7 +876,7 @@ def test_the_command_brings_a_file_in_and_says_what_it_holds(capsys):
         (["--kind", "measured", "--gain", "-1"], 2, "--gain: got -1.0"),
         (["--kind", "measured", "--interval", "nan"], 2, "--interval: got nan"),
         (["--kind", "measured", "--set", "who"], 2, '--set: got "who", allowed KEY=VALUE'),
-        (["--kind", "measured", "--out", "rig.csv/x"], 4, "no folder can be made there"),
+        (["--kind", "measured", "--out", "rig.csv/x"], 4, "got a place where no folder can be made"),
     ],
 )
 def test_the_command_refuses_what_is_wrong_with_its_exit_code(options, code, sentence, capsys):

@@ -205,32 +205,27 @@ def chosen(figures: Mapping[str, Draw], only: str, known: Sequence[str]) -> dict
 def draw_all(figures: Mapping[str, Draw], out: str, ending: str, width: str | None, overwrite: bool) -> None:
     """Draw figures into a folder; nothing is drawn where one of them is there and stays."""
     from granchain.figures import page, save
+    from granchain.output.whole import folder_for
 
-    folder = Path(out)
-    try:
-        folder.mkdir(exist_ok=True)
-    except (OSError, ValueError) as error:
-        raise FileError(
-            f"{out}: got a place where no folder can be made ({getattr(error, 'strerror', None) or error}), allowed a folder; name another"
-        ) from None
-    pictures = {folder / f"{name}.{ending}": draw for name, draw in figures.items()}
-    there = [target for target in pictures if os.path.lexists(target)]
-    if there and not overwrite:
-        more = f" and {len(there) - 1} more" if len(there) > 1 else ""
-        raise FileError(
-            f"{there[0]}{more}: got figures that exist and are kept, allowed new ones; name another folder with --out, or "
-            "replace them with --overwrite"
-        )
     problems: list[GranchainError] = []
-    for target, draw in pictures.items():
-        try:
-            with page(width):
-                figure, _ = draw()
-        except GranchainError as error:
-            # what one figure lacks is no reason to leave out the others
-            problems.append(error)
-            continue
-        save(figure, target, overwrite, dpi=None if width is None else PRINTED)
-        print_text(str(target))
+    with folder_for(out) as folder:
+        pictures = {folder / f"{name}.{ending}": draw for name, draw in figures.items()}
+        there = [target for target in pictures if os.path.lexists(target)]
+        if there and not overwrite:
+            more = f" and {len(there) - 1} more" if len(there) > 1 else ""
+            raise FileError(
+                f"{there[0]}{more}: got figures that exist and are kept, allowed new ones; name another folder with --out, or "
+                "replace them with --overwrite"
+            )
+        for target, draw in pictures.items():
+            try:
+                with page(width):
+                    figure, _ = draw()
+            except GranchainError as error:
+                # what one figure lacks is no reason to leave out the others
+                problems.append(error)
+                continue
+            save(figure, target, overwrite, dpi=None if width is None else PRINTED)
+            print_text(str(target))
     if problems:
         raise type(problems[0])("\n".join(str(error) for error in problems))

@@ -32,6 +32,7 @@ from granchain.output.whole import (
     SEAL,
     SEAL_LENGTH,
     check_seal,
+    followed,
     quoted,
     read_whole,
     replaceable,
@@ -97,7 +98,7 @@ class Checkpoint:
     """
 
     def __init__(self, path: str | os.PathLike[str], every: float = EVERY):
-        self.path = Path(path)
+        self.path = followed(path)
         self.previous = self.path.with_name(f"{self.path.name}.prev")
         self.every = every
         self._records = Appended(self.path.with_name(f"{self.path.name}.records"))

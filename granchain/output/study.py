@@ -36,7 +36,18 @@ from granchain.output.reader import (
 from granchain.output.result import dataset_of
 from granchain.output.units import unit_in
 from granchain.output.variables import CONTENT, FORMAT, STUDY, Variable
-from granchain.output.whole import LARGEST_FILE, NEW_FILE, OUTPUT_MARK, UNSEALED, check_seal, replaceable, write_whole
+from granchain.output.whole import (
+    LARGEST_FILE,
+    NEW_FILE,
+    OUTPUT_MARK,
+    UNSEALED,
+    check_seal,
+    followed,
+    passes,
+    replaceable,
+    stays,
+    write_whole,
+)
 from granchain.output.writer import image_of
 
 # First line of FILE.part: by it the file is known to be one of ours.
@@ -69,7 +80,7 @@ class StudyPart:
     """
 
     def __init__(self, path: str | os.PathLike[str], go_on: bool = False, anew: bool = False):
-        target = Path(path)
+        target = followed(path)
         self.path = target.with_name(f"{target.name}.part")
         self.found: dict[str, dict[str, Any]] = {}
         length = 0
@@ -83,8 +94,11 @@ class StudyPart:
                 )
             if go_on:
                 length = self._read()
+        self._holds_members = bool(self.found)
         with self._disk():
             flags = (NEW_FILE & ~os.O_EXCL) | os.O_APPEND
+            if not self._holds_members:
+                passes(self.path)
             self._descriptor = os.open(self.path, flags, 0o666)
             os.ftruncate(self._descriptor, length)
         if not length:
@@ -116,7 +130,10 @@ class StudyPart:
         for record in records:
             line = json.dumps(record, separators=(",", ":"), allow_nan=False).encode()
             lines.append(hashlib.sha256(line).hexdigest()[:_CHECK].encode() + b" " + line + b"\n")
-        self._write(b"".join(lines))
+        if lines:
+            self._holds_members = True
+            stays(self.path)
+            self._write(b"".join(lines))
 
     def _write(self, content: bytes) -> None:
         with self._disk():
@@ -135,15 +152,16 @@ class StudyPart:
             ) from error
 
     def close(self, keep: bool) -> None:
-        """Close it; keep what is in it, or take it away."""
+        """Close it; keep the members in it, or take it away."""
         if self._descriptor >= 0:
             with contextlib.suppress(OSError):
                 os.fsync(self._descriptor)
             os.close(self._descriptor)
             self._descriptor = -1
-        if not keep:
+        if not (keep and self._holds_members):
             with contextlib.suppress(OSError):
                 os.unlink(self.path)
+            stays(self.path)
 
 
 def packed(values: np.ndarray) -> str:

@@ -29,6 +29,13 @@ T = TypeVar("T")
 # Lock files held by this process, with the process (a fork inherits this table, not the claim) and the thread.
 _HELD: dict[str, tuple[int, int]] = {}
 _WRITING = threading.Lock()
+# Files that are not whole and folders that are empty, with the process that made them: they go where it ends in the middle.
+_PASSING: dict[Path, int] = {}
+
+# Where names stand for devices and processes; in the last one there are files, in memory.
+_NO_FILES, _FILES_IN_MEMORY = (Path("/dev"), Path("/proc")), Path("/dev/shm")
+# Links that lead to links, as Linux follows them.
+MOST_LINKS = 40
 
 # What a run writes beside its output, under the same claim: its checkpoint.
 BESIDE = ".chk"
@@ -77,7 +84,7 @@ def claim(path: str | os.PathLike[str], overwrite: bool = False) -> Iterator[Non
     FileError
         Where the folder is missing or read-only, the file exists, is no output file, or another process is writing it.
     """
-    target = Path(path)
+    target = followed(path, overwrite)
     mine = (os.getpid(), threading.get_ident())
     with sentences(target):
         _check_target(target, overwrite, (OUTPUT_MARK,))
@@ -100,12 +107,78 @@ def claim(path: str | os.PathLike[str], overwrite: bool = False) -> Iterator[Non
                 os.unlink(lock)
 
 
-def give_up_claims() -> None:
-    """Take away the lock files of this process, which is about to end without coming to the end of its claims."""
-    for key, (process, _) in list(_HELD.items()):
+def give_up() -> None:
+    """Take away what this process has begun to write, and its lock files: it is about to end without coming to the end of its claims."""
+    claims = [(Path(lock), process) for lock, (process, _) in list(_HELD.items())]
+    for path, process in [*reversed(list(_PASSING.items())), *claims]:
         if process == os.getpid():
             with contextlib.suppress(OSError):
-                os.unlink(key)
+                (path.rmdir if path.is_dir() else path.unlink)()
+
+
+def passes(path: Path) -> None:
+    """Say that something which this process has made goes where it ends in the middle: a file that is not whole, an empty folder."""
+    _PASSING[path] = os.getpid()
+
+
+def stays(path: Path) -> None:
+    """Say that it does no longer, or is not there any more."""
+    _PASSING.pop(path, None)
+
+
+def followed(path: str | os.PathLike[str], overwrite: bool = True) -> Path:
+    """The name of the file that a name stands for: where links lead, so that they stay; the name itself where it is no link.
+
+    Raises
+    ------
+    FileError
+        Where that is a name of a device or of a process, and where links lead nowhere; without `overwrite` for every link.
+    """
+    place = Path(path)
+    for links in range(MOST_LINKS):
+        # links in the folder's own name are followed by the system
+        name = Path(os.path.realpath(place.parent)) / place.name
+        if any(map(name.is_relative_to, _NO_FILES)) and not name.is_relative_to(_FILES_IN_MEMORY):
+            raise FileError(
+                f"{os.fspath(path)}: got {name}, a name of the system's for a device or a process, allowed a file; name one in a folder "
+                "of yours"
+            )
+        if not os.path.islink(name):
+            return name if links else Path(path)
+        if not overwrite:
+            _check_target(Path(path), overwrite)
+        place = name.parent / os.readlink(name)
+    raise FileError(f"{os.fspath(path)}: got a link that leads in a circle, allowed a file; take it away, or name another file")
+
+
+@contextlib.contextmanager
+def folder_for(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """A folder to write files into, made where there is none; it is taken away again where none has come into it.
+
+    Raises
+    ------
+    FileError
+        Where no folder can be made.
+    """
+    place = Path(path)
+    try:
+        made = not place.is_dir()
+        place.mkdir(exist_ok=True)
+    except (OSError, ValueError) as error:
+        raise FileError(
+            f"{os.fspath(path)}: got a place where no folder can be made ({getattr(error, 'strerror', None) or error}), allowed a folder; "
+            "name another"
+        ) from None
+    if made:
+        passes(place)
+    try:
+        yield place
+    finally:
+        if made:
+            stays(place)
+            with contextlib.suppress(OSError):
+                # refused where there is something in it
+                place.rmdir()
 
 
 def _check_target(target: Path, overwrite: bool, marks: tuple[bytes, ...] = ()) -> None:
@@ -172,7 +245,7 @@ def _take(lock: Path, target: Path, key: str) -> None:
                         with contextlib.suppress(FileNotFoundError):
                             os.unlink(_part(name, owner))
                     part = target.with_name(f"{target.name}.part")
-                    if part.is_file() and replaceable(part, (OUTPUT_MARK,)):
+                    if part.is_file() and not part.is_symlink() and replaceable(part, (OUTPUT_MARK,)):
                         os.unlink(part)
                 file.seek(0)
                 file.truncate()
@@ -276,7 +349,7 @@ def write_whole(
     FileError
         With path, bytes needed and what to do; no part of the file is then left.
     """
-    target = Path(path)
+    target, keep = followed(path, overwrite), None if keep is None else followed(keep)
     part = _part(target, os.getpid())
     pieces = [content] if isinstance(content, bytes) else list(content)
     with _WRITING, sentences(target, sum(memoryview(piece).nbytes for piece in pieces)):
@@ -286,6 +359,7 @@ def write_whole(
         try:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(part)
+            passes(part)
             with os.fdopen(os.open(part, NEW_FILE, 0o666), "wb") as file:
                 for piece in pieces:
                     file.write(piece)
@@ -298,6 +372,7 @@ def write_whole(
         finally:
             with contextlib.suppress(OSError):
                 os.unlink(part)
+            stays(part)
         _flush_folder(target)
 
 
@@ -321,16 +396,17 @@ class Growing:
     """
 
     def __init__(self, path: str | os.PathLike[str], overwrite: bool = False):
-        self._target, self._overwrite = Path(path), overwrite
+        self._target, self._overwrite = followed(path, overwrite), overwrite
         self.part = self._target.with_name(f"{self._target.name}.part")
         self._at = self._end = 0
         self._error: OSError | None = None
         with sentences(self._target):
             _check_target(self._target, overwrite, (OUTPUT_MARK,))
             # what a killed run has left
-            _check_target(self.part, True, (OUTPUT_MARK,))
+            check_ours(self.part, (OUTPUT_MARK,))
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(self.part)
+            passes(self.part)
             self._descriptor = os.open(self.part, NEW_FILE & ~os.O_WRONLY | os.O_RDWR, 0o666)
 
     def read(self, length: int) -> bytes:
@@ -444,16 +520,19 @@ class Growing:
             self._descriptor = -1
             with contextlib.suppress(OSError):
                 os.unlink(self.part)
+            stays(self.part)
 
 
 def check_ours(path: Path, marks: tuple[bytes, ...]) -> None:
-    """Refuse to replace what has none of these marks in its first bytes."""
+    """Refuse to replace a link, and what has none of these marks in its first bytes."""
+    if path.is_symlink():
+        raise FileError(f"{path}: got a link, allowed a file that granchain wrote, or none; take it away, or name another file")
     _check_target(path, True, marks)
 
 
 def room_beside(path: str | os.PathLike[str], needed: float) -> None:
     """Refuse a file that takes more than is free on its disk [bytes]."""
-    target = Path(path)
+    target = followed(path)
     with contextlib.suppress(OSError):
         disk = os.statvfs(target.parent)
         free = disk.f_bavail * disk.f_frsize

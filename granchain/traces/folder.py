@@ -16,6 +16,7 @@ from granchain.errors import CaseError, FileError, TraceError
 from granchain.keys import Problems, shown
 from granchain.output import write_whole
 from granchain.output.limit import DEFAULT_LIMIT, Limit
+from granchain.output.whole import folder_for
 from granchain.traces.about import AboutTable, about_of, says_computed, written
 from granchain.traces.columns import Asked, samples_of
 from granchain.traces.text import text_columns
@@ -184,18 +185,16 @@ def import_trace(
         document = _said(source, origin, kind, asked, changes)
     about = about_of(document, str(target / ABOUT))
     trace = _trace(samples.time, samples.beads, samples.force, about, samples.notes, str(source))
-    try:
-        target.mkdir(exist_ok=True)
-    except (OSError, ValueError) as error:
-        raise FileError(f"{target}: no folder can be made there ({getattr(error, 'strerror', None) or error}); name another") from None
-    for name in (CURVES, ABOUT):
-        if (target / name).exists() and source.samefile(target / name):
-            raise TraceError(
-                f"{target / name}: got the file that is imported, allowed a folder that does not hold it; name another folder with --out"
-            )
-    write_whole(target / CURVES, csv_pieces(trace), overwrite)
-    if not existing:
-        write_whole(target / ABOUT, written(about).encode(), overwrite)
+    with folder_for(target):
+        for name in (CURVES, ABOUT):
+            if (target / name).exists() and source.samefile(target / name):
+                raise TraceError(
+                    f"{target / name}: got the file that is imported, allowed a folder that does not hold it; name another folder with "
+                    "--out"
+                )
+        write_whole(target / CURVES, csv_pieces(trace), overwrite)
+        if not existing:
+            write_whole(target / ABOUT, written(about).encode(), overwrite)
     return trace
 
 

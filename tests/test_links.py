@@ -1,0 +1,264 @@
+"""Names that are links, and names of devices: what is written goes where they lead, or is refused; a link stays a link."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.disks import mounting
+
+import granchain as gc
+from granchain.cli import obey
+from granchain.errors import FileError
+from granchain.output import Checkpoint, claim, write_whole
+from granchain.output.conclusion import claim_conclusion, save_conclusion
+from granchain.output.study import StudyPart
+from granchain.output.whole import OUTPUT_MARK
+from granchain.status import Status
+
+SMALL = ("chain.beads=20", "sensors.beads=[9]", "sensors.contacts=[0]", "time.end=1e-4", "snapshots.interval=2e-5")
+RUN = ("steel-chain-hertz", *(word for key in SMALL for word in ("--set", key)))
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file of a run, and a trace to import."""
+    folder = tmp_path_factory.mktemp("made")
+    assert obey(["run", *RUN, "--out", str(folder / "run.h5")]) == 0
+    (folder / "rig.csv").write_text("time [s],force at bead 1 [N]\n" + "".join(f"{1e-6 * i:.6g},{float(i % 5)}\n" for i in range(40)))
+    return folder
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+# What is written: the name of the file, and what writes it there.
+Writer = Callable[[Path, str], int]
+
+
+def by_command(*words: str) -> Writer:
+    def write(made: Path, name: str) -> int:
+        return obey([word.format(made=made, name=name) for word in words])
+
+    return write
+
+
+def with_claim(function: Callable[[str, bool], Any]) -> Writer:
+    """The exit code of a function of the library."""
+
+    def write(made: Path, name: str) -> int:
+        try:
+            function(name, True)
+        except FileError:
+            return 4
+        return 0
+
+    return write
+
+
+def concluded(name: str, overwrite: bool) -> None:
+    with claim_conclusion(name, overwrite):
+        save_conclusion(name, "fit", None, {"number": 1.0}, overwrite)
+
+
+WRITERS: dict[str, tuple[str, Writer]] = {
+    "run": ("out.h5", by_command("run", *RUN, "--out", "{name}", "--overwrite")),
+    "ensemble": (
+        "out.h5",
+        with_claim(lambda name, new: gc.run_many([gc.load_case("steel-chain-hertz", list(SMALL))], name, overwrite=new)),
+    ),
+    "study": ("out.h5", by_command("sweep", "{made}/study.toml", "--out", "{name}", "--overwrite")),
+    "conclusion": ("out.json", with_claim(concluded)),
+    "figure": ("run-force-traces.png", by_command("plot", "{made}/run.h5", "--out", ".", "--only", "force-traces", "--overwrite")),
+    "page": ("out.html", by_command("report", "{made}/run.h5", "--out", "{name}", "--overwrite")),
+    "animation": ("out.gif", by_command("animate", "{made}/run.h5", "--out", "{name}", "--frames", "2", "--overwrite")),
+    "trace": ("rig/trace.csv", by_command("traces", "import", "{made}/rig.csv", "--kind", "measured", "--out", "rig", "--overwrite")),
+}
+
+
+@pytest.mark.promise("R5")
+@pytest.mark.parametrize("writer", WRITERS)
+def test_every_writer_follows_a_link_to_a_file_and_refuses_one_to_a_device(
+    writer: str, made: Path, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name, write = WRITERS[writer]
+    (made / "study.toml").write_text('case = "small.toml"\n[vary]\nstriker.speed = [0.5, 1.0]\n')
+    (made / "small.toml").write_text(gc.load_case("steel-chain-hertz", list(SMALL)).toml)
+    if "/" in name:
+        Path(name).parent.mkdir()
+    if writer == "trace":
+        # replaced is what is a trace, or anything: its folder is named for it
+        assert write(made, name) == 0
+        os.unlink(name)
+    link, kept = Path(name), here / "elsewhere" / f"kept{Path(name).suffix}"
+    kept.parent.mkdir()
+    # a link to nothing, then to what the first has written
+    link.symlink_to(kept)
+    for _ in range(2):
+        before = kept.stat().st_ino if kept.exists() else 0
+        assert write(made, name) == 0, capsys.readouterr().err
+        assert link.is_symlink() and os.readlink(link) == str(kept) and kept.is_file() and kept.stat().st_ino != before
+        assert [path.name for path in kept.parent.iterdir()] == [kept.name]
+    link.unlink()
+    link.symlink_to("/proc/self/fd/1")
+    assert write(made, name) == 4, capsys.readouterr().err
+    assert os.readlink(link) == "/proc/self/fd/1"
+
+
+LINKS = {
+    "itself": ("a", "a", "got a link that leads in a circle"),
+    "a circle": ("b", "a", "got a link that leads in a circle"),
+    "a folder": ("folder", "folder", "got a folder, allowed a file"),
+    "nothing, in no folder": ("none/x", "none/x", "which does not exist"),
+    "a descriptor": ("/proc/self/fd/1", "", "a name of the system's for a device or a process"),
+    "a name of a descriptor": ("/dev/stdout", "", "a name of the system's for a device or a process"),
+    "a device": ("/dev/null", "", "a name of the system's for a device or a process"),
+    "a chain to a device": ("b", "/dev/null", "a name of the system's for a device or a process"),
+    "a folder of descriptors": ("/dev/fd/2", "", "a name of the system's for a device or a process"),
+    "a file of somebody else": ("diary", "diary", "got a file that granchain did not write"),
+    "a pipe": ("pipe", "pipe", "got a device, pipe or socket"),
+}
+
+
+@pytest.mark.promise("R5")
+@pytest.mark.parametrize(("leads", "on", "words"), LINKS.values(), ids=LINKS)
+def test_a_link_that_cannot_be_followed_is_refused_in_a_sentence_and_stays(leads: str, on: str, words: str, here: Path) -> None:
+    Path("folder").mkdir()
+    Path("diary").write_text("mine")
+    os.mkfifo("pipe")
+    Path("a").symlink_to(leads)
+    if leads == "b":
+        Path("b").symlink_to(on)
+    before = sorted((path.name, path.is_symlink()) for path in here.iterdir())
+    attempts = (
+        lambda: write_whole("a", b"granchain_format", overwrite=True, marks=(OUTPUT_MARK,)),
+        lambda: claim("a", overwrite=True).__enter__(),
+        lambda: gc.run_many([gc.load_case("steel-chain-hertz")], "a", overwrite=True),
+    )
+    for attempt in attempts:
+        with pytest.raises(FileError) as raised:
+            attempt()
+        assert words in str(raised.value)
+    assert sorted((path.name, path.is_symlink()) for path in here.iterdir()) == before and Path("diary").read_text() == "mine"
+    # without leave to replace anything, a link is something that is there
+    if leads != "folder":
+        with pytest.raises(FileError, match=r"allowed"), claim("a"):
+            pass
+
+
+@pytest.mark.promise("R5")
+def test_a_name_below_dev_or_proc_is_refused_and_a_file_in_memory_is_not(here: Path) -> None:
+    for name in ("/dev/granchain.h5", "/proc/self/granchain.h5", "/proc/self/fd/1", "/dev/stdout", "/dev/null"):
+        with (
+            pytest.raises(FileError, match=r"a name of the system's for a device or a process, allowed a file"),
+            claim(name, overwrite=True),
+        ):
+            pass
+    Path("to").symlink_to("/dev")
+    with pytest.raises(FileError, match=r"got /dev/null, a name"), claim("to/null", overwrite=True):
+        pass
+    # the folder that a process works in is one of the user's
+    with claim(f"/proc/self/cwd/{'run.h5'}"):
+        assert Path(".run.h5.lock").exists()
+    memory = Path("/dev/shm")
+    if memory.is_dir() and os.access(memory, os.W_OK):
+        file = memory / f"granchain-{os.getpid()}"
+        try:
+            write_whole(file, b"granchain_format", overwrite=True)
+            write_whole(file, b"granchain_format 2", overwrite=True)
+            assert file.read_bytes() == b"granchain_format 2"
+        finally:
+            file.unlink()
+
+
+@pytest.mark.promise("R5")
+@pytest.mark.skipif(os.geteuid() != 0, reason="a device's name is replaced by root alone")
+def test_a_device_outside_dev_is_not_replaced(here: Path) -> None:
+    try:
+        os.mknod("null", 0o20666, os.makedev(1, 3))
+    except OSError:
+        pytest.skip("no devices can be made here")
+    with pytest.raises(FileError, match="got a device, pipe or socket"):
+        write_whole("null", b"granchain_format", overwrite=True)
+    assert Path("null").is_char_device()
+
+
+@pytest.mark.promise("R7")
+def test_two_links_to_one_file_have_one_claim(here: Path) -> None:
+    Path("one").symlink_to("run.h5")
+    Path("other").symlink_to("run.h5")
+    code = "import sys; from granchain.output import claim\nwith claim('other', overwrite=True): pass"
+    with claim("one", overwrite=True):
+        assert Path(".run.h5.lock").exists()
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and "run.h5: got a file that another run (process" in done.stderr
+
+
+@pytest.mark.promise("R5")
+def test_what_is_written_beside_a_file_follows_no_link(here: Path) -> None:
+    Path("diary").write_bytes(b"granchain_format mine")
+    for name in ("run.h5.part", "run.h5.chk.records"):
+        Path(name).symlink_to("diary")
+    with claim("run.h5"), pytest.raises(FileError, match=r"run\.h5\.part: got "):
+        StudyPart("run.h5", anew=True)
+    with pytest.raises(FileError, match=r"run\.h5\.part: got a link"):
+        gc.run_many([gc.load_case("steel-chain-hertz", list(SMALL))], "run.h5")
+    assert Path("run.h5.part").is_symlink() and Path("diary").read_bytes() == b"granchain_format mine"
+
+
+class Stop:
+    """Ends a run after its first block."""
+
+    def advance(self, fraction: float) -> None:
+        raise KeyboardInterrupt
+
+
+@pytest.mark.promise("R5")
+def test_a_checkpoint_behind_a_link_is_gone_on_from_and_taken_away_where_it_is(here: Path) -> None:
+    Path("scratch").mkdir()
+    Path("run.h5.chk").symlink_to("scratch/run.chk")
+    case = gc.load_case("steel-chain-hertz", [*SMALL, "time.end=1e-3"])
+    checkpoint = Checkpoint("run.h5.chk")
+    assert not checkpoint.exists
+    assert gc.run(case, checkpoint=checkpoint, watch=Stop()).status is Status.INTERRUPTED
+    assert checkpoint.exists and Path("run.h5.chk").is_symlink() and (here / "scratch/run.chk").is_file()
+    again = gc.run(case, checkpoint="run.h5.chk", resume=True)
+    assert again.provenance["data_sha256"] == gc.run(case).provenance["data_sha256"]
+    checkpoint.remove()
+    assert Path("run.h5.chk").is_symlink() and list(Path("scratch").iterdir()) == []
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Folders
+
+
+@pytest.mark.promise("R5")
+def test_a_failed_write_leaves_no_folder_that_it_has_made(made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with mounting(tmp_path) as mount:
+        full = mount("size=16k")
+        # no file of 16 kB has room there
+        (full / "filler").write_bytes(bytes(8192))
+        commands = (
+            ("plot", f"{made}/run.h5", "--out", f"{full}/pictures"),
+            ("traces", "import", f"{made}/long.csv", "--kind", "measured", "--out", f"{full}/rig"),
+        )
+        shutil.copy(made / "rig.csv", made / "long.csv")
+        with (made / "long.csv").open("a") as file:
+            file.writelines(f"{1e-6 * i:.6g},{float(i % 5)}\n" for i in range(40, 4000))
+        for command in commands:
+            assert obey(command) == 4
+            assert "the disk is full" in capsys.readouterr().err
+            assert [path.name for path in full.iterdir()] == ["filler"], command
+    # one that was there stays
+    (tmp_path / "mine").mkdir()
+    assert obey(["plot", f"{made}/run.h5", "--out", str(tmp_path / "mine"), "--only", "nonsense"]) == 2
+    assert (tmp_path / "mine").is_dir()
