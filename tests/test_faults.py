@@ -23,7 +23,7 @@ from support.disks import mounting
 import granchain as gc
 from granchain import simulation
 from granchain.cli import obey
-from granchain.cli.run import Interruption, InVain
+from granchain.cli.run import Interruption
 from granchain.engine import fields
 from granchain.engine.state import State
 from granchain.errors import FileError
@@ -232,9 +232,8 @@ def test_two_signals_at_once_are_one_sentence_and_one_end(trials: int, tmp_path:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_before_the_first_step_ends_the_process_where_exceptions_are_forgotten(number: int, tmp_path: Path) -> None:
     def forgets() -> None:
-        with open(os.devnull, "w") as nowhere, claim(tmp_path / "run.h5"), Interruption() as interruption:
+        with open(os.devnull, "w") as nowhere, claim(tmp_path / "run.h5"), Interruption(own_process=True, as_json=True):
             sys.stdout = sys.stderr = nowhere
-            interruption.in_vain = InVain(tmp_path / "run.h5", True)
             # as in what a compiler calls back
             with contextlib.suppress(BaseException):
                 os.kill(os.getpid(), number)

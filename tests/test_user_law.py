@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import signal
 import subprocess
 import sys
@@ -13,7 +12,7 @@ from types import SimpleNamespace
 import pytest
 from support.rows import standing_row
 
-from granchain.cli import signals
+from granchain.cli.run import Interruption
 from granchain.contact import law as law_module
 from granchain.contact import laws
 from granchain.contact.law import ContactLaw
@@ -150,17 +149,20 @@ def test_an_interruption_while_the_file_runs_is_none_of_its_own(kind: int, while
     assert (process.wait(), said) == (128 + kind, "granchain: interrupted\n")
 
 
-def test_an_interruption_from_outside_while_the_file_runs_is_raised(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interruption_from_outside_while_the_file_runs_is_raised(here: Path) -> None:
     (here / "slow.py").write_text("import os, signal, time\nos.kill(os.getpid(), signal.SIGINT)\ntime.sleep(60)\n")
     with pytest.raises(KeyboardInterrupt):
         load_law_module("slow.py")
     assert PREFIX + "slow" not in sys.modules
     # and so is one that a handler of the package raises
-    monkeypatch.setattr(signals.Heard, "at", -math.inf)
-    for number, kind in ((signal.SIGINT, KeyboardInterrupt), (signal.SIGTERM, SystemExit)):
-        signals.Heard.at = -math.inf
-        (here / "handled.py").write_text(f"from granchain.cli import process\nprocess._interrupt({number}, None)\n")
-        with pytest.raises(kind):
+    for number, kind, count in (
+        (signal.SIGINT, KeyboardInterrupt, 0),
+        (signal.SIGTERM, KeyboardInterrupt, 0),
+        (signal.SIGTERM, SystemExit, 1),
+    ):
+        (here / "handled.py").write_text(f"import os, time\nos.kill(os.getpid(), {number})\ntime.sleep(60)\n")
+        with Interruption() as interruption, pytest.raises(kind):
+            interruption._count = count
             load_law_module("handled.py")
 
 

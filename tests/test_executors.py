@@ -1,0 +1,145 @@
+"""Executors that fail by themselves: a sentence, and what was computed until then stays."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import os
+import pickle
+from asyncio import CancelledError as AsyncCancelled
+from collections.abc import Callable
+from concurrent.futures import CancelledError, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import granchain as gc
+from granchain.errors import RunError
+from granchain.studies import elsewhere
+
+SPEEDS = [0.5, 0.7, 0.9, 1.1]
+
+
+def short() -> gc.Case:
+    quick = {"chain.beads": 20, "sensors.beads": [5, 15], "sensors.contacts": [], "snapshots": None, "time.step": "fast"}
+    return gc.load_case("steel-chain-hertz").replace(**quick)
+
+
+class CommClosedError(OSError):
+    """As distributed's."""
+
+
+class After:
+    """Computes tasks here; from the second one on `then` answers."""
+
+    def __init__(self, then: Callable[[Future[str]], Any]):
+        self._then, self._count = then, 0
+
+    def submit(self, function: Callable[[str], str], text: str) -> Future[str]:
+        self._count += 1
+        future: Future[str] = Future()
+        if self._count == 1:
+            future.set_result(function(text))
+            return future
+        other = self._then(future)
+        return future if other is None else other
+
+
+def fails_with(error: BaseException) -> Callable[[], After]:
+    return lambda: After(lambda future: future.set_exception(error))
+
+
+def gives(value: Any) -> Callable[[], After]:
+    return lambda: After(lambda future: future.set_result(value))
+
+
+def refuses(error: BaseException) -> Callable[[], After]:
+    def refuse(future: Future[str]) -> None:
+        raise error
+
+    return lambda: After(refuse)
+
+
+def is_cancelled(future: Future[str]) -> None:
+    future.cancel()
+    future.set_running_or_notify_cancel()
+
+
+def shut_down() -> ThreadPoolExecutor:
+    pool = ThreadPoolExecutor(1)
+    pool.shutdown()
+    return pool
+
+
+COUNT = "2 of 4 members are computed"
+FIRST = "1 of 4 members are computed"
+FAULTS: dict[str, tuple[Callable[[], Any], str, str]] = {
+    "shut down": (shut_down, "would not take a task (RuntimeError: cannot schedule new futures after shutdown)", FIRST),
+    "no executor": (object, "would not take a task (AttributeError: ", FIRST),
+    "shut down meanwhile": (refuses(RuntimeError("shutdown")), "would not take a task (RuntimeError: shutdown)", FIRST),
+    "broken when it is asked": (refuses(concurrent.futures.BrokenExecutor("broken")), "would not take a task (BrokenExecutor: ", FIRST),
+    "pickling": (fails_with(pickle.PicklingError("no pickle")), "did not compute a task (PicklingError: no pickle)", COUNT),
+    "a worker's exit": (fails_with(SystemExit(3)), "did not compute a task (SystemExit: 3)", COUNT),
+    "connection": (fails_with(CommClosedError("in <TCP>: Stream is closed")), "did not compute a task (CommClosedError: in <TCP>", COUNT),
+    "worker lost": (fails_with(concurrent.futures.BrokenExecutor("a child died")), "did not compute a task (BrokenExecutor: a ", COUNT),
+    "out of memory": (fails_with(MemoryError()), "did not compute a task (MemoryError)", COUNT),
+    "cancelled": (lambda: After(is_cancelled), "gave back a task that was not done (CancelledError)", COUNT),
+    "cancelled, as distributed has it": (fails_with(AsyncCancelled()), "did not compute a task (CancelledError)", COUNT),
+    "cancelled, as a pool has it": (fails_with(CancelledError()), "did not compute a task (CancelledError)", COUNT),
+    "no text": (gives(None), "gave back something else than the members of its task (AttributeError", COUNT),
+    "no records": (gives("nonsense"), "gave back something else than the members of its task (JSONDecodeError", COUNT),
+    "other records": (gives('{"status": "complete"}'), "gave back something else than the members of its task (KeyError", COUNT),
+    "no future": (lambda: After(lambda future: 3), "would not take a task (AttributeError", FIRST),
+}
+
+
+@pytest.fixture(autouse=True)
+def small_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a member each."""
+    monkeypatch.setattr(elsewhere, "TASK_SECONDS", 1e-9)
+
+
+@pytest.mark.parametrize(("executor", "words", "kept"), FAULTS.values(), ids=FAULTS)
+def test_a_fault_of_an_executor_is_a_sentence_and_what_was_computed_is_kept(
+    executor: Callable[[], Any], words: str, kept: str, tmp_path: Path
+) -> None:
+    case, vary = short(), {"striker.speed": SPEEDS}
+    with pytest.raises(RunError) as raised:
+        gc.sweep(case, vary, executor=executor())
+    assert f"executor: got one that {words}" in str(raised.value) and "allowed a concurrent.futures.Executor" in str(raised.value)
+    assert f"\n{kept}, in the error's result; with out= they go to a file" in str(raised.value)
+    study = raised.value.result
+    count = int(kept[0])
+    assert study.status.values.tolist() == ["complete"] * count + ["interrupted"] * (4 - count)
+    # and in a file, from which it goes on
+    out = tmp_path / "study.h5"
+    with pytest.raises(RunError) as raised:
+        gc.sweep(case, vary, executor=executor(), out=out)
+    assert f"\n{kept}, in {out}.part; go on with --resume (in Python: resume=True)" in str(raised.value)
+    assert np.isfinite(raised.value.result.peak.values[:count]).all()
+    assert [path.name for path in tmp_path.iterdir()] == ["study.h5.part"]
+    computed: list[int] = []
+    whole = gc.sweep(case, vary, out=out, resume=True, progress=lambda done, members: computed.append(done))
+    assert whole.drop_vars("point").identical(gc.sweep(case, vary)) and min(computed) > count
+    assert [path.name for path in tmp_path.iterdir()] == ["study.h5"]
+
+
+@pytest.mark.long
+def test_a_pool_whose_process_dies_is_a_sentence(tmp_path: Path) -> None:
+    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
+        pool.submit(os._exit, 1)
+        with pytest.raises(RunError, match=r"executor: got one that .*task \(BrokenProcessPool"):
+            gc.sweep(short(), {"striker.speed": SPEEDS}, executor=pool, out=tmp_path / "study.h5")
+
+
+def test_an_interruption_of_the_first_member_ends_the_study_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    from granchain.studies import measures
+
+    def interrupted(*arguments: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(measures, "as_they_end", interrupted)
+    with pytest.warns(gc.errors.GranchainWarning, match="interrupted: 1 of 1"), pytest.raises(KeyboardInterrupt):
+        gc.sweep(short(), {"striker.speed": SPEEDS}, executor=After(lambda future: pytest.fail("a task was sent")))
