@@ -78,8 +78,8 @@ FIRST = "1 of 4 members are computed"
 FAULTS: dict[str, tuple[Callable[[], Any], str, str]] = {
     "shut down": (shut_down, "would not take a task (RuntimeError: cannot schedule new futures after shutdown)", FIRST),
     "no executor": (object, "would not take a task (AttributeError: ", FIRST),
-    "shut down meanwhile": (refuses(RuntimeError("shutdown")), "would not take a task (RuntimeError: shutdown)", FIRST),
-    "broken when it is asked": (refuses(concurrent.futures.BrokenExecutor("broken")), "would not take a task (BrokenExecutor: ", FIRST),
+    "shut down meanwhile": (refuses(RuntimeError("shutdown")), "would not take a task (RuntimeError: shutdown)", COUNT),
+    "broken when it is asked": (refuses(concurrent.futures.BrokenExecutor("broken")), "would not take a task (BrokenExecutor: ", COUNT),
     "pickling": (fails_with(pickle.PicklingError("no pickle")), "did not compute a task (PicklingError: no pickle)", COUNT),
     "a worker's exit": (fails_with(SystemExit(3)), "did not compute a task (SystemExit: 3)", COUNT),
     "connection": (fails_with(CommClosedError("in <TCP>: Stream is closed")), "did not compute a task (CommClosedError: in <TCP>", COUNT),
@@ -91,7 +91,7 @@ FAULTS: dict[str, tuple[Callable[[], Any], str, str]] = {
     "no text": (gives(None), "gave back something else than the members of its task (AttributeError", COUNT),
     "no records": (gives("nonsense"), "gave back something else than the members of its task (JSONDecodeError", COUNT),
     "other records": (gives('{"status": "complete"}'), "gave back something else than the members of its task (KeyError", COUNT),
-    "no future": (lambda: After(lambda future: 3), "would not take a task (AttributeError", FIRST),
+    "no future": (lambda: After(lambda future: 3), "would not take a task (AttributeError", COUNT),
 }
 
 
@@ -140,6 +140,6 @@ def test_an_interruption_of_the_first_member_ends_the_study_elsewhere(monkeypatc
     def interrupted(*arguments: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(measures, "as_they_end", interrupted)
+    monkeypatch.setattr(measures, "as_completed", interrupted)
     with pytest.warns(gc.errors.GranchainWarning, match="interrupted: 1 of 1"), pytest.raises(KeyboardInterrupt):
         gc.sweep(short(), {"striker.speed": SPEEDS}, executor=After(lambda future: pytest.fail("a task was sent")))

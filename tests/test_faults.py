@@ -28,6 +28,7 @@ from granchain.engine import fields
 from granchain.engine.state import State
 from granchain.errors import FileError
 from granchain.output import Checkpoint, checkpoint, claim, open_result
+from granchain.output.whole import Growing
 from granchain.status import Status
 
 ROOT = Path(gc.__file__).parents[1]
@@ -244,6 +245,29 @@ def test_a_signal_before_the_first_step_ends_the_process_where_exceptions_are_fo
     child.join()
     assert child.exitcode == 128 + number
     assert left_in(tmp_path) == []
+
+
+@pytest.mark.promise("R6")
+def test_a_second_signal_ends_the_process_without_what_is_half_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("granchain.cli.signals.TOGETHER", 0.0)
+
+    def stopped_twice() -> None:
+        with open(tmp_path / "said", "wb", buffering=0) as said, claim(tmp_path / "run.h5"), Interruption(own_process=True) as interruption:
+            os.dup2(said.fileno(), 2)
+            interruption.something_to_lose, interruption.aborted = True, "aborted; go on"
+            growing = Growing(tmp_path / "run.h5")
+            growing.write(b"half")
+            os.kill(os.getpid(), signal.SIGINT)
+            assert interruption.number == signal.SIGINT and growing.part.exists()
+            with contextlib.suppress(BaseException):
+                os.kill(os.getpid(), signal.SIGTERM)
+                time.sleep(1.0)
+            os._exit(9)
+
+    child = in_a_child(stopped_twice)
+    child.join()
+    assert child.exitcode == 143 and (tmp_path / "said").read_text() == "granchain: aborted; go on\n"
+    assert left_in(tmp_path) == ["said"]
 
 
 # ---------------------------------------------------------------------------------------------------------------------

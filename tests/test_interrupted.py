@@ -15,6 +15,7 @@ import pytest
 
 import granchain as gc
 from granchain.cli import obey
+from granchain.output.study import open_study
 
 ROOT = Path(gc.__file__).parents[1]
 
@@ -127,32 +128,42 @@ def test_a_signal_before_the_first_picture_of_an_animation_is_no_defect(number: 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="no /proc here: the time that a process computes is read from it")
 @pytest.mark.parametrize("trials", [2, pytest.param(70, marks=pytest.mark.long)])
 def test_an_animation_stopped_at_any_moment_ends_at_once(trials: int, run: Path, tmp_path: Path, figure: Callable[..., None]) -> None:
-    draw, longest, stopped = random.Random(24), 0.0, 0
+    draw, longest, ended = random.Random(24), 0.0, 0
     for trial in range(trials):
         number = (signal.SIGINT, signal.SIGTERM)[trial % 2]
-        process = subprocess.Popen(
-            [sys.executable, "-m", "granchain", "animate", str(run), "--out", "a.gif", "--overwrite"],
-            cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        )  # fmt: skip
+        process = begun("animate", str(run), "--out", "a.gif", "--overwrite", folder=tmp_path)
         # the interpreter's own start is not ours
         time.sleep(0.3 + (2.0 * draw.random() if trials > 2 else 0.7 * trial))
-        before = computing(process.pid)
-        process.send_signal(number)
-        assert process.stderr is not None
-        said = process.stderr.read()
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        process.stderr.close()
-        process.stdout.close()  # type: ignore[union-attr]
+        seconds, said = stopped(process, number)
         if process.returncode == 0:
             assert said == ""
             continue
         assert (process.returncode, said) == (128 + number, "granchain: interrupted\n")
         assert {path.name for path in tmp_path.iterdir()} <= {"a.gif"}
-        stopped += 1
-        longest = max(longest, usage.ru_utime + usage.ru_stime - before)
+        ended += 1
+        longest = max(longest, seconds)
     figure("stopped animation: longest time to its end, computing [s]", longest, at_most=0.5)
-    figure("animations stopped", stopped, at_least=1)
+    figure("animations stopped", ended, at_least=1)
+
+
+def begun(*arguments: str, folder: Path) -> subprocess.Popen[str]:
+    """A real process."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "granchain", *arguments],
+        cwd=folder, env={**os.environ, "PYTHONPATH": str(ROOT)}, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+
+
+def stopped(process: subprocess.Popen[str], number: int) -> tuple[float, str]:
+    """Send a process a signal; how long it then computes [s], and what it said."""
+    before = computing(process.pid)
+    process.send_signal(number)
+    assert process.stderr is not None
+    with process.stderr:
+        said = process.stderr.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return usage.ru_utime + usage.ru_stime - before, said
 
 
 def computing(number: int) -> float:
@@ -193,3 +204,50 @@ def test_an_interruption_that_was_held_is_raised_where_what_held_it_fails() -> N
         os.kill(os.getpid(), signal.SIGINT)
         raise ValueError
     assert signal.getsignal(signal.SIGINT) is handler
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Studies
+
+# Of some seconds.
+LONG_STUDY = """case = "steel-chain-hertz"
+[vary]
+striker.speed = {{ linear = [0.5, 1.5, {}] }}
+"""
+
+
+@pytest.mark.promise("R6")
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="no /proc here: the time that a process computes is read from it")
+@pytest.mark.parametrize(("trials", "members"), [(2, 2000), pytest.param(12, 6000, marks=pytest.mark.long)])
+def test_a_study_stopped_at_any_moment_ends_at_once_and_goes_on(
+    trials: int, members: int, tmp_path: Path, figure: Callable[..., None]
+) -> None:
+    draw, longest, kept = random.Random(7), 0.0, 0
+    (tmp_path / "study.toml").write_text(LONG_STUDY.format(members))
+    part = tmp_path / "study.h5.part"
+    for trial in range(trials):
+        number, size = (signal.SIGINT, signal.SIGTERM)[trial % 2], part.stat().st_size if part.exists() else 0
+        process = begun("sweep", "study.toml", "--resume", "--threads", "1", folder=tmp_path)
+        # once there are members, in the end; every third at any moment
+        if trial % 3 == 2:
+            time.sleep(0.1 + 2.0 * draw.random())
+        else:
+            while process.poll() is None and not (part.exists() and part.stat().st_size > size + 1000):
+                time.sleep(0.005)
+        seconds, said = stopped(process, number)
+        if process.returncode == 0:
+            break
+        longest = max(longest, seconds)
+        assert process.returncode == 128 + number and "Traceback" not in said, said
+        if said == "granchain: interrupted; study.h5 was not written: go on from study.h5.part with --resume\n":
+            assert part.stat().st_size >= size
+            kept += 1
+        else:
+            assert said in ("granchain: interrupted; study.h5 was not written\n", "granchain: interrupted\n")
+        assert {path.name for path in tmp_path.iterdir()} <= {"study.toml", "study.h5.part"}
+    if trials > 2:
+        done = obey(["sweep", str(tmp_path / "study.toml"), "--out", str(tmp_path / "study.h5"), "--resume"])
+        whole = gc.sweep(gc.load_case("steel-chain-hertz"), {"striker.speed": {"linear": [0.5, 1.5, members]}})
+        assert done == 0 and open_study(tmp_path / "study.h5").to_xarray().drop_vars("point").identical(whole)
+    figure("stopped study: longest time to its end, computing [s]", longest, at_most=0.5)
+    figure("stopped studies that had members", kept, at_least=1)

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from granchain.contact.law import ContactLaw
 
 DONE, BUG, WRONG_INPUT, RUN_FAILED, FILE_OR_DISK, MISSED = 0, 1, 2, 3, 4, 5
-# A process that a signal has ended: 128 and the signal's number (POSIX shell, 2.8.2).
-SIGNALLED = 128
 
 # Dots an inch of a PNG for paper; for a screen it has those of the style.
 PRINTED = 300.0

@@ -13,9 +13,9 @@ from typing import NoReturn, TextIO
 
 from typer.exceptions import TyperException
 
-from granchain.cli.options import BUG, DONE, FILE_OR_DISK, RUN_FAILED, SIGNALLED, WRONG_INPUT, app
+from granchain.cli.options import BUG, DONE, FILE_OR_DISK, RUN_FAILED, WRONG_INPUT, app
 from granchain.cli.run import InterruptedRun
-from granchain.cli.signals import is_echo
+from granchain.cli.signals import SIGNALLED, end, is_echo
 from granchain.cli.text import notify, print_json
 from granchain.cli.waiting import Waiting
 from granchain.errors import CaseError, FileError, GranchainError, GranchainWarning, RunError, TraceError, text_of
@@ -31,30 +31,20 @@ def main() -> None:
     warnings.showwarning = _show_warning
     Waiting.own_process = True
     # Until now a signal has ended the process at once (granchain.__main__); from here on there may be something to clear away.
-    try:
-        before = {signal.SIGINT: signal.getsignal(signal.SIGINT), signal.SIGTERM: signal.getsignal(signal.SIGTERM)}
-        for kind, handler in before.items():
-            if handler is not signal.SIG_IGN:
-                signal.signal(kind, _interrupt)
-        code = obey(sys.argv[1:], own_process=True)
-        # what there was to do is done, and the process ends
-        for kind in before:
-            signal.signal(kind, signal.SIG_IGN)
-    except KeyboardInterrupt:
-        code = SIGNALLED + signal.SIGINT
-    except SystemExit as stop:
-        code = int(stop.code or DONE)
+    for kind in (signal.SIGINT, signal.SIGTERM):
+        if signal.getsignal(kind) is not signal.SIG_IGN:
+            signal.signal(kind, _interrupt)
+    code = obey(sys.argv[1:], own_process=True)
+    # what there was to do is done, and the process ends
+    for kind in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(kind, signal.SIG_IGN)
     leave(code)
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
-    """SIGTERM ends a command as SIGINT does: what is being written is taken away."""
-    if is_echo():
-        return
-    os.write(2, b"granchain: interrupted\n")
-    if number == signal.SIGINT:
-        raise KeyboardInterrupt
-    raise SystemExit(SIGNALLED + number)
+    """Any command but a run or a study has nothing to lose."""
+    if not is_echo():
+        end(number)
 
 
 def _nowhere() -> TextIO:

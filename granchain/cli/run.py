@@ -12,12 +12,12 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
 from types import FrameType, TracebackType
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from granchain.cli.options import SIGNALLED, CaseArgument, JsonOption, LawModuleOption, SetOption, app, blamed, load_laws
-from granchain.cli.signals import Heard, is_echo
+from granchain.cli.options import CaseArgument, JsonOption, LawModuleOption, SetOption, app, blamed, load_laws
+from granchain.cli.signals import SIGNALLED, Heard, end, is_echo
 from granchain.cli.text import aligned, clean, notify, number, print_json, print_text
 from granchain.cli.waiting import Waiting
 from granchain.engine.garbage import no_collection
@@ -70,8 +70,8 @@ def run(
     every = None if checkpoint is None else seconds_of(checkpoint)
     if resume and overwrite:
         raise CaseError("--resume, --overwrite: got both, allowed one: --resume goes on with a run, --overwrite begins it anew")
-    with no_collection(to_the_end=bool(context.obj)), Interruption() as interruption:
-        interruption.in_vain = InVain(target, as_json) if context.obj else None
+    with no_collection(to_the_end=bool(context.obj)), Interruption(bool(context.obj), as_json) as interruption:
+        interruption.in_vain = lambda: IN_VAIN.format(target)
         try:
             load_laws(law_module)
             progress = Progress(interruption, shown=not quiet and sys.stderr.isatty(), told=not quiet)
@@ -201,33 +201,6 @@ def simulated(case: Case, file: OutputFile, checkpoint: Checkpoint, progress: Pr
             raise RunError(f"{error}\nNothing was saved: {file.target} was not written.", error.result) from None
 
 
-class InVain(NamedTuple):
-    """Ends the process of a run that was interrupted before its first step; called with the exit code.
-
-    An exception would do, were it not that a signal can come while a compiler calls back into Python, where exceptions are printed and
-    forgotten: 1 in 60 signals in the first half second.
-
-    Parameters
-    ----------
-    target : Path
-        The output file.
-    as_json : bool
-        Whether JSON was asked for.
-    """
-
-    target: Path
-    as_json: bool
-
-    def __call__(self, exit_code: int) -> NoReturn:
-        # In the middle of what may be its import: there are no claims where it is not there.
-        getattr(sys.modules.get("granchain.output.whole"), "give_up_claims", int)()
-        sentence = IN_VAIN.format(self.target)
-        notify(sentence)
-        if self.as_json:
-            print_json({"error": {"kind": InterruptedRun.__name__, "problems": [sentence]}, "exit_code": exit_code})
-        os._exit(exit_code)
-
-
 class InterruptedRun(Exception):  # noqa: N818
     """A run that a signal ended before it had anything to save."""
 
@@ -237,18 +210,35 @@ class InterruptedRun(Exception):  # noqa: N818
 
 
 class Interruption:
-    """SIGINT and SIGTERM during a run.
+    """SIGINT and SIGTERM during a run, or a study.
 
-    Before the first step there is nothing to lose, and it ends the process at once, or, where that is not the run's own, is raised; from
-    then on it is noted and heard between two blocks of steps, and the file is written. Those that come together are one. A second one ends
-    the process as soon as what is open is closed, a third one without.
+    Where there is nothing to lose the first ends the process at once, or, where that is not the command's own, is raised; where there is
+    something it is noted, and heard between two blocks of steps, and the file is written. Those that come together are one. A second one
+    ends the process with what is on the disk, a third one whatever it is doing.
+
+    Parameters
+    ----------
+    own_process : bool
+        Whether the process ends with the command.
+    as_json : bool
+        Whether JSON was asked for.
+
+    Attributes
+    ----------
+    something_to_lose : bool
+        Whether a signal is noted.
+    in_vain : function
+        Gives what is printed where one ends the process at once.
+    aborted : str
+        What is printed where a second one does.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, own_process: bool = False, as_json: bool = False):
         self.number = 0
         self.something_to_lose = False
-        self.in_vain: InVain | None = None
+        self.in_vain: Callable[[], str] = lambda: "interrupted"
         self.aborted = "aborted"
+        self._own_process, self._as_json = own_process, as_json
         self._count = 0
         self._before: dict[signal.Signals, Any] = {}
 
@@ -277,11 +267,16 @@ class Interruption:
         if self._count > 2:
             os._exit(self.exit_code)
         if self._count == 2:
+            if self._own_process:
+                end(number, clean(self.aborted))
             os.write(2, f"granchain: {self.aborted}\n".encode())
             raise SystemExit(self.exit_code)
         if not self.something_to_lose:
-            if self.in_vain is not None:
-                self.in_vain(self.exit_code)
+            if self._own_process:
+                sentence = self.in_vain()
+                if self._as_json:
+                    print_json({"error": {"kind": InterruptedRun.__name__, "problems": [sentence]}, "exit_code": self.exit_code})
+                end(number, clean(sentence))
             raise KeyboardInterrupt
 
 
@@ -334,6 +329,10 @@ class Progress:
         self._interruption.something_to_lose = True
         if self._interruption.number:
             raise KeyboardInterrupt
+        self.show(fraction)
+
+    def show(self, fraction: float) -> None:
+        """Say how far it is."""
         now = time.monotonic()
         if now - self._started > BAR_AFTER and not self._lasts:
             self._lasts = True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -23,6 +24,7 @@ MOST_MESSAGES = 10
 
 @app.command()
 def sweep(
+    context: typer.Context,
     file: Annotated[str, typer.Argument(metavar="SWEEP.toml", help="File that describes the study: its case, and what its keys take.")],
     out: Annotated[str | None, typer.Option(metavar="FILE", help="Output file. Default: name of the sweep file, here.")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output file if it exists.")] = False,
@@ -39,7 +41,9 @@ def sweep(
     if resume and overwrite:
         raise CaseError("--resume, --overwrite: got both, allowed one: --resume goes on with a study, --overwrite begins it anew")
     target = Path(f"{Path(file).stem}.h5" if out is None else out)
-    with Interruption() as interruption:
+    with Interruption(bool(context.obj), as_json) as interruption:
+        # what is done is in FILE.part: there is nothing that an interruption could lose
+        interruption.in_vain = partial(interrupted, target)
         try:
             load_laws(law_module)
             from granchain.contact import laws
@@ -54,22 +58,29 @@ def sweep(
             progress.title = asked.plan.case.title
 
             def advance(done: int, count: int) -> None:
-                progress.advance(done / count)
-                # what is done is in the file: there is nothing that an interruption could lose
-                interruption.something_to_lose = False
+                progress.show(done / count)
 
             with progress, blamed(laws()[asked.plan.case.contact.law]), dask_at(dask) if dask else nullcontext() as executor:
                 folder = target.absolute().parent if dask else None
                 work = Work(asked.plan.case, threads, asked.traces, None, advance, executor, folder)
                 study = swept(asked.plan, work, target, resume, overwrite)
+                # the file is there, and a signal changes nothing any more
+                interruption.something_to_lose = True
         except KeyboardInterrupt:
-            raise InterruptedRun(f"interrupted; {target} was not written", interruption.exit_code) from None
+            raise InterruptedRun(interruption.in_vain(), interruption.exit_code) from None
         ends = study.status.values.ravel().tolist()
         report(asked, study, target, as_json)
         if "interrupted" in ends:
             raise typer.Exit(interruption.exit_code)
         if "complete" not in ends:
             raise typer.Exit(RUN_FAILED)
+
+
+def interrupted(target: Path) -> str:
+    """What is printed of a study that was interrupted."""
+    # in the middle of what may be its import
+    part = getattr(sys.modules.get("granchain.output.study"), "part_of", lambda path: None)(target)
+    return f"interrupted; {target} was not written" + (f": go on from {part} with --resume" if part is not None else "")
 
 
 def report_estimate(asked: Description, found: Any, as_json: bool) -> None:

@@ -56,6 +56,15 @@ HEAD = b'{"granchain_format": "%s", "granchain_content": "part of a study"}\n' %
 _CHECK = 16
 
 
+def part_of(path: str | os.PathLike[str]) -> Path | None:
+    """FILE.part of a study, where there are members in it."""
+    with contextlib.suppress(OSError, FileError):
+        target = followed(path)
+        part = target.with_name(f"{target.name}.part")
+        return part if part.stat().st_size > len(HEAD) else None
+    return None
+
+
 class StudyPart:
     """FILE.part: the members of a study that are done; take the `claim` of FILE first.
 

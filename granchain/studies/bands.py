@@ -21,7 +21,8 @@ from granchain.output.provenance import granchain_version, source_hash, versions
 from granchain.output.result import dataset_of
 from granchain.output.variables import Variable
 from granchain.studies.distributions import Distribution, normal, uniform
-from granchain.studies.measures import Measures, measure
+from granchain.studies.interruption import scipy_stats
+from granchain.studies.measures import Measures, measure, no_interruption
 from granchain.studies.plan import MOST_DRAWN, OF_A_MEMBER, Plan, canonical, quasi_random
 
 # Members of a band, unless more or fewer are asked for.
@@ -295,12 +296,6 @@ def without_parts(found: Measures, case: Case) -> None:
     found.peak[late], found.arrival[late] = math.nan, math.nan
 
 
-def no_interruption(found: Measures) -> None:
-    """Half a sample is no band: an interruption ends the call."""
-    if found.missing:
-        raise KeyboardInterrupt
-
-
 def whole(found: Measures) -> list[int]:
     """Places of the runs that are complete, that of the case as it stands the first."""
     return [place for place, status in enumerate(found.status) if not status.failed]
@@ -445,8 +440,6 @@ def indices(asked: Uncertain, name: str, values: np.ndarray) -> dict[str, Variab
     values : array (n (keys + 2), sensor)
         Of the first sample, the second, and for each key the first with that key's column of the second.
     """
-    from scipy.stats import sobol_indices
-
     keys, n = len(asked.drawn), asked.n
     orders = ("first_order", "total_order")
     found = {f"{order}{side}": np.full((keys, values.shape[1]), math.nan) for order in orders for side in ("", "_low", "_high")}
@@ -457,7 +450,7 @@ def indices(asked: Uncertain, name: str, values: np.ndarray) -> dict[str, Variab
         # of one key scipy takes no single number (1.17: it cannot put an item into a number), but the same one twice
         twice = np.repeat(split[:, None, :, k], 2 if keys == 1 else 1, axis=1)
         runs: Any = {"f_A": twice[0], "f_B": twice[1], "f_AB": twice[2:]}
-        result = sobol_indices(func=runs, n=n)
+        result = scipy_stats().sobol_indices(func=runs, n=n)
         with seeded(asked.seed), warnings.catch_warnings():
             # a key that moves nothing has no limits
             warnings.simplefilter("ignore")

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from granchain.errors import CaseError
 from granchain.keys import Problems, shown, suggestion
+from granchain.studies.interruption import scipy_stats
 
 # Distributions with parameters of our own; any other name is that of a continuous distribution of scipy.stats, with its own parameters.
 OWN = {"normal": ("mean", "sd"), "uniform": ("low", "high"), "lognormal": ("median", "sigma")}
@@ -180,20 +181,16 @@ def _is_number(value: Any) -> bool:
 
 
 def _scipy(name: str) -> Any:
-    from scipy import stats
-
-    return getattr(stats, name)
+    return getattr(scipy_stats(), name)
 
 
 def _continuous() -> list[str]:
-    from scipy import stats
-
+    stats = scipy_stats()
     return sorted(name for name in dir(stats) if isinstance(getattr(stats, name), stats.rv_continuous))
 
 
 def _frozen(name: str, parameters: Mapping[str, float]) -> Any:
-    from scipy import stats
-
+    stats = scipy_stats()
     if name == "normal":
         return stats.norm(parameters["mean"], parameters["sd"])
     if name == "uniform":

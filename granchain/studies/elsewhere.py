@@ -15,7 +15,7 @@ import math
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,7 @@ from granchain.keys import shown
 from granchain.output.provenance import granchain_version, source_hash
 from granchain.simulation import law_records
 from granchain.status import Status
-from granchain.studies.measures import TOGETHER, Measures, measure
+from granchain.studies.measures import TOGETHER, Measures, measure, no_interruption
 from granchain.studies.plan import canonical
 
 # What a task takes at least [s]: sending it takes some milliseconds.
@@ -168,26 +168,39 @@ class Elsewhere:
         }  # fmt: skip
 
     def measured(self, done: Callable[[Sequence[int], Measures], Any]) -> Measures:
-        """Measures of all members; `done` is called as for `measure`."""
+        """Measures of all members; `done` is called as for `measure`.
+
+        Raises
+        ------
+        ExecutorError
+            For a fault of the executor's own.
+        """
         found = Measures.empty(self._cases)
         first = self._first(found)
         done([0], found)
-        waiting = {self._sent(places): places for places in self._tasks(first, len(self._cases))}
+        waiting: dict[Future[str], Places] = {}
         try:
-            while waiting:
-                ended, _ = wait(waiting, return_when=FIRST_COMPLETED)
-                for future in ended:
-                    again = self._taken(future, waiting.pop(future), found, done)
-                    waiting |= {self._sent(places): places for places in again}
-        except BaseException:
-            for future in waiting:
-                future.cancel()
+            tasks = self._tasks(first, len(self._cases))
+            while tasks or waiting:
+                with own_faults(found, "would not take a task"):
+                    for places in tasks:
+                        waiting[self._sent(places)] = places
+                    ended, _ = wait(waiting, return_when=FIRST_COMPLETED)
+                tasks = [again for future in ended for again in self._taken(future, waiting.pop(future), found, done)]
+        except BaseException as error:
+            for future, places in waiting.items():
+                with contextlib.suppress(ExecutorError, AttributeError):
+                    # what others have computed is not lost by the fault of one
+                    if isinstance(error, ExecutorError) and future.done():
+                        self._taken(future, places, found, done)
+                    future.cancel()
             raise
         return found
 
     def _first(self, found: Measures) -> float:
         """Compute the first member here; what each of many takes [s]."""
         own = measure(self._cases[:1], 1, traces=self._traces)
+        no_interruption(own)
         found.take(0, own.record(0, self._traces))
         count = 1
         while True:
@@ -213,19 +226,18 @@ class Elsewhere:
 
     def _taken(self, future: Future[str], places: Places, found: Measures, done: Callable[[Sequence[int], Measures], Any]) -> list[Places]:
         """Take what a task has given; its halves, to send again, where it has taken its workers with it."""
-        error = future.exception()
+        with own_faults(found, "gave back a task that was not done"):
+            error = future.exception()
         if error is None:
-            for place, record in zip(places, self._records(future.result()), strict=True):
-                found.take(place, record)
+            with own_faults(found, "gave back something else than the members of its task"):
+                records = self._records(future.result())
+                for place, record in zip(places, records, strict=True):
+                    found.take(place, record)
             done(places, found)
             return []
-        if isinstance(error, BrokenExecutor):
-            raise RunError(
-                f"executor: got a process that ended while it computed ({text_of(error)}), allowed processes that live; call again with "
-                "another executor, and resume=True where a file holds what is done"
-            ) from error
         if not is_lost(error):
-            raise error
+            with own_faults(found, "did not compute a task"):
+                raise error
         half = len(places) // 2
         if half:
             return [places[:half], places[half:]]
@@ -247,6 +259,37 @@ class Elsewhere:
             with contextlib.suppress(OSError):
                 path.unlink()
         return [json.loads(line) for line in text.split("\n")]
+
+
+class ExecutorError(RunError):
+    """A fault of an executor's own: shut down, broken, closed, cancelled, or no executor.
+
+    Parameters
+    ----------
+    message : str
+    found : Measures
+        What was computed until then.
+    """
+
+    def __init__(self, message: str, found: Measures):
+        super().__init__(message)
+        self.found = found
+
+
+@contextlib.contextmanager
+def own_faults(found: Measures, what: str) -> Iterator[None]:
+    """Where an executor fails: a sentence, and what was computed until then. What workers say of a case, and interruptions, stay."""
+    try:
+        yield
+    except (GranchainError, KeyboardInterrupt):
+        raise
+    except BaseException as error:
+        told = ": ".join(filter(None, (type(error).__name__, text_of(error))))
+        raise ExecutorError(
+            f"executor: got one that {what} ({told}), allowed a concurrent.futures.Executor that "
+            "computes what it is sent; call again with another one",
+            found,
+        ) from error
 
 
 def is_lost(error: BaseException) -> bool:

@@ -19,9 +19,9 @@ from granchain.case import Case
 from granchain.contact import laws as known_laws
 from granchain.errors import CaseError, RunError
 from granchain.keys import Problems, shown, suggestion
-from granchain.status import Status
+from granchain.studies.interruption import scipy_stats, uninterrupted
 from granchain.studies.many import checked
-from granchain.studies.measures import Measures
+from granchain.studies.measures import Measures, no_interruption
 from granchain.studies.measures import measure as measured
 from granchain.studies.search import Lowest, descend, not_told_apart
 
@@ -366,8 +366,7 @@ def run_all(cases: Sequence[Case], threads: int, quantity: str) -> Measures:
         Where an interruption has ended it: half a grid has no minimum.
     """
     found = measured(cases, threads, traces=quantity == "traces")
-    if Status.INTERRUPTED in found.status:
-        raise KeyboardInterrupt
+    no_interruption(found)
     return found
 
 
@@ -414,9 +413,9 @@ def grid_of(low: np.ndarray, high: np.ndarray) -> np.ndarray:
     """(point, input) Points over a box: evenly spaced, both ends among them, for one input; of a Sobol sequence for several."""
     if len(low) == 1:
         return np.asarray(np.linspace(low[0], high[0], GRID)[:, None])
-    from scipy.stats import qmc
-
-    return np.asarray(low + (high - low) * qmc.Sobol(len(low), seed=0).random(SPREAD))
+    with uninterrupted():
+        # see `plan.quasi_random`
+        return np.asarray(low + (high - low) * scipy_stats().qmc.Sobol(len(low), seed=0).random(SPREAD))
 
 
 def lowest_of(points: np.ndarray, residual: np.ndarray, size: np.ndarray) -> list[int]:

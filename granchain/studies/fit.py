@@ -25,6 +25,7 @@ from granchain.errors import CaseError, GranchainError, RunError, TraceError
 from granchain.keys import Problems, shown, suggestion
 from granchain.sensor import Sensor
 from granchain.status import Status
+from granchain.studies.interruption import scipy_stats
 from granchain.studies.many import checked, run_many
 from granchain.studies.search import Lowest, descend, not_told_apart
 from granchain.traces import Trace, read_trace
@@ -135,8 +136,6 @@ class Fit:
         CaseError
             For another level.
         """
-        from scipy.stats import t
-
         if isinstance(level, bool) or not isinstance(level, (int, float)) or not 0.0 < level < 1.0:
             raise CaseError(f"level: got {shown(level)}, allowed a number above 0 and below 1; give 0.9 for 90 %")
         found = {}
@@ -144,7 +143,7 @@ class Fit:
             error = self.errors[key]
             inverse = sum(one.variance[i] ** 2 / one.degrees_of_freedom for one in self.parts)
             degrees = error**4 / inverse if inverse > 0.0 else math.inf
-            half = float(t.ppf(0.5 + 0.5 * level, degrees)) * error if math.isfinite(error) else math.inf
+            half = float(scipy_stats().t.ppf(0.5 + 0.5 * level, degrees)) * error if math.isfinite(error) else math.inf
             found[key] = (value - half, value + half)
         return found
 

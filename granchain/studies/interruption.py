@@ -1,4 +1,4 @@
-"""Ctrl-C during a study: the first one ends it, and none comes between the halves of a write."""
+"""Ctrl-C during a study: the first one ends it, and none comes between the halves of a write, or into what would swallow it."""
 
 from __future__ import annotations
 
@@ -46,6 +46,20 @@ class Interruptions:
             yield
         finally:
             self._writing = False
-        pending, self._pending = self._pending, None
-        if pending is not None:
-            self._hear(*pending)
+            pending, self._pending = self._pending, None
+            if pending is not None:
+                self._hear(*pending)
+
+
+@contextlib.contextmanager
+def uninterrupted() -> Iterator[None]:
+    """While this lasts SIGINT is noted; it is heard at the end. For what forgets an exception, or makes another one of it."""
+    with Interruptions() as interruptions, interruptions.held():
+        yield
+
+
+def scipy_stats() -> Any:
+    """The package scipy.stats: an interruption of its import would be an ImportError."""
+    with uninterrupted():
+        from scipy import stats
+    return stats

@@ -68,6 +68,8 @@ class Measures:
         Where traces are asked for: [s], [N]; empty arrays for a case that was not computed.
     summaries : list of dict
         Where a summary is asked for; empty for a case that failed.
+    interrupted : bool
+        Whether an interruption was heard, which may have come with the last case.
     """
 
     sensor_bead: tuple[int, ...]
@@ -86,6 +88,7 @@ class Measures:
     time: list[np.ndarray] = field(default_factory=list)
     force: list[np.ndarray] = field(default_factory=list)
     summaries: list[dict[str, float]] = field(default_factory=list)
+    interrupted: bool = False
 
     @classmethod
     def empty(cls, cases: Sequence[Case]) -> Measures:
@@ -123,8 +126,6 @@ class Measures:
 
     def take(self, place: int, record: Mapping[str, Any]) -> None:
         """Put what `record` gave at a place."""
-        self.status[place] = next(status for status in Status if status.label == record["status"])
-        self.message[place], self.law[place] = record["message"], record["law"]
         for name in OF_SENSOR:
             getattr(self, name)[place] = [_or_nan(value) for value in record[name]]
         for name in OF_MEMBER:
@@ -132,6 +133,9 @@ class Measures:
         self.summaries[place] = {name: _or_nan(value) for name, value in record.get("summary", {}).items()}
         if "force" in record:
             self.time[place], self.force[place] = unpacked(record["time"]), unpacked(record["force"], len(self.sensor_bead))
+        self.message[place], self.law[place] = record["message"], record["law"]
+        # last: what is no whole record has not been taken
+        self.status[place] = next(status for status in Status if status.label == record["status"])
 
 
 def _or_none(value: float) -> float | str | None:
@@ -191,6 +195,7 @@ def measure(
                 if done is not None and places:
                     done(places, found)
         except KeyboardInterrupt:
+            found.interrupted = True
             work.stop.set()
             pool.shutdown(cancel_futures=True)
             count = len(cases) - len(found.missing)
@@ -200,6 +205,12 @@ def measure(
             pool.shutdown(cancel_futures=True)
             raise
     return found
+
+
+def no_interruption(found: Measures) -> None:
+    """An interruption ends the call, where a part of the members is of no use."""
+    if found.interrupted or found.missing:
+        raise KeyboardInterrupt
 
 
 def lots(cases: Sequence[Case]) -> Iterator[range]:

@@ -17,6 +17,7 @@ from granchain.case.document import plain
 from granchain.errors import CaseError
 from granchain.keys import Problems, shown
 from granchain.studies.distributions import Disorder, Distribution, values_of
+from granchain.studies.interruption import scipy_stats, uninterrupted
 
 HOW = ("product", "zip", "sobol")
 # What disorder of a key is, as data of the case, and whether it is added.
@@ -195,10 +196,10 @@ def product(lists: Sequence[list[Any]]) -> Iterator[tuple[Any, ...]]:
 
 def quasi_random(n: int, dimensions: int, seed: int) -> np.ndarray:
     """(n, dimensions) The first points of a scrambled Sobol sequence, each number between 0 and 1 and neither."""
-    from scipy.stats import qmc
-
-    sequence = qmc.Sobol(dimensions, scramble=True, seed=np.random.default_rng(seed))
-    points = sequence.random_base2(max(0, math.ceil(math.log2(n))))[:n]
+    with uninterrupted():
+        # an exception is forgotten where SciPy reads the numbers of its sequence: all points would be one
+        sequence = scipy_stats().qmc.Sobol(dimensions, scramble=True, seed=np.random.default_rng(seed))
+        points = sequence.random_base2(max(0, math.ceil(math.log2(n))))[:n]
     return np.clip(points, TAIL, 1.0 - TAIL)
 
 

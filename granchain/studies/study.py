@@ -199,6 +199,8 @@ def measures_of(variables: Mapping[str, Variable], attributes: Mapping[str, Any]
     labels = {status.label: status for status in Status}
     own = {*OF_SENSOR, *OF_MEMBER, *TAKEN}
     more = {name: v.data.ravel().tolist() for name, v in variables.items() if v.long_name == f"of the summary: {name}" and name not in own}
+    numbers: dict[str, Any] = {name: numbers_in(variables, name, (n, sensors)) for name in OF_SENSOR}
+    numbers |= {name: numbers_in(variables, name, (n,)) for name in OF_MEMBER}
     found = Measures(
         sensor_bead=tuple(variables["sensor_bead"].data.tolist()),
         status=[labels[label] for label in variables["status"].data.ravel().tolist()],
@@ -207,8 +209,7 @@ def measures_of(variables: Mapping[str, Variable], attributes: Mapping[str, Any]
         time=[np.zeros(0)] * n,
         force=[np.zeros((0, sensors))] * n,
         summaries=[{name: values[place] for name, values in more.items()} for place in range(n)],
-        **{name: numbers_in(variables, name, (n, sensors)) for name in OF_SENSOR},
-        **{name: numbers_in(variables, name, (n,)) for name in OF_MEMBER},
+        **numbers,
     )
     if "sensor_force" in variables:
         time, force = variables["time"].data.reshape(n, -1), variables["sensor_force"].data

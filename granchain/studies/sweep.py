@@ -19,14 +19,14 @@ from granchain.case.document import case_names, parsed, read_text
 from granchain.case.tables import TABLES
 from granchain.contact.law_record import LawRecord
 from granchain.engine.specialise import fingerprint
-from granchain.errors import CaseError, GranchainWarning, LawError
+from granchain.errors import CaseError, GranchainWarning, LawError, RunError
 from granchain.keys import Problems, shown
 from granchain.output import claim
 from granchain.output.provenance import granchain_version, source_hash
 from granchain.output.study import StudyFile, StudyPart, open_study
 from granchain.output.whole import LARGEST_FILE
 from granchain.simulation import law_records
-from granchain.studies.elsewhere import Elsewhere
+from granchain.studies.elsewhere import Elsewhere, ExecutorError
 from granchain.studies.many import LOT, checked
 from granchain.studies.measures import OF_MEMBER, OF_SENSOR, Measures, Summary, measure
 from granchain.studies.plan import OF_A_MEMBER, Plan, canonical, planned
@@ -107,8 +107,17 @@ def swept(plan: Plan, work: Work, out: str | os.PathLike[str] | None = None, res
     if out is None:
         if resume:
             raise CaseError("resume: got no file to go on with, allowed a study of out=; name its file")
-        return dataset(plan, work.measured(cases), work.traces)
+        try:
+            return dataset(plan, work.measured(cases), work.traces)
+        except ExecutorError as error:
+            kept = f"{kept_of(error.found)}, in the error's result; with out= they go to a file, and resume=True goes on with it"
+            raise RunError(f"{error}\n{kept}", dataset(plan, error.found, work.traces)) from error
     return to_file(plan, cases, work, out, resume, overwrite)
+
+
+def kept_of(found: Measures) -> str:
+    """How many members are measured."""
+    return f"{len(found.status) - len(found.missing)} of {len(found.status)} members are computed"
 
 
 @dataclass
@@ -323,8 +332,12 @@ def to_file(plan: Plan, cases: Sequence[Case], work: Work, out: str | os.PathLik
             check_laws(out, [cases[place] for place in known], [found.law[place] for place in known])
             # a case that comes twice is computed once
             missing = list({names[place]: place for place in reversed(found.missing)}.values())[::-1]
-            if missing:
-                computed(work, cases, names, missing, found, part)
+            try:
+                if missing:
+                    computed(work, cases, names, missing, found, part)
+            except ExecutorError as error:
+                kept = f"{kept_of(found)}, in {part.path}; go on with --resume (in Python: resume=True)"
+                raise RunError(f"{error}\n{kept}", dataset(plan, found, work.traces, names)) from error
             if found.missing:
                 warnings.warn(
                     f"interrupted: {len(cases) - len(found.missing)} of {len(cases)} members are in {part.path}; go on with --resume (in "
