@@ -25,7 +25,11 @@ PROMISES = {
         "hash of the data equal; 60 kinds of edit, in one process and across",
     ),
     "R4": ("kill -9 at any moment leaves the last complete file readable", "20 kills, 0 unreadable; 100 in the long run"),
-    "R5": ("Full disk, read-only or missing folder: exit code 4, the old file whole, no temporary left", "a small tmpfs, real"),
+    "R5": (
+        "Full disk, read-only or missing folder: exit code 4, the old file whole, no temporary left; a link is never replaced, nor a name "
+        "of a device or a process",
+        "a small tmpfs, real; links to files, to descriptors, in circles",
+    ),
     "R6": ("Ctrl-C and TERM stop within 0.5 s, the file valid, exit code 130 or 143", "20 of 20"),
     "R7": ("Two runs to one file: the second is refused, the first unharmed", "real processes"),
     "R8": (

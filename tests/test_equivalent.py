@@ -11,6 +11,7 @@ import pytest
 import granchain as gc
 from granchain import analysis, figures
 from granchain.cli import obey
+from granchain.status import Status
 from granchain.studies import equivalent as module
 from granchain.studies.equivalent import lowest_of
 from granchain.studies.measures import Measures
@@ -88,7 +89,7 @@ def faked(monkeypatch, peak_off):
             off = peak_off(case.contact.restitution) if case.contact.law != "ma-liu" else 0.0
             found.peak[i], found.arrival[i] = 1.0 + off, 1.0
             found.width[i], found.message[i] = off + 1.0, ""
-        found.status = [module.Status.COMPLETE] * len(cases)
+        found.status = [Status.COMPLETE] * len(cases)
         return found
 
     monkeypatch.setattr(module, "run_all", run_all)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sys
 import textwrap
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -78,6 +79,8 @@ def measured(chosen: list[type[ContactLaw]], law_module: str | None) -> list[Cer
     from concurrent.futures import ProcessPoolExecutor
     from multiprocessing import get_context
 
+    # the process that clears away behind those that a signal ends would say so
+    sys.warnoptions.append("ignore:resource_tracker")
     with ProcessPoolExecutor(workers, get_context("spawn"), begin_worker, (law_module,)) as pool:
         found = {one.law.name: one for several in pool.map(certificates_of, groups.values()) for one in several}
     return [found[law.name] for law in chosen]
