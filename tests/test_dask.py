@@ -105,3 +105,25 @@ def test_a_scheduler_that_does_not_answer_is_said_within_ten_seconds(tmp_path, m
             # ten seconds for the answer, and some to load dask and to let go
             assert time.monotonic() - clock < 20.0
             assert "--dask: got no answer from" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("fault", ["client", "scheduler"])
+def test_a_scheduler_or_a_client_that_is_gone_is_a_sentence_and_members_are_kept(fault, tmp_path, monkeypatch):
+    monkeypatch.setattr(elsewhere, "TASK_SECONDS", 0.01)
+    out = tmp_path / "study.h5"
+    # it need not be waited for
+    with distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=True, dashboard_address=None) as made:
+        client = distributed.Client(made, set_as_default=False)
+        gone = []
+
+        def leave(done, count):
+            if not gone and done > count // 4:
+                gone.append(done)
+                (client if fault == "client" else made).close()
+
+        with pytest.raises(gc.errors.RunError, match=r"executor: got one that ") as raised:
+            vary = {"striker.speed": {"linear": [0.5, 2.0, 200]}}
+            gc.sweep(short(), vary, executor=client.get_executor(pure=False), out=out, progress=leave)
+        client.close()
+    assert f"of 200 members are computed, in {out}.part; go on with --resume" in str(raised.value)
+    assert int((raised.value.result.status == "complete").sum()) >= gone[0]

@@ -218,7 +218,7 @@ striker.speed = {{ linear = [0.5, 1.5, {}] }}
 
 @pytest.mark.promise("R6")
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="no /proc here: the time that a process computes is read from it")
-@pytest.mark.parametrize(("trials", "members"), [(2, 2000), pytest.param(12, 6000, marks=pytest.mark.long)])
+@pytest.mark.parametrize(("trials", "members"), [(1, 1000), pytest.param(12, 6000, marks=pytest.mark.long)])
 def test_a_study_stopped_at_any_moment_ends_at_once_and_goes_on(
     trials: int, members: int, tmp_path: Path, figure: Callable[..., None]
 ) -> None:
