@@ -331,6 +331,18 @@ def test_a_law_of_another_order_than_it_states_is_told(wrong_law) -> None:
     assert Paragraph(f"Problem: {found.problems[0]}.") in page(found)
 
 
+@pytest.mark.long
+def test_the_damped_example_is_of_order_two_and_without_its_weight_is_told_what_is_missing(wrong_law) -> None:
+    text = (Path(__file__).parents[1] / "docs" / "examples" / "damped_law.py").read_text().replace("damped-hertz", "wrong")
+    good = certificate(wrong_law(text))
+    assert good.order == pytest.approx(2.0, abs=0.15) and good.problems == []
+    found = certificate(wrong_law(text.replace("return weight / math.sqrt(part), 1.0", "return 1.0, 1.0")))
+    # at an onset of damping ~ d^a the unweighted scheme is of order 1 + a
+    assert found.order == pytest.approx(1.5, abs=0.25)
+    (sentence,) = [problem for problem in found.problems if "states order 2" in problem]
+    assert "onset_weight(a) of granchain.contact.onset" in sentence and "a = 0.5" in sentence and "state 2" not in sentence
+
+
 def test_a_law_that_is_not_finite_is_not_let_into_the_engine(wrong_law) -> None:
     found = certificate(wrong_law(WRONG["not a number"][0]))
     assert len(found.problems) == 1 and found.order is None and found.speeds == []

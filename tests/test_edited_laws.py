@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import json
+import math
 import sys
 import textwrap
 from collections.abc import Iterator
@@ -241,7 +243,7 @@ REFUSED = {
     "partial": ("import functools\nK = functools.partial(max, 2.0)", "K(d)", "K, an object of type functools.partial", "makes the call"),
     "cached": ("import functools\n@functools.cache\ndef K(x):\n    return x", "K(d)", "K, an object of type functools", "plain function"),
     "random": ("import random", "random.random()", "random.random, an object of type builtin_function", "a plain function"),
-    "word": ("import enum\nclass E(enum.IntEnum):\n    B = 2\nK = E.B", "K", "K, an object of type law.E", "take its value"),
+    "word": ("import enum\nclass E(enum.Enum):\n    B = 2\nK = E.B", "K", "K, an object of type law.E", "take its value"),
     "long double": ("K = np.longdouble(2.0)", "K", "K, an object of type numpy.longdouble", "take its value, a plain number"),
     "array of objects": ("K = np.array([2.0, None])", "K[0]", "K, an object of type numpy.ndarray", "an array of numbers"),
     "masked array": ("K = np.ma.array([2.0])", "K[0]", "K, an object of type numpy.ma.MaskedArray", "an array of numbers"),
@@ -492,3 +494,89 @@ def test_a_function_put_in_the_place_of_one_that_an_elastoplastic_law_declares_c
         c = (1e6, *12 * (0.0,))
         h = law.update((1e-6, 0.0, 0.0, 1.0), c, law.history_of(c))
         assert law.force(1e-6, 0.0, c, h) == pytest.approx(factor, rel=1e-12)
+
+
+CONSTANTS = """
+import enum
+from dataclasses import dataclass
+
+class Phase(enum.IntEnum):
+    OPEN = 1
+    CLOSED = {}
+
+@dataclass(frozen=True)
+class Inner:
+    z: float = {}.0
+
+@dataclass(frozen=True)
+class Steel:
+    k: float = {}.0
+    inner: Inner = Inner()
+
+steel, closed = Steel(), Phase.CLOSED
+"""
+OF_CONSTANTS = ("steel.k", "steel.inner.z", "float(Phase.CLOSED)", "float(closed)")
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize("expression", OF_CONSTANTS)
+def test_fields_of_frozen_dataclasses_and_members_of_enums_are_numbers_of_the_copy(expression: str, tmp_path: Path, jit: None) -> None:
+    found = []
+    for number in ("2", "3"):
+        Files(CONSTANTS.replace("{}", number), expression).write(tmp_path)
+        law = load(tmp_path).Mine
+        assert copied(law) == plain(law) == pytest.approx(float(number) * STIFFNESS * OVERLAP, rel=1e-15)
+        found.append(fingerprint(*law.functions()))
+    assert found[0] != found[1]
+
+
+@pytest.mark.long
+def test_fields_of_frozen_dataclasses_and_members_of_enums_are_compiled(tmp_path: Path) -> None:
+    Files(CONSTANTS.replace("{}", "2"), " + ".join(OF_CONSTANTS)).write(tmp_path)
+    law = load(tmp_path).Mine
+    assert compiled(law) == plain(law) == pytest.approx(8.0 * STIFFNESS * OVERLAP, rel=1e-15)
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize("expression", ["len(steel.__dict__)", "float(hash(steel))", "float(Phase(2))", "float(Phase.CLOSED.value)"])
+def test_a_dataclass_or_an_enum_as_a_whole_is_refused_by_name(expression: str, tmp_path: Path, jit: None) -> None:
+    Files(CONSTANTS.replace("{}", "2"), expression).write(tmp_path)
+    with pytest.raises(LawError, match=r"law\.py, line [0-9]+: Mine\.force reads (steel|Phase)"):
+        fingerprint(*load(tmp_path).Mine.functions())
+
+
+@pytest.mark.plain
+def test_a_function_put_in_a_librarys_place_is_refused(tmp_path: Path, jit: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    def mine(x):  # type: ignore[no-untyped-def]
+        return 7.0
+
+    Files("", "math.sqrt(4.0)").write(tmp_path)
+    before = fingerprint(*load(tmp_path).Mine.functions())
+    monkeypatch.setattr("math.sqrt", functools.wraps(math.sqrt)(mine))
+    with pytest.raises(LawError, match=r"reads math\.sqrt, a function that was put in a library's place"):
+        fingerprint(*load(tmp_path).Mine.functions())
+    monkeypatch.undo()
+    assert fingerprint(*load(tmp_path).Mine.functions()) == before
+
+
+IMPORTED = (
+    "from near import *",
+    "from near import K",
+    "import importlib\nK = importlib.import_module('near').K",
+    "import near\nK = near.K",
+)
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize("top", IMPORTED)
+def test_an_edited_file_of_which_only_a_number_was_imported_is_refused(top: str, tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    Files(top, "K", "K = 2.0").write(tmp_path)
+    file.write_text((tmp_path / "law.py").read_text().replace('"mine"', '"of-a-number"'))
+    with importable(tmp_path):
+        load_law_module(file)
+        (tmp_path / "near.py").write_text("K = 3.0\n")
+        with pytest.raises(LawError, match=r"near\.py, which mine\.py imports: got a file that was edited after Python had read it"):
+            load_law_module(file)
+        importlib.reload(sys.modules["near"])
+        assert plain(load_law_module(file)["of-a-number"]) == pytest.approx(3.0 * STIFFNESS * OVERLAP, rel=1e-15)

@@ -13,6 +13,7 @@ from scipy.integrate import solve_ivp
 
 from granchain import theory
 from granchain.certificates import example_inputs, example_pair
+from granchain.certificates.examples import pair_with
 from granchain.contact import laws
 from granchain.contact.inputs import filled
 from granchain.contact.law import DAMPING, PSI
@@ -339,3 +340,10 @@ def test_a_contact_that_takes_too_many_steps_is_not_said_to_stick(monkeypatch):
     told = str(raised.value)
     assert "flores at 1.77 m/s: the contact has not ended after 4000 steps of " in told and "allowed: 5000 steps" in told
     assert "0.05/gamma" in told and "a larger restitution" in told
+
+
+@pytest.mark.plain
+def test_the_hardness_of_the_example_pair_goes_with_its_yield_stress():
+    assert pair_with({}).hardness == 2.8 * 900e6
+    assert not pair_with({"yield_stress": 5e8}).has("hardness")
+    assert pair_with({"yield_stress": 5e8, "hardness": 2e9}).hardness == 2e9

@@ -188,6 +188,20 @@ def test_what_a_complete_run_is_asked_to_go_on_with_is_nothing(stopping: Stoppin
     assert Path("run.h5").read_bytes() == before
 
 
+def test_a_checkpoint_beside_a_complete_file_is_gone_on_with(stopping: Stopping, capsys: pytest.CaptureFixture[str]) -> None:
+    assert obey([*RUN]) == 0
+    complete = Path("run.h5").read_bytes()
+    # as a run with --overwrite leaves it that is killed: the old file, and the new run's checkpoint
+    stopping.at = 0.5
+    assert obey([*RUN, "--overwrite"]) == 130
+    Path("run.h5").write_bytes(complete)
+    stopping.at = 2.0
+    capsys.readouterr()
+    assert obey([*RUN, "--resume"]) == 0
+    assert "nothing to go on with" not in capsys.readouterr().err and left() == ["run.h5"]
+    assert gc.open_result("run.h5").provenance["data_sha256"] == unbroken()
+
+
 def test_there_must_be_something_to_go_on_with(stopping: Stopping, capsys: pytest.CaptureFixture[str]) -> None:
     assert obey([*RUN, "--resume"]) == 4
     assert "run.h5.chk: got no checkpoint, allowed one to go on from; run without --resume" in capsys.readouterr().err

@@ -9,14 +9,20 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
+import numba
 import pytest
+from numba.core.errors import TypingError
 from support.rows import standing_row
 
+from granchain import load_case, run
 from granchain.cli.run import Interruption
 from granchain.contact import law as law_module
 from granchain.contact import laws
 from granchain.contact.law import ContactLaw
+from granchain.contact.model import reads_rate
 from granchain.contact.user import PREFIX, blame, file_of, load_law_module
+from granchain.engine import row
+from granchain.engine.numba_private import refusal_of
 from granchain.engine.setup import contacts_of
 from granchain.errors import FileError, LawError
 
@@ -45,6 +51,7 @@ class Spring(ContactLaw):
         d = overlap if overlap > OPEN else 0.0
         return 0.5 * c[0] * d * d
 '''
+FORCE_LINE = LAW.splitlines().index("        return c[0] * (overlap if overlap > OPEN else 0.0)") + 1
 COEFFICIENTS_LINE = LAW.splitlines().index("        return (inputs.stiffness,)") + 1
 
 
@@ -206,11 +213,47 @@ No implementation of function Function(<function helper at 0x7f5b921d18a0>) foun
   During: typing of get attribute at /laws/mine.py (3)
 During: typing of call at /laws/mine.py (6)
 """
-    error = type("TypingError", (Exception,), {"__module__": "numba.core.errors"})
-    expected = "Numba cannot compile it: Unknown attribute 'from_bytes' of type Function(<class 'int'>)"
-    assert blame(error(told), "/laws/mine.py") == f"line 3: {expected}"
-    assert blame(error("Internal error"), "/laws/mine.py") == "Numba cannot compile it: Internal error"
-    assert blame(error(""), "/laws/mine.py") == "Numba cannot compile it: no reason given"
+    assert str(refusal_of(TypingError(told))).startswith(
+        "/laws/mine.py, line 3: Numba cannot compile it: Unknown attribute 'from_bytes' of type Function(<class 'int'>); allowed: + - * /"
+    )
+    assert refusal_of(TypingError("Internal error")) is None
+    # a line of ours is a defect of ours
+    assert refusal_of(TypingError(told.replace("/laws/mine.py", row.__file__))) is None
+
+
+@pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="nothing is compiled")
+def test_a_law_that_numba_cannot_compile_is_refused_in_python_with_its_line(here: Path) -> None:
+    (here / "own.py").write_text(LAW.replace("return c[0] * (overlap", "return int.from_bytes(b'x', 'big') * (overlap"))
+    load_law_module("own.py")
+    case = load_case("steel-chain").replace(contact={"law": "own-spring", "stiffness": 1e6})
+    with pytest.raises(LawError, match=rf"own\.py, line {FORCE_LINE}: Numba cannot compile it: Unknown attribute 'from_bytes'"):
+        run(case)
+
+
+def test_a_force_that_reads_the_rate_runs_with_its_damping(here: Path) -> None:
+    # a dashpot beside the spring, and no word of it in the class
+    damped = LAW.replace("else 0.0)", "else 0.0) + (0.5 * rate if overlap > OPEN else 0.0)", 1)
+    (here / "own.py").write_text(damped)
+    (law,) = load_law_module("own.py").values()
+    assert law.uses_rate and law.model(SimpleNamespace()).uses_rate
+    (here / "own.py").write_text(damped.replace("    name = ", "    uses_rate = False\n    name = ", 1))
+    (law,) = load_law_module("own.py").values()
+    assert law.uses_rate
+    (here / "own.py").write_text(LAW)
+    (law,) = load_law_module("own.py").values()
+    assert not law.uses_rate
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize(
+    ("body", "reads"),
+    [("return o", False), ("del r\n    return o", False), ("return o * r", True), ("return max(o, (lambda: r)())", True),
+     ("return other(o, r)", True)],
+)  # fmt: skip
+def test_whether_a_force_reads_its_rate_is_found_in_its_code(body: str, reads: bool) -> None:
+    space: dict[str, object] = {}
+    exec(f"def force(o, r, c, h):\n    {body}", space)
+    assert reads_rate(space["force"]) is reads  # type: ignore[arg-type]
 
 
 def test_a_law_whose_module_is_gone_has_no_file(here: Path) -> None:

@@ -55,8 +55,8 @@ def pair_with(given: dict[str, float], material: Material | None = None) -> Pair
     ----------
     given : dict
         Pair quantities by name, in SI. The effective radius follows from radii, the effective modulus of two equal bodies from Young's
-        modulus and Poisson's ratio, where only those are given; what follows from an unchanged pair only is left out, so that a law
-        that needs it asks for it.
+        modulus and Poisson's ratio, where only those are given; what follows from an unchanged pair only is left out, the hardness with the
+        yield stress, so that a law that needs it asks for it, or takes it from the yield stress.
     material : Material, optional
         Of both bodies.
 
@@ -85,6 +85,8 @@ def pair_with(given: dict[str, float], material: Material | None = None) -> Pair
             values["effective_modulus"] = 0.5 * young / (1.0 - nu * nu)
     elif "effective_modulus" in named:
         values["youngs_modulus"] = None
+    if "yield_stress" in named and "hardness" not in named:
+        values["hardness"] = None
     return Pair(**values)
 
 

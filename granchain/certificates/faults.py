@@ -41,7 +41,14 @@ def faults_of_measures(law: type[ContactLaw], created: Creation, falls: float, s
     if seen is not None and not low <= seen <= high:
         problems.append(
             f"{law.name} states order {law.order} in time, and an impact converges with order {seen:.2f}: where the force or its damping "
-            "jumps, name the overlap in jumps and the jump in jump, or state order = 1; where it does not, state 2"
+            "jumps, name the overlap in jumps and the jump in jump, or state order = 1"
+            + (
+                "; where its damping begins like overlap^a, a below 1, carry the onset weight, onset_weight(a) of granchain.contact.onset: "
+                "for sqrt(overlap) a = 0.5, see docs/add-a-law.md"
+                if law.uses_rate
+                else ""
+            )
+            + ("" if law.order == 2 else "; where it does not, state 2")
         )
     if not scales and not law.fixed_units and not problems_of_units(law):
         problems.append(

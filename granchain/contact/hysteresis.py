@@ -230,7 +230,6 @@ class Hysteresis(ContactLaw):
     """Base of the family, with exponent 1.5: F = K d^1.5 (1 + a rate/v0)."""
 
     inputs = inputs_with()
-    uses_rate = True
     validity = "impacts whose speed is near the one in the damping term"
     status = "verified against the closed form of the delivered restitution"
     at_onset: ClassVar[OwnSpeed]
@@ -634,7 +633,6 @@ class WangLiuHysteretic(ContactLaw):
         Quantity("plastic_damping", "s/m", "a/v0, above d_y"),
         LOWEST_FORCE,
     )
-    uses_rate = True
     validity = "impacts whose speed is near the one in the damping term"
     status = "verified against Wang, Liu & Liu 2022, tables 3, 4, 6, 7 (two bodies); not validated against a measured trace"
 

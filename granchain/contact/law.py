@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from granchain.contact.model import Functions, Model
+from granchain.contact.model import Functions, Model, reads_rate
 from granchain.errors import LawError
 
 # Overlaps up to this are open contact, in metres: far below any length that means something (an atom is 1e-10 m), and far
@@ -196,7 +196,7 @@ STIFFNESS = positive("stiffness", "N/m^n", "contact stiffness; default (4/3) E s
 DENTS = Quantity(
     "dents",
     "",
-    "whether a contact keeps its dent after it has opened",
+    "whether a contact keeps its dent; one that forgets does so where the overlap is gone, not where its force has ended, at the dent",
     default="keep",
     choices=("keep", "forget"),
     kind="word",
@@ -234,7 +234,7 @@ class ContactLaw:
     coefficients, history : tuple of Quantity
         What each contact carries: constants of the run, and what the contact has been through.
     uses_rate : bool
-        Whether the force depends on the rate.
+        Whether the force depends on the rate: found out from whether `force` reads it; it need not be stated.
     forgets : bool
         Whether an opening contact loses its history, so that the ledger has to store its losses.
     onset_jump : bool
@@ -265,6 +265,7 @@ class ContactLaw:
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
+        cls.uses_rate = cls.uses_rate or reads_rate(cls.force)
         if "name" in cls.__dict__:
             check_law(cls)
             _register(cls)

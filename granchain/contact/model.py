@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dis
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -45,7 +47,7 @@ class Model:
     coefficients, history : tuple of Quantity
         What each contact carries.
     uses_rate : bool
-        Whether the force depends on the rate.
+        Whether the force depends on the rate: so it does where it reads its second argument, whatever is stated.
     forgets : bool
         Whether an opening contact loses its history.
     onset_jump : bool
@@ -75,6 +77,9 @@ class Model:
     windows: int = 0
     guarded: Guarded | None = None
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "uses_rate", self.uses_rate or reads_rate(self.functions.force))
+
     @property
     def name(self) -> str:
         """Of the law."""
@@ -97,6 +102,16 @@ class Model:
     def remembered(self, name: str) -> int:
         """Position of a quantity of the history; -1 where there is none of that name."""
         return _position(self.history, name)
+
+
+@cache
+def reads_rate(force: Callable) -> bool:
+    """Whether a force reads its second argument."""
+    code = force.__code__
+    rate = code.co_varnames[1] if code.co_argcount > 1 else ""
+    loads = (one.argval for one in dis.get_instructions(code) if one.opname.startswith("LOAD"))
+    # Python 3.13 loads two variables in one instruction
+    return rate in code.co_cellvars or any(rate in (name if isinstance(name, tuple) else (name,)) for name in loads)
 
 
 def _position(quantities: tuple[Quantity, ...], name: str) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import dis
 import hashlib
 import os
@@ -24,6 +25,8 @@ from granchain.errors import FileError, LawError, text_of
 PREFIX = "granchain_law_"
 # Folders of files that are not edited while a law is worked on: Python's own, the installed packages' and this package's.
 INSTALLED = (*(sysconfig.get_path(kind) for kind in ("stdlib", "platstdlib", "purelib", "platlib")), str(Path(__file__).parents[1]))
+# Folders of packages that another Python installed.
+PACKAGES = {"site-packages", "dist-packages"}
 # What a module that a law file imports was loaded from: Python's note of the loading, and the hash of the file then.
 _READ: dict[str, tuple[ModuleSpec, str]] = {}
 _PACKAGE = os.fspath(Path(__file__).parents[1]) + os.sep
@@ -103,12 +106,17 @@ def check_imports(module: ModuleType, file: Path) -> None:
 
 
 def imports_of(module: ModuleType) -> dict[str, ModuleSpec]:
-    """The modules beside a user's module that it imports something of, with those that they import."""
+    """The modules beside a user's module that it imports something of, with those that they import.
+
+    A number does not say where it is from: so what the text imports counts too.
+    """
     found: dict[str, ModuleSpec] = {}
     stack = [module]
     while stack:
-        for value in list(vars(stack.pop()).values()):
-            name = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None)
+        member = stack.pop()
+        values = list(vars(member).values())
+        names = [value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None) for value in values]
+        for name in [*names, *named_in(member)]:
             beside = sys.modules.get(name) if isinstance(name, str) else None
             spec = getattr(beside, "__spec__", None)
             if beside is None or spec is None or beside is module or name in found or not _is_edited(spec.origin):
@@ -118,9 +126,29 @@ def imports_of(module: ModuleType) -> dict[str, ModuleSpec]:
     return found
 
 
+def named_in(module: ModuleType) -> Iterator[str]:
+    """The modules that the text of a module imports, by a statement or by `importlib.import_module`."""
+    try:
+        nodes = list(ast.walk(ast.parse(Path(str(module.__file__)).read_bytes())))
+    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
+        return
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            package = (module.__package__ or "").split(".")
+            above = package[: len(package) - node.level + 1] if node.level else []
+            full = ".".join([*above, *([node.module] if node.module else [])])
+            yield from (full, *(f"{full}.{alias.name}" for alias in node.names))
+        elif isinstance(node, ast.Call) and getattr(node.func, "attr", getattr(node.func, "id", "")) in ("import_module", "__import__"):
+            yield from (one.value for one in node.args if isinstance(one, ast.Constant) and isinstance(one.value, str))
+
+
 def _is_edited(origin: str | None) -> bool:
     """Whether a module's file is one that its user works on."""
-    return origin is not None and origin.endswith(".py") and os.path.isfile(origin) and not origin.startswith(INSTALLED)
+    if origin is None or not origin.endswith(".py") or origin.startswith(INSTALLED) or PACKAGES & set(Path(origin).parts):
+        return False
+    return os.path.isfile(origin)
 
 
 def from_outside(error: BaseException) -> bool:
@@ -146,20 +174,9 @@ def blame(error: BaseException, file: str | os.PathLike[str]) -> str:
     """What went wrong in a user's file: the line, where it is known, and the sentence of the error."""
     frames = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == os.fspath(file)]
     line, message = (frames[-1] if frames else None), text_of(error)
-    if str(type(error).__module__).startswith("numba"):
-        line, message = _compilers(message, os.fspath(file))
-    elif not isinstance(error, LawError):
+    if not isinstance(error, LawError):
         message = f"{type(error).__name__}{': ' + message if message else ''}"
     return (f"line {line}: " if line else "") + message
-
-
-def _compilers(message: str, file: str) -> tuple[int | None, str]:
-    """Line and reason out of the pages that Numba writes on code that it cannot compile: the innermost of its reasons is the user's."""
-    place = re.search(re.escape(file) + r" \(([0-9]+)\)", message)
-    reasons = message[: place.start()] if place else message
-    reason = reasons.rpartition("Failed in nopython mode pipeline")[2].partition("\n")[2] or reasons
-    first = next((text.strip() for text in reason.splitlines() if text.strip()), "no reason given")
-    return (int(place[1]) if place else None), f"Numba cannot compile it: {first}"
 
 
 def file_of(law: type[ContactLaw]) -> str | None:

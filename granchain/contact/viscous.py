@@ -105,7 +105,6 @@ class Viscous(ContactLaw):
     """Base of the viscous laws: history and events of a contact with an onset weight."""
 
     history = ONSET_HISTORY
-    uses_rate = True
     validity = "speed-independent restitution, unlike metal spheres"
     status = "verified against the closed form of the delivered restitution, tensile and clamped"
 
@@ -447,7 +446,6 @@ class Proportional(ContactLaw):
 
     inputs = (given(1.0), STIFFNESS, SEPARATION)
     coefficients = hertzian_coefficients(1.0)
-    uses_rate = True
     validity = "empirical"
     status = "verified against an independent integration; not validated against experiment"
     coefficients_of = KuwabaraKono.coefficients_of

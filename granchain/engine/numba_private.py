@@ -11,23 +11,27 @@ import io
 import itertools
 import os
 import pickle
+import re
 import secrets
 import tempfile
 from collections.abc import Callable, Iterator
 from functools import cache
 from importlib import import_module
+from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import numba
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
+from numba.core.errors import NumbaError
 from numba.core.imputils import impl_ret_borrowed
 from numba.extending import intrinsic, lower_builtin, overload, type_callable
 
 from granchain.engine.fields import VECTOR
 from granchain.engine.garbage import no_collection
 from granchain.engine.saved_loops import DamagedLoop, content_of, discard, sealed, warn
+from granchain.errors import LawError
 
 Made = TypeVar("Made")
 # What this Numba does not have, each with what is lost.
@@ -145,10 +149,34 @@ def compile_uncollected(dispatcher: Any) -> None:
     compile_function = dispatcher.compile
 
     def compile_at_once(signature: Any) -> Any:
-        with no_collection():
-            return compile_function(signature)
+        try:
+            with no_collection():
+                return compile_function(signature)
+        except NumbaError as error:
+            raise refusal_of(error) or error from None
 
     dispatcher.compile = compile_at_once
+
+
+# The place of a line in what Numba writes, and the folders of what is no law of a user's.
+_PLACE = re.compile(r" at (\S[^\n]*) \(([0-9]+)\)")
+_OURS = (os.path.dirname(numba.__file__), str(Path(__file__).parents[1]))
+
+
+def refusal_of(error: NumbaError) -> LawError | None:
+    """The error of a law that Numba cannot compile, out of the pages that it writes: the innermost of its reasons; None where the line is
+    not a user's."""
+    message = str(error)
+    place = next((found for found in _PLACE.finditer(message) if not found[1].startswith(_OURS)), None)
+    if place is None:
+        return None
+    reason = message[: place.start()]
+    reason = reason.rpartition("Failed in nopython mode pipeline")[2].partition("\n")[2] or reason
+    first = next((text.strip() for text in reason.splitlines() if text.strip()), "no reason given")
+    return LawError(
+        f"{place[1]}, line {place[2]}: Numba cannot compile it: {first}; allowed: + - * /, math.sqrt, comparisons, a if b else c, plain "
+        "functions, and log, exp, power of granchain.contact.elementary; write it with these"
+    )
 
 
 # ---------------------------------------------------------------------------------------------------------------------

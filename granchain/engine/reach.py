@@ -7,11 +7,13 @@ no later edit, reload or assignment gets under a compiled loop, and what was com
 
 from __future__ import annotations
 
+import dataclasses
 import dis
 import enum
 import functools
 import hashlib
 import inspect
+import os
 import struct
 import sys
 import types
@@ -34,7 +36,10 @@ LOWERED: dict[Callable, tuple[Callable, ...]] = {}
 # Whose named tuples the loop reads and makes: they are hashed by their fields.
 FIELDS = "granchain.engine.fields"
 
-ALLOWED = "plain functions, numbers, text, tuples and NumPy arrays of them, attributes of modules, @njit and @vectorize functions"
+ALLOWED = (
+    "plain functions, numbers, text, tuples and NumPy arrays of them, attributes of modules, fields of frozen dataclasses, members of "
+    "IntEnums, @njit and @vectorize functions"
+)
 # Where a name stands for nothing.
 MISSING: Any = object()
 
@@ -134,7 +139,18 @@ def library_name(value: Any) -> str | None:
         return None
     module = "numpy" if isinstance(value, np.ufunc) else str(getattr(value, "__module__", None))
     name = str(getattr(value, "__name__", None))
-    return f"{module}.{name}" if _is_library(module) and getattr(sys.modules.get(module), name, None) is value else None
+    if not _is_library(module) or getattr(sys.modules.get(module), name, None) is not value:
+        return None
+    # a function in Python that was put in a library's place has the library's names, and not its file
+    own = isinstance(value, types.FunctionType) and not value.__code__.co_filename.startswith(_folder_of(module.partition(".")[0]))
+    return None if own else f"{module}.{name}"
+
+
+@cache
+def _folder_of(module: str) -> str:
+    """Where a library's files are."""
+    file = getattr(sys.modules[module], "__file__", None) or types.__file__
+    return os.path.dirname(file) + os.sep
 
 
 def _is_library(module: str) -> bool:
@@ -176,15 +192,25 @@ def reads(function: Callable) -> list[Read]:
             continue  # of the function itself, read by one within it
         place, held = [first], MISSING
         for name in rest:
-            if not isinstance(value, types.ModuleType):
+            if not holds_constant(value, name):
                 break
-            if held is MISSING and _is_library(value.__name__):
+            if held is MISSING and isinstance(value, types.ModuleType) and _is_library(value.__name__):
                 held = value
             value = getattr(value, name, MISSING)
             if held is MISSING:
                 place.append(name)
         found.append(Read(chain, tuple(place), value if held is MISSING else held, value))
     return found
+
+
+def holds_constant(value: Any, name: str) -> bool:
+    """Whether a name of this is followed: of a module; of a frozen dataclass, a field; of an IntEnum, a member."""
+    if isinstance(value, types.ModuleType):
+        return True
+    if isinstance(value, enum.EnumMeta):
+        return issubclass(value, enum.IntEnum) and name in value.__members__
+    frozen = dataclasses.is_dataclass(value) and not isinstance(value, type) and value.__dataclass_params__.frozen  # type: ignore[attr-defined]
+    return frozen and name in {field.name for field in dataclasses.fields(value)}
 
 
 def _outside(space: dict[str, Any], name: str) -> Any:
@@ -294,6 +320,11 @@ class Reach:
         self._reads[function] = reads(function)
         # by name: the order of the bytecode is a Python's own
         for read in sorted(self._reads[function], key=lambda read: read.chain.names):
+            if isinstance(read.value, enum.IntEnum) and len(read.place) < len(read.chain.names):
+                raise refusal(read.value, function, read.chain)
+            if isinstance(read.held, types.ModuleType) and isinstance(read.value, types.FunctionType) and library_name(read.value) is None:
+                what = "a function that was put in a library's place", "call it by a name of its own"
+                raise refusal(read.value, function, read.chain, *what)
             pieces += [repr(read.chain[:2]).encode(), self._encoded(read.value, function, read.chain)]
         return b"".join(map(framed, pieces))
 
@@ -303,6 +334,8 @@ class Reach:
             return _number_or_text(value)
         if value is MISSING:
             return b"missing"
+        if isinstance(value, enum.IntEnum):
+            return _number_or_text(int(value))
         name = library_name(value)
         if name is not None:
             return b"library " + name.encode()
@@ -347,7 +380,7 @@ class Reach:
             for space, names, before in places:
                 value = _content(space) if isinstance(space, types.CellType) else _outside(space, names[0])
                 for name in names[1:]:
-                    if not isinstance(value, types.ModuleType):
+                    if not holds_constant(value, name):
                         break
                     value = getattr(value, name, MISSING)
                 if value is not before:
@@ -368,6 +401,8 @@ class Reach:
                 if own.signatures:
                     signed.append((copy, made[id(own.function)], own.signatures))
                 return copy
+            if isinstance(value, enum.IntEnum):
+                return int(value)
             if isinstance(value, tuple):
                 parts = tuple(map(copied, value))
                 return parts if type(value) is tuple else type(value)(*parts)
@@ -426,7 +461,9 @@ def _put(space: dict[str, Any], place: tuple[str, ...], value: Any) -> None:
 
 _INSTEAD: tuple[tuple[tuple[type, ...], str], ...] = (
     ((types.ModuleType,), "name the attribute that is meant where it is used: module.name"),
+    ((enum.IntEnum,), "name the member alone, which is its number"),
     ((enum.Enum, np.generic), "take its value, a plain number"),
+    ((enum.EnumMeta,), "name the member that is meant, of an IntEnum: Phase.LOADING"),
     ((dict,), "give each value a name of its own, or put the numbers into a tuple or a NumPy array"),
     ((list, set, frozenset, range), "put the numbers into a tuple or a NumPy array"),
     ((np.ndarray,), "make it an array of numbers: numpy.array(...)"),
@@ -436,16 +473,18 @@ _INSTEAD: tuple[tuple[tuple[type, ...], str], ...] = (
 )  # fmt: skip
 
 
-def refusal(value: Any, function: Callable, chain: Chain) -> LawError:
-    """The error on something that cannot be hashed."""
-    if isinstance(value, types.ModuleType):
+def refusal(value: Any, function: Callable, chain: Chain, what: str = "", instead: str = "") -> LawError:
+    """The error on something that cannot be hashed: what it is and what to write instead, where its type does not say."""
+    if what:
+        pass
+    elif isinstance(value, types.ModuleType):
         what = "a module as a whole"
     elif isinstance(value, type):
         what = "a class"
     else:
         what = f"an object of type {type(value).__module__}.{type(value).__qualname__}".replace("builtins.", "")
     otherwise = "write a plain function in its place" if callable(value) else "put its numbers into constants, a tuple or a NumPy array"
-    instead = next((advice for kinds, advice in _INSTEAD if isinstance(value, kinds)), otherwise)
+    instead = instead or next((advice for kinds, advice in _INSTEAD if isinstance(value, kinds)), otherwise)
     code = function.__code__
     return LawError(
         f"{code.co_filename}, line {chain.line}: {function.__qualname__} reads {'.'.join(chain.names)}, {what}, which can change without "

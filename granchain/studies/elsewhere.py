@@ -92,7 +92,6 @@ def compute(text: str) -> str:
     base = case_as_given(task["case"])
     cases = [base.replace(**changes) for changes in task["changes"]]
     found = measure(cases, task["threads"], traces=task["traces"])
-    check_laws("worker", found, [LawRecord.of_text(task["records"][number]) for number in task["law_of"]])
     lines = "\n".join(json.dumps(found.record(place, task["traces"])) for place in range(len(cases)))
     if task["folder"] is None:
         return lines
@@ -101,20 +100,26 @@ def compute(text: str) -> str:
     return os.fspath(path)
 
 
-def check_laws(where: str, found: Measures, asked: Sequence[LawRecord | None]) -> None:
-    """Refuse members that were computed with another law than the one that was asked for.
+def check_laws(cases: Sequence[Case], laws: Sequence[str]) -> None:
+    """Refuse members that a worker has computed with another law than the one here.
+
+    Parameters
+    ----------
+    cases : sequence of Case
+    laws : sequence of str
+        What the law of each was: the text of a `LawRecord`.
 
     Raises
     ------
-    GranchainError
+    LawError
     """
-    for text, law in zip(found.law, asked, strict=True):
-        here = LawRecord.of_text(text)
-        changed = here.difference(law) if here is not None and law is not None else ""
+    for text, law in zip(laws, law_records(cases), strict=True):
+        there = LawRecord.of_text(text)
+        changed = law.difference(there) if law is not None and there is not None else ""
         if changed:
-            raise GranchainError(
-                f"{where}: got another law than that of the study: {changed}, allowed the same one; start the workers anew, and load the "
-                "law file again where the study is begun"
+            raise LawError(
+                f"executor: got members of another law: between the worker and here {changed}, allowed the same one; start the workers "
+                "anew, and load the law file again where the study is begun"
             )
 
 
@@ -219,10 +224,7 @@ class Elsewhere:
     def _sent(self, places: Places) -> Future[str]:
         changes = [self._changes[place] for place in places]
         name = f"{places[0]}-{len(places)}.json"
-        texts = ["" if law is None else law.text for law in law_records([self._cases[place] for place in places])]
-        records = list(dict.fromkeys(texts))
-        laws = {"records": records, "law_of": [records.index(text) for text in texts]}
-        return self._executor.submit(compute, canonical(self._about | laws | {"changes": changes, "name": name}))
+        return self._executor.submit(compute, canonical(self._about | {"changes": changes, "name": name}))
 
     def _taken(self, future: Future[str], places: Places, found: Measures, done: Callable[[Sequence[int], Measures], Any]) -> list[Places]:
         """Take what a task has given; its halves, to send again, where it has taken its workers with it."""
@@ -231,6 +233,7 @@ class Elsewhere:
         if error is None:
             with own_faults(found, "gave back something else than the members of its task"):
                 records = self._records(future.result())
+                check_laws([self._cases[place] for place in places], [record["law"] for record in records])
                 for place, record in zip(places, records, strict=True):
                     found.take(place, record)
             done(places, found)

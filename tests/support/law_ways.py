@@ -19,7 +19,9 @@ from granchain.contact import law as law_module
 from granchain.contact import laws
 from granchain.contact.user import PREFIX, load_law_module
 from granchain.errors import FileError, GranchainError, LawError, RunError
+from granchain.simulation import law_records
 from granchain.studies.elsewhere import Elsewhere
+from granchain.studies.measures import Measures
 from support.law_edits import IN_FILES, IN_PROCESS, PLAIN_ONLY, Files, importable
 
 COEFFICIENTS = """
@@ -175,7 +177,7 @@ class Stopped:
         pass
 
 
-def begun(folder: Path) -> tuple[Case, LaterExecutor]:
+def begun(folder: Path) -> tuple[Case, Elsewhere, LaterExecutor]:
     """Leave a complete file, a checkpoint, a study and a task of the law as it is."""
     case = gc.load_case(folder / "case.toml")
     gc.run(case).save(folder / "complete.h5")
@@ -183,8 +185,9 @@ def begun(folder: Path) -> tuple[Case, LaterExecutor]:
     with contextlib.suppress(KeyboardInterrupt):
         gc.run(case.replace(**{"time.end": 1.0}), watch=Stopped(), checkpoint=folder / "killed.chk")
     executor = LaterExecutor()
-    Elsewhere(executor, case, [{"striker.speed": 2.0}], [case.replace(**{"striker.speed": 2.0})], False, None)._sent((0,))
-    return case, executor
+    sent = Elsewhere(executor, case, [{"striker.speed": 2.0}], [case.replace(**{"striker.speed": 2.0})], False, None)
+    sent._sent((0,))
+    return case, sent, executor
 
 
 def refused(action: Callable[[], Any], *kinds: type[BaseException]) -> bool:
@@ -196,14 +199,22 @@ def refused(action: Callable[[], Any], *kinds: type[BaseException]) -> bool:
     return False
 
 
-def is_what_was_asked(compute: Callable[[str], str], task: str) -> bool:
-    """Whether a worker refuses, or computes with the law that the task is of, which it may have loaded from its file."""
+def is_what_was_asked(sent: Elsewhere, executor: LaterExecutor) -> bool:
+    """Whether what a worker gives back is refused where it is another law's than the one here."""
+    (function, arguments) = executor.tasks[0]
+    future: Future[str] = Future()
     try:
-        found = json.loads(compute(task))
+        future.set_result(function(*arguments))
     except GranchainError:
         return True
-    asked = json.loads(task)
-    return bool(found["law"] == asked["records"][asked["law_of"][0]])
+    found = Measures.empty(sent._cases)
+    worker = json.loads(future.result())["law"]
+    try:
+        sent._taken(future, (0,), found, lambda places, measures: None)
+    except LawError:
+        # a refusal of the law that is here would be none
+        return bool(law_records(sent._cases)[0].text != worker)
+    return bool(found.law[0] == worker == law_records(sent._cases)[0].text)
 
 
 def complete_is_refused(folder: Path) -> bool:
@@ -222,9 +233,8 @@ def computed(case: Case) -> gc.Result:
         return error.result
 
 
-def ways(folder: Path, case: Case, executor: LaterExecutor) -> dict[str, bool]:
+def ways(folder: Path, case: Case, sent: Elsewhere, executor: LaterExecutor) -> dict[str, bool]:
     """On which ways the results of the law before are refused."""
-    (function, arguments) = executor.tasks[0]
     again = case.replace(**{"time.end": 1.0})
     before = gc.open_result(folder / "complete.h5").provenance["law_sha256"]
     return {
@@ -234,7 +244,7 @@ def ways(folder: Path, case: Case, executor: LaterExecutor) -> dict[str, bool]:
         "sweep --resume": refused(
             lambda: gc.sweep(case, {"striker.speed": [1.0, 2.0, 3.0]}, out=folder / "study.h5", resume=True), LawError
         ),
-        "executor": is_what_was_asked(function, *arguments),
+        "executor": is_what_was_asked(sent, executor),
     }
 
 
@@ -247,14 +257,14 @@ def edited(folder: Path, kind: str) -> Iterator[tuple[str, bool]]:
     registry = law_module.registered()
     try:
         module = loaded(folder)
-        case, executor = begun(folder)
+        case, sent, executor = begun(folder)
         if kind in IN_PROCESS:
             with importable(folder):
                 exec(IN_PROCESS[kind][1], module.__dict__)
         else:
             written(folder, (IN_FILES | PLAIN_ONLY | COEFFICIENT_EDITS | HARMLESS)[kind][1])
             loaded(folder)
-        yield from ways(folder, case, executor).items()
+        yield from ways(folder, case, sent, executor).items()
     finally:
         law_module._REGISTRY.clear()
         law_module._REGISTRY.update(registry)
