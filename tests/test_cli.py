@@ -233,7 +233,7 @@ WRONG = {
     "unknown law": (("run", "--set", "contact.law=ma-lui"), 2, ("contact.law", 'did you mean "ma-liu"?')),
     "unknown case": (("run", "steel-chian"), 2, ("steel-chian", 'did you mean "steel-chain"?')),
     "unknown material": (("run", "--set", "chain.material=steel-361"), 2, ("chain.material", 'did you mean "steel-316"?')),
-    "unknown command": (("rum",), 2, ("rum", "Did you mean 'run'?", "--help")),
+    "unknown command": (("rum",), 2, ("rum", 'did you mean "run"?', "--help")),
     "unknown option": (("run", "--stes=3"), 2, ("--stes", "--set", "granchain run --help")),
     "option without value": (("run", "--out"), 2, ("--out",)),
     "wrong type": (("run", "--set", "chain.beads=seventy"), 2, ("chain.beads", "seventy", "whole number")),

@@ -655,9 +655,9 @@ def test_two_files_of_one_law_are_told_apart_by_their_names(here, capsys):
     ("options", "code", "sentence"),
     [
         (["nowhere.h5", "--trace", TRACE], 4, "nowhere.h5"),
-        (["ma-liu.h5", "--trace", "nowhere"], 4, "nowhere: is no folder"),
+        (["ma-liu.h5", "--trace", "nowhere"], 4, "nowhere: got no folder"),
         (["ma-liu.h5", "--trace", str(ROOT / "data" / "carretero-gonzalez2009")], 4, "holds no curve"),
-        (["ma-liu.h5"], 2, "Missing option '--trace'"),
+        (["ma-liu.h5"], 2, "compare --trace: got nothing"),
         (["ma-liu.h5", "--trace", TRACE, "--tolerance", "peak"], 2, '--tolerance: got "peak", allowed NAME=VALUE'),
         (["ma-liu.h5", "--trace", TRACE, "--tolerance", "peek=1"], 2, "allowed peak, arrival, width"),
         (["ma-liu.h5", "--trace", TRACE, "--cutoff", "-1"], 2, "--cutoff: got -1.0"),

@@ -187,7 +187,7 @@ def test_every_mistake_is_told_before_anything_is_run(monkeypatch):
         gc.fit(start(), trace, [*KEYS, "contact.xi", "chain.radius", "chain.mass", "chain.material.youngs_modulus"])
     with pytest.raises(gc.errors.CaseError, match=r"chain.beads: got 7, with sensors of the trace in beads 8, 10"):
         gc.fit(start().replace(**{"chain.beads": 7, "sensors.beads": []}), trace, KEYS)
-    with pytest.raises(gc.errors.FileError, match="nowhere: is no folder"):
+    with pytest.raises(gc.errors.FileError, match="nowhere: got no folder"):
         gc.fit(start(), "nowhere", KEYS)
 
 

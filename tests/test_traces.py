@@ -871,7 +871,7 @@ def test_the_command_brings_a_file_in_and_says_what_it_holds(capsys):
     ("options", "code", "sentence"),
     [
         (["--kind", "real"], 2, 'kind: got "real"'),
-        ([], 2, "Missing option '--kind'"),
+        ([], 2, "traces import --kind: got nothing"),
         (["--kind", "measured", "--beads", "3,x"], 2, '--beads: got "x"'),
         (["--kind", "measured", "--gain", "-1"], 2, "--gain: got -1.0"),
         (["--kind", "measured", "--interval", "nan"], 2, "--interval: got nan"),
@@ -887,7 +887,7 @@ def test_the_command_refuses_what_is_wrong_with_its_exit_code(options, code, sen
 
 def test_a_missing_file_is_a_matter_of_files(capsys):
     assert obey(["traces", "import", "nowhere.csv", "--kind", "measured"]) == 4
-    assert "nowhere.csv: there is no such file" in capsys.readouterr().err
+    assert "nowhere.csv: got no file of this name" in capsys.readouterr().err
 
 
 def test_every_folder_of_traces_in_the_project_is_whole():

@@ -17,6 +17,7 @@ from granchain.cli.options import BUG, DONE, FILE_OR_DISK, RUN_FAILED, WRONG_INP
 from granchain.cli.run import InterruptedRun
 from granchain.cli.signals import SIGNALLED, end, is_echo
 from granchain.cli.text import notify, print_json
+from granchain.cli.usage import wrong_use
 from granchain.cli.waiting import Waiting
 from granchain.errors import CaseError, FileError, GranchainError, GranchainWarning, RunError, TraceError, text_of
 
@@ -83,9 +84,7 @@ def obey(arguments: Sequence[str], own_process: bool = False) -> int:
     except InterruptedRun as error:
         return _reported(error, error.exit_code, str(error), arguments)
     except TyperException as error:
-        context = getattr(error, "ctx", None)
-        command = context.command_path if context is not None else "granchain"
-        return _reported(error, WRONG_INPUT, f"{error.format_message()} Try '{command} --help'.", arguments)
+        return _reported(error, WRONG_INPUT, wrong_use(error, arguments), arguments)
     except FileError as error:
         return _reported(error, FILE_OR_DISK, str(error), arguments)
     except RunError as error:
@@ -96,7 +95,8 @@ def obey(arguments: Sequence[str], own_process: bool = False) -> int:
         return _reported(error, RUN_FAILED, "there is not enough memory; take fewer beads, or record less", arguments)
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
-        return _reported(error, FILE_OR_DISK, f"file or disk: {place}{error.strerror or error}", arguments)
+        sentence = f"file or disk: got {place}{error.strerror or text_of(error) or type(error).__name__}, allowed a place that can be used"
+        return _reported(error, FILE_OR_DISK, f"{sentence}; look at the name, the permissions and the room that is left", arguments)
     except BaseException as error:
         sentence = (
             "this is a defect of granchain, not of what you asked for; please report it with this line, the command, what "

@@ -34,15 +34,16 @@ def content_of(path: str | os.PathLike[str], limit: Limit) -> bytes:
     try:
         kind = os.stat(name)
         if stat.S_ISDIR(kind.st_mode):
-            raise FileError(f"{name}: is a folder; name a file in it")
+            raise FileError(f"{name}: got a folder, allowed a file; name one in it")
         if not stat.S_ISREG(kind.st_mode):
-            raise FileError(f"{name}: is a device, pipe or socket, not a file; name a file")
+            raise FileError(f"{name}: got a device, pipe or socket, allowed a file; name one")
         limit.check(name, kind.st_size)
         return Path(name).read_bytes()
     except FileNotFoundError:
-        raise FileError(f"{name}: there is no such file; look at the name and the folder") from None
+        raise FileError(f"{name}: got no file of this name, allowed one; look at the name and the folder") from None
     except (OSError, ValueError) as error:
-        raise FileError(f"{name}: cannot be read: {getattr(error, 'strerror', None) or error}; look at its permissions") from None
+        reason = getattr(error, "strerror", None) or error
+        raise FileError(f"{name}: got a file that cannot be read ({reason}), allowed one that can; look at its permissions") from None
 
 
 def read_about(folder: str | os.PathLike[str]) -> AboutTable:
@@ -54,7 +55,7 @@ def read_about(folder: str | os.PathLike[str]) -> AboutTable:
     """
     path = Path(folder) / ABOUT
     if not Path(folder).is_dir():
-        raise FileError(f"{folder}: is no folder; name the folder that holds {ABOUT} and {CURVES}, made by: granchain traces import FILE")
+        raise FileError(f"{folder}: got no folder, allowed one with {ABOUT} and {CURVES}; make one: granchain traces import FILE")
     return about_of(document_of(path, "keep tables in CSV files beside it"), str(path))
 
 
@@ -101,7 +102,7 @@ def read_trace(folder: str | os.PathLike[str], limit: float = DEFAULT_LIMIT) -> 
     path = Path(folder) / CURVES
     if not path.exists():
         raise FileError(
-            f"{path}: there is no such file: this folder says what is known of the experiment and holds no curve; bring one: "
+            f"{path}: got no such file, allowed a curve: this folder says what is known of the experiment and holds no curve; bring one: "
             f"granchain traces import FILE --kind {about.kind} --out {folder}"
         )
     allowed = Limit(limit, "granchain.read_trace(FOLDER, limit={0:.1e})")
