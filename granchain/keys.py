@@ -47,12 +47,15 @@ class Problems:
 
     def __init__(self) -> None:
         self._sentences: dict[str, None] = {}
+        # the keys with a mistake, and those above them: to ask about one key takes no longer where there are many mistakes
         self._places: set[str] = set()
+        self._above: set[str] = set()
         self._more = 0
 
     def add(self, where: str, got: str, allowed: str, advice: str) -> None:
         """Add one mistake."""
         self._places.add(where)
+        self._above.update(above(where))
         if self.full:
             self._more += 1
         else:
@@ -81,9 +84,13 @@ class Problems:
 
     def clear(self, *places: str) -> bool:
         """Whether nothing is wrong at these keys, above or below them: what a check across keys may use."""
-        return not any(
-            wrong == place or wrong.startswith(place + ".") or place.startswith(wrong + ".") for wrong in self._places for place in places
-        )
+        return not any(place in self._above or not self._places.isdisjoint((place, *above(place))) for place in places)
+
+
+def above(place: str) -> list[str]:
+    """The tables that a key is in: chain and chain.segment of chain.segment.0."""
+    parts = place.split(".")
+    return [".".join(parts[:count]) for count in range(1, len(parts))]
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -248,9 +255,11 @@ def _add_fault(model: type[Table], where: str, given: Any, fault: Any, problems:
             about, model, inner = declared(inner, part), inner, table_in(inner.model_fields[part].annotation)
         else:
             continue
-        # a list may be too short for what is missing in it
-        parts = given if isinstance(given, Mapping) else dict(enumerate(given)) if isinstance(given, (list, tuple)) else {}
-        given = parts.get(part)
+        if isinstance(given, (list, tuple)):
+            # a list may be too short for what is missing in it
+            given = given[part] if isinstance(part, int) and part < len(given) else None
+        else:
+            given = given.get(part) if isinstance(given, Mapping) else None
     got, advice = shown(fault["input"]), f"give {about['meaning']}"
     if fault["type"] == "extra_forbidden":
         return problems.add_unknown(".".join([*place, str(fault["loc"][-1])]), (inner or model).keys_beside(given), "take it out")

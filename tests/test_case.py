@@ -428,6 +428,42 @@ def test_absurd_sizes_are_refused_before_memory_is_taken(changes: dict[str, Any]
     figure("memory that is taken before [B]", peak, at_most=1e6)
 
 
+BEAD = {"radius": 2.38e-3, "mass": 4.5e-4, "material": "steel-316"}
+NAMED = {"youngs_modulus": 1.93e11, "poissons_ratio": 0.3, "yield_stress": 3e8}
+# Many tables with a mistake in each, and lists with one in each number.
+MANY: dict[str, Callable[[int], dict[str, Any]]] = {
+    "no table": lambda n: {"chain.beads": None, "chain.segment": [3] * n},
+    "a count of 0": lambda n: {"chain.beads": None, "chain.segment": [{"count": 0}] * n},
+    "an unknown key": lambda n: {"chain.beads": None, "chain.segment": [{"count": 1, f"x{i}": 1} for i in range(n)]},
+    "a material without density": lambda n: {"chain.beads": None, "chain.segment": [{"count": 1, "material": NAMED}] * n},
+    "no radius": lambda n: {"chain": {"segment": [{"count": 1}] * n}},
+    "pairs that are no tables": lambda n: {"contact.pair": [3] * n},
+    "pairs of unknown materials": lambda n: {"contact.pair": [{"materials": [f"a{i}", "b"], "psi": 2.9} for i in range(n)]},
+    "pairs that do not touch": lambda n: {
+        "chain": {"segment": [{"count": 1, **BEAD, "material": NAMED | {"name": f"m{i}"}} for i in range(n)]},
+        "contact.pair": [{"materials": [f"m{i}", f"m{(i + 7) % n}"], "psi": 2.9} for i in range(n)],
+    },
+    "sensors that are no numbers": lambda n: {"sensors.beads": ["x"] * n},
+    "velocities that are no numbers": lambda n: {"initial.velocity": ["x"] * n},
+    "tolerances below 0": lambda n: {
+        "chain": {"segment": [{"count": 1, **BEAD}] * n}, "tolerance.chain.segment": {str(i): {"radius": -0.1} for i in range(n)}},
+    "tolerances of nothing": lambda n: {
+        "chain": {"segment": [{"count": 1, **BEAD}] * n}, "tolerance.chain.segment": {str(i): {"radii": 0.1} for i in range(n)}},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", MANY)
+def test_many_mistakes_are_found_in_a_time_that_grows_with_their_number(kind: str) -> None:
+    def taken(count: int) -> float:
+        changes, begun = MANY[kind](count), time.process_time()
+        assert len(problems(changes)) >= keys.PROBLEMS
+        return time.process_time() - begun
+
+    # eight times as many take eight times as long, and 30 to 60 times where each looks at all the others; a busy machine disturbs both
+    few, many = min(taken(500) for _ in range(3)), min(taken(4000) for _ in range(2))
+    assert many < 20.0 * few
+
+
 def test_a_row_of_ten_million_beads_fits() -> None:
     # 40 arrays of 8 bytes and the law's own: 3.3 GiB
     assert Case(**document({"chain.beads": 10_000_000})).beads == 10_000_000

@@ -75,20 +75,23 @@ def check_pairs(contact: ChainContactTable, tables: Mapping[str, Any], problems:
     chain, ends, striker = tables["chain"], tables["ends"], tables.get("striker")
     touching = set(pairs_along(chain, ends, striker))
     names = sorted({name for both in touching for name in both})
+    known = set(names)
+    named = ", ".join(f'"{name}"' for name in names) or "none: no material has a name"
+    pairs = "; ".join(sorted(worded(both) for both in touching))
     met: dict[frozenset[str], int] = {}
     for i, pair in enumerate(contact.pair or ()):
         where = f"contact.pair.{i}"
         if not problems.clear(where):
             continue
         both = frozenset(pair.materials)
-        unknown = [name for name in dict.fromkeys(pair.materials) if name not in names]
+        unknown = [name for name in dict.fromkeys(pair.materials) if name not in known]
         for name in unknown:
-            allowed = ", ".join(f'"{known}"' for known in names) or "none: no material has a name"
-            advice = suggestion(name, names, 'name a material of this chain; a table of constants gets its name by name = "..."')
-            problems.add(f"{where}.materials", shown(name), f"materials of this chain: {allowed}", advice)
+            otherwise = 'name a material of this chain; a table of constants gets its name by name = "..."'
+            advice = otherwise if problems.full else suggestion(name, names, otherwise)
+            problems.add(f"{where}.materials", shown(name), f"materials of this chain: {named}", advice)
         if not unknown and both not in touching:
-            allowed = "pairs that touch: " + "; ".join(sorted(worded(one) for one in touching))
-            problems.add(f"{where}.materials", f"{worded(both)}, which touch nowhere in this chain", allowed, "take the pair out")
+            got = f"{worded(both)}, which touch nowhere in this chain"
+            problems.add(f"{where}.materials", got, f"pairs that touch: {pairs}", "take the pair out")
         if both in met:
             got = f"{worded(both)} once more, after contact.pair.{met[both]}"
             problems.add(f"{where}.materials", got, "each pair once", "put all its inputs into one table")

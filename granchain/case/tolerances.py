@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from granchain.keys import Problems, shown, suggestion
+from granchain.keys import PROBLEMS, Problems, shown, suggestion
 from granchain.material import Material
 
 # Tables that say what the chain is; the others say how it is computed and recorded.
@@ -81,8 +81,9 @@ def held(tables: Mapping[str, Any], key: str) -> tuple[Any, list[str]]:
     names: list[str] = []
     for part in key.split("."):
         if isinstance(value, (list, tuple)):
-            names = [str(i) for i in range(len(value))]
-            value = value[int(part)] if part in names else None
+            inside = part.isdecimal() and len(part) < 10 and str(int(part)) == part and int(part) < len(value)
+            names = [] if inside else [str(i) for i in range(min(len(value), PROBLEMS))]
+            value = value[int(part)] if inside else None
         else:
             inner = vars(value) if isinstance(value, Material) else dict(value) if isinstance(value, (Mapping, BaseModel)) else {}
             names, value = [str(name) for name in inner], inner.get(part)
