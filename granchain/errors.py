@@ -78,6 +78,11 @@ def printable(text: str) -> str:
     return "".join(sign if sign.isprintable() else " " for sign in text)
 
 
+def clean(text: str) -> str:
+    """Text without control characters, safe to show on a terminal or a page whatever its origin; lines stay lines."""
+    return "\n".join(printable(line) for line in text.split("\n"))
+
+
 def text_of(error: BaseException) -> str:
     """What an exception says; nothing where its own text fails."""
     try:

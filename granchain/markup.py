@@ -7,6 +7,8 @@ import math
 import re
 from collections.abc import Callable, Iterable, Sequence
 
+from granchain.errors import clean
+
 # What stands to the right in a column.
 NUMBER = re.compile(r"[+-]?[0-9.]+(e[+-]?[0-9]+)?( \+- [0-9.e+-]+)?|-|nan|not yet")
 # Stretches of time whose smallest and largest values are drawn of a trace: twice the dots that it is wide.
@@ -15,7 +17,12 @@ WIDTH, HEIGHT = 420, 110
 COLOURS = ("#3f90da", "#ffa90e", "#bd1f01")
 
 
-def table(columns: Sequence[str], rows: Iterable[Sequence[object]], cell: Callable[[str], str] = html.escape, styled: bool = False) -> str:
+def escaped(text: str) -> str:
+    """Text as HTML that shows it: what is markup in it is shown, and what turns or hides the text beside it is blank."""
+    return html.escape(clean(text))
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[object]], cell: Callable[[str], str] = escaped, styled: bool = False) -> str:
     """A table; columns of numbers stand to the right.
 
     Parameters
@@ -38,19 +45,19 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]], cell: Callab
         marks = [f' style="text-align:{side};vertical-align:top;white-space:{wrap}"' for side, wrap in zip(sides, wraps, strict=True)]
     else:
         marks = [' class="number"' if number else "" for number in numbers]
-    made = ["".join(f"<th{marks[i]}>{html.escape(str(column))}</th>" for i, column in enumerate(columns))] if columns else []
+    made = ["".join(f"<th{marks[i]}>{escaped(str(column))}</th>" for i, column in enumerate(columns))] if columns else []
     made += ["".join(f"<td{marks[i]}>{cell(line[i])}</td>" for i in range(count)) for line in lines]
     return "<table>\n" + "".join(f"<tr>{one}</tr>\n" for one in made) + "</table>"
 
 
 def card(heading: str, *parts: str) -> str:
     """A heading, and under it parts that are HTML already."""
-    return f"<div><b>{html.escape(heading)}</b>{''.join(part for part in parts if part)}</div>"
+    return f"<div><b>{escaped(heading)}</b>{''.join(part for part in parts if part)}</div>"
 
 
 def folded(heading: str, part: str) -> str:
     """A part that is opened when it is wanted."""
-    return f"<details><summary>{html.escape(heading)}</summary>{part}</details>"
+    return f"<details><summary>{escaped(heading)}</summary>{part}</details>"
 
 
 def traces(time: Sequence[float], values: Sequence[Sequence[float]], labels: Sequence[str], words: str) -> str:
@@ -83,11 +90,9 @@ def traces(time: Sequence[float], values: Sequence[Sequence[float]], labels: Seq
             for t, v in line
         )
         drawn.append(f'<polyline fill="none" stroke="{COLOURS[i % len(COLOURS)]}" stroke-width="1.2" points="{points}"/>')
-    named = " ".join(
-        f'<span style="color:{COLOURS[i % len(COLOURS)]}">&#9632;</span> {html.escape(label)}' for i, label in enumerate(labels)
-    )
+    named = " ".join(f'<span style="color:{COLOURS[i % len(COLOURS)]}">&#9632;</span> {escaped(label)}' for i, label in enumerate(labels))
     picture = f'<svg width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}" role="img">{"".join(drawn)}</svg>'
-    return f"<div>{picture}<br><small>{named}: {html.escape(words)}</small></div>"
+    return f"<div>{picture}<br><small>{named}: {escaped(words)}</small></div>"
 
 
 def thinned(line: list[tuple[float, float]]) -> list[tuple[float, float]]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import re
 import shutil
 import subprocess
+from itertools import product
 
 import pytest
 
@@ -98,7 +100,9 @@ def test_a_failed_run_and_a_law_that_is_not_here_have_their_page(computed, tmp_p
     assert "of-my-own" in page and "It is not installed here" in page and f": {Status.UNSTABLE.label}." in page
 
 
-def test_conclusions_are_shown_with_what_they_were_made_from(tmp_path):
+@pytest.fixture
+def concluded(computed, tmp_path):
+    """Files of an equivalence, a fit, something of another granchain, and a comparison."""
     case = gc.load_case("steel-chain-hertz").replace(
         **{"chain.beads": 12, "sensors.beads": [3, 6], "sensors.contacts": [], "time.end": 6e-5}
     )
@@ -121,7 +125,12 @@ def test_conclusions_are_shown_with_what_they_were_made_from(tmp_path):
     save_conclusion(
         tmp_path / "other.json", "of another granchain", case, {"found": [{"law": "flores", "per_bead": [{"bead": 9, "off": 0.1}]}]}
     )
-    page = report([tmp_path / "e.json", tmp_path / "f.json", tmp_path / "other.json"]).decode()
+    shutil.copy(computed / "compared.json", tmp_path / "c.json")
+    return [tmp_path / f"{name}.json" for name in ("c", "e", "f", "other")]
+
+
+def test_conclusions_are_shown_with_what_they_were_made_from(concluded, tmp_path):
+    page = report(concluded[1:]).decode()
     for words in (
         "What stands in for ma-liu",
         "5.57",
@@ -133,6 +142,7 @@ def test_conclusions_are_shown_with_what_they_were_made_from(tmp_path):
         assert words in page, words
     assert page.count("<img ") == 2 and "No figure" not in page
     # a stranger's file of the same kind has no figure, and no traceback
+    case = gc.load_case("steel-chain-hertz")
     save_conclusion(tmp_path / "s.json", "equivalence", case, {"to": "ma-liu", "laws": [{"law": "flores", "inputs": 3}, 5], "free": []})
     save_conclusion(tmp_path / "g.json", "fit", case, {"values": [], "sensors": [1, {"bead": None, "peak": 3}], "trace": 4})
     assert report([tmp_path / "s.json", tmp_path / "g.json"]).count(b"No figure") == 2
@@ -177,3 +187,73 @@ def test_a_browser_shows_the_page_without_scrolling_sideways(computed, tmp_path,
     assert found, done.stderr[-500:]
     wide, broken, pictures = map(int, found.groups())
     assert wide <= width and broken == 0 and pictures >= 5
+
+
+# What turns the text beside it, hides it, or is obeyed by a terminal: ESC, backspace, C1, right-to-left override, isolate, zero width,
+# line separator, byte order mark
+UNSEEN = "\x1b[31m\x08\x9b\u202e\u2067\u200b\u2028\ufeff"
+
+
+def test_names_and_titles_turn_and_hide_nothing_of_a_page(computed, tmp_path, capsys):
+    run, name = open_result(computed / "run.h5"), f"a{UNSEEN}\udcffz"
+    # in a name of a file a byte that is not UTF-8 too
+    run.title, run.messages = f"title {UNSEEN} end", [f"message {UNSEEN} end"]
+    run.save(tmp_path / f"{name}.h5")
+    facts = read_conclusion(computed / "compared.json")
+    facts["trace"]["title"] = facts["results"][0]["label"] = facts["messages"][0] = f"measured {UNSEEN} end"
+    save_conclusion(tmp_path / f"{name}.json", "comparison", run.case, {**facts, "more": {UNSEEN: [UNSEEN]}})
+    save_conclusion(tmp_path / f"{name}2.json", f"of another {UNSEEN} granchain", run.case, {UNSEEN: UNSEEN, "x": {UNSEEN: [UNSEEN]}})
+    files = [str(tmp_path / f"{name}{end}") for end in (".h5", ".json", "2.json")]
+    assert obey(["report", *files, "--out", str(tmp_path / "page.html")]) == 0
+    # tables of a notebook, and letters of a figure that are kept as letters
+    card = run._repr_html_()
+    assert obey(["plot", files[0], "--format", "svg", "--out", str(tmp_path)]) == 0
+    said = capsys.readouterr()
+    drawn = [path.read_text() for path in tmp_path.glob("*.svg")]
+    page = (tmp_path / "page.html").read_text()
+    assert len(drawn) >= 4 and "measured" in page and "message" in page
+    for text in (page, card, *drawn, said.out, said.err):
+        assert not {sign for sign in text if not sign.isprintable() and sign != "\n"}
+
+
+# Numbers that no measurement has: differences, factors and ticks of them are no numbers.
+EXTREME = (1.7e308, -1.7e308, 1e99, 5e-324, 10**400, -1, None, "word")
+
+
+def every_number(facts, path=()):
+    """Where a conclusion holds numbers."""
+    if isinstance(facts, (dict, list)):
+        for key, value in facts.items() if isinstance(facts, dict) else enumerate(facts):
+            yield from every_number(value, (*path, key))
+    elif isinstance(facts, (int, float)) and not isinstance(facts, bool):
+        yield path
+
+
+def put(facts, path, value):
+    for key in path[:-1]:
+        facts = facts[key]
+    facts[path[-1]] = value
+
+
+@pytest.mark.promise("I1")
+@pytest.mark.parametrize("values", [EXTREME[:1], pytest.param(EXTREME, marks=pytest.mark.long)], ids=["few", "many"])
+def test_no_number_of_a_conclusion_ends_the_report(values, concluded, figure):
+    ended = []
+    for path in concluded if len(values) > 1 else concluded[:1]:
+        document = json.loads(path.read_text())
+        places = [place for place in every_number(document) if place[0] not in ("case", "versions", "granchain_format")]
+        # all under one name: all peaks, all sensors; and the first of each name by itself
+        names = dict.fromkeys(next((key for key in reversed(place) if isinstance(key, str)), "") for place in places)
+        together = [[place for place in places if name in place] for name in names]
+        for chosen, value in [*product(together, values), *product([[group[0]] for group in together], values[4:5] + values[:1])]:
+            changed = copy.deepcopy(document)
+            for place in chosen:
+                put(changed, place, value)
+            path.write_text(json.dumps(changed))
+            try:
+                report([path])
+            except Exception as error:
+                ended.append((path.name, chosen[0], value, repr(error)))
+        path.write_text(json.dumps(document))
+    print(*ended, sep="\n")
+    figure("numbers of a conclusion that end its report", len(ended), at_most=0)

@@ -11,7 +11,7 @@ import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
-from granchain.errors import printable
+from granchain.errors import clean
 
 if TYPE_CHECKING:
     from granchain.certificates.page import Block
@@ -21,11 +21,6 @@ SCHEMA = 1
 
 # Characters in a line of a table that is not read on a terminal, and in a line of text at most, wherever it is read.
 PIPE_WIDTH, TEXT_WIDTH = 140, 100
-
-
-def clean(text: str) -> str:
-    """Text without control characters, safe to show on a terminal whatever its origin; lines stay lines."""
-    return "\n".join(printable(line) for line in text.split("\n"))
 
 
 def print_text(text: str) -> None:

@@ -10,7 +10,7 @@ from granchain.analysis import power_law
 from granchain.figures.bands import band_traces, sensitivities
 from granchain.figures.equivalence import equivalence
 from granchain.figures.fit import fit
-from granchain.figures.frame import FORMATS, MARKS, MOST_LINES, MOST_ROWS, WIDTHS, page, save, style
+from granchain.figures.frame import FORMATS, MARKS, MOST_LINES, MOST_ROWS, WIDTHS, image_of, page, save, style
 from granchain.figures.impacts import impact_loops, restitution_against_speed, restitution_delivered
 from granchain.figures.measured import MOST_DOTS, MOST_LAWS, Sides, comparison, impact_comparison, pulse_numbers
 from granchain.figures.mechanism import (
@@ -65,6 +65,7 @@ __all__ = [
     "fit",
     "force_traces",
     "hysteresis",
+    "image_of",
     "impact_comparison",
     "impact_loops",
     "joint_force",

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 import numpy as np
 
 from granchain.case.tolerances import flattened
-from granchain.errors import CaseError, FileError, GranchainError, nearest
+from granchain.errors import CaseError, FileError, GranchainError, clean, nearest
 from granchain.output import write_whole
 from granchain.output.result import check_result
 
@@ -465,7 +465,17 @@ def save(figure: Figure, path: str | os.PathLike[str], overwrite: bool = True, d
     ending = Path(path).suffix.lower()
     if ending not in FORMATS:
         raise FileError(f"{os.fspath(path)}: got the ending {ending!r}, allowed: {', '.join(FORMATS)}; name the figure accordingly")
+    write_whole(path, image_of(figure, ending, dpi), overwrite, marks=(MARKS[ending],))
+
+
+def image_of(figure: Figure, ending: str, dpi: float | None = None) -> bytes:
+    """A figure as the bytes of such a file; its words, some from names of files, have no control characters."""
+    from matplotlib.text import Text
+
+    for text in figure.findobj(Text):
+        if isinstance(text, Text) and (words := clean(text.get_text())) != text.get_text():
+            text.set_text(words)
     image = io.BytesIO()
     dots: dict[str, Any] = {} if dpi is None else {"dpi": dpi}
     figure.savefig(image, format=ending[1:], metadata=FORMATS[ending], **dots)
-    write_whole(path, image.getvalue(), overwrite, marks=(MARKS[ending],))
+    return image.getvalue()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
@@ -88,7 +89,8 @@ def read_conclusion(path: str | os.PathLike[str]) -> dict[str, Any]:
     if len(StoredFile(path, "a file of numbers")) > LARGEST_CONCLUSION:
         raise FileError(f"{os.fspath(path)}: got more than {LARGEST_CONCLUSION} bytes, allowed a file of numbers; name another")
     try:
-        document = json.loads(read_whole(path, "a file of numbers"))
+        content = read_whole(path, "a file of numbers")
+        document = json.loads(content, parse_float=finite, parse_int=whole_number, parse_constant=lambda _: None)
     except (ValueError, RecursionError):
         document = None
     if not isinstance(document, dict) or OUTPUT_MARK.decode() not in document or not isinstance(document.get("kind"), str):
@@ -97,3 +99,15 @@ def read_conclusion(path: str | os.PathLike[str]) -> dict[str, Any]:
             "equivalent or fit wrote"
         )
     return document
+
+
+def finite(text: str) -> float | None:
+    """A number; None for one that no double holds, which `save_conclusion` never writes."""
+    value = float(text)
+    return value if math.isfinite(value) else None
+
+
+def whole_number(text: str) -> int | None:
+    """A whole number; None for one that no 64 bits hold."""
+    value = int(text)
+    return value if -(2**63) <= value < 2**63 else None

@@ -85,11 +85,12 @@ def equivalence_blocks(facts: Mapping[str, Any], name: str) -> list[Block]:
 
 def as_equivalents(facts: Mapping[str, Any], laws: Sequence[Mapping[str, Any]]) -> list[Any]:
     """What the figure looks at, from the file."""
-    shared = {"to": facts["to"], "measure": facts["measure"], "free": facts["free"], "sensor_bead": np.array(facts["sensor_bead"])}
+    shared = {"to": facts["to"], "measure": facts["measure"], "free": facts["free"], "sensor_bead": numbers(facts["sensor_bead"])}
     return [
         SimpleNamespace(
-            **shared, law=one["law"], rank=one["rank"], inputs=one["inputs"], at_bound=one["at_bound"], residual=float_of(one["residual"]),
-            per_bead=numbers(one["per_bead"]), grid=np.array(one["grid"], dtype=float), grid_residual=numbers(one["grid_residual"]),
+            **shared, law=one["law"], rank=one["rank"], inputs={key: float_of(value) for key, value in one["inputs"].items()},
+            at_bound=one["at_bound"], residual=float_of(one["residual"]), per_bead=numbers(one["per_bead"]),
+            grid=np.array([numbers(row) for row in one["grid"]]), grid_residual=numbers(one["grid_residual"]),
         )
         for one in laws
     ]  # fmt: skip
@@ -143,9 +144,11 @@ def as_fit(facts: Mapping[str, Any]) -> Any:
     return SimpleNamespace(
         trace=SimpleNamespace(about=about, synthetic=synthetic, words=f"{facts['trace']['kind']} trace"),
         measure=facts["measure"],
-        sensors=[SimpleNamespace(bead=one["bead"], peak=side(one["peak"]), arrival=side(one["arrival"])) for one in facts["sensors"]],
+        sensors=[
+            SimpleNamespace(bead=float_of(one["bead"]), peak=side(one["peak"]), arrival=side(one["arrival"])) for one in facts["sensors"]
+        ],
         residuals=numbers([one["residual"] for one in facts["sensors"]]),
-        values=facts["values"],
+        values={key: float_of(value) for key, value in facts["values"].items()},
         errors={key: float_of(error) for key, error in facts["errors"].items()},
         correlation=np.array([numbers(row) for row in facts["correlation"]]),
     )
@@ -245,13 +248,18 @@ def pulse_picture(title: str, results: Sequence[Mapping[str, Any]]) -> list[Bloc
                     table[sensor["bead"]] = Sides(float_of(peak.get(side)), spread[0], float_of(arrival.get(side)), spread[1])
     if len(measured) < 2:
         return []
-    figure, _ = pulse_numbers(title, measured, computed)
-    return [Picture(figure, "Peak force and arrival of the first pulse against the sensor bead, measured and computed.")]
+    words = "Peak force and arrival of the first pulse against the sensor bead, measured and computed."
+    return drawn(lambda: pulse_numbers(title, measured, computed), words)
+
+
+# Larger numbers are no measurements, ours: their differences and the ticks of an axis may be no numbers.
+DRAWABLE = 1e100
 
 
 def float_of(value: Any) -> float:
-    """A number; nan for anything else."""
-    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else math.nan
+    """A number that a figure can show; nan for anything else."""
+    there = isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= DRAWABLE
+    return float(value) if there else math.nan
 
 
 # Factor and title of a table.

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import base64
-import html
-import io
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from granchain import __version__
 from granchain.certificates.page import Grid, Heading, Paragraph
-from granchain.figures import style
-from granchain.markup import table
+from granchain.figures import image_of, style
+from granchain.markup import escaped, table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -79,9 +77,9 @@ def document(title: str, blocks: Iterable[Block]) -> bytes:
     """
     shown = list(blocks)
     chapters = [block.text for block in shown if isinstance(block, Heading) and block.level == 1]
-    body = [f"<title>{html.escape(title)}</title>", f"<style>{STYLE}</style>", "</head>", "<body>"]
+    body = [f"<title>{escaped(title)}</title>", f"<style>{STYLE}</style>", "</head>", "<body>"]
     if len(chapters) > 1:
-        items = "".join(f'<li><a href="#part-{i}">{html.escape(chapter)}</a></li>' for i, chapter in enumerate(chapters))
+        items = "".join(f'<li><a href="#part-{i}">{escaped(chapter)}</a></li>' for i, chapter in enumerate(chapters))
         body.append(f"<nav><ul>{items}</ul></nav>")
     part = 0
     for block in shown:
@@ -97,15 +95,15 @@ def document(title: str, blocks: Iterable[Block]) -> bytes:
 def in_html(block: Block, anchor: str = "") -> str:
     """One block."""
     if isinstance(block, Heading):
-        return f"<h{block.level}{anchor}>{html.escape(block.text)}</h{block.level}>"
+        return f"<h{block.level}{anchor}>{escaped(block.text)}</h{block.level}>"
     if isinstance(block, Paragraph):
         mark = ' class="warning"' if block.text.startswith("warning:") else ""
         return f"<p{mark}>{linked(block.text)}</p>"
     if isinstance(block, Picture):
         image = base64.b64encode(as_svg(block.figure)).decode("ascii")
-        return f'<figure><img src="data:image/svg+xml;base64,{image}" alt="{html.escape(block.words)}"></figure>'
+        return f'<figure><img src="data:image/svg+xml;base64,{image}" alt="{escaped(block.words)}"></figure>'
     if isinstance(block, Folded):
-        return f"<details><summary>{html.escape(block.title)}</summary><pre>{html.escape(block.text)}</pre></details>"
+        return f"<details><summary>{escaped(block.title)}</summary><pre>{escaped(block.text)}</pre></details>"
     return in_table(block)
 
 
@@ -116,14 +114,12 @@ def in_table(grid: Grid) -> str:
 
 def linked(text: str) -> str:
     """Text of a page; what is a DOI leads to it."""
-    return _DOI.sub(lambda found: f'<a href="https://doi.org/{found[1]}">{found[0]}</a>', html.escape(text))
+    return _DOI.sub(lambda found: f'<a href="https://doi.org/{found[1]}">{found[0]}</a>', escaped(text))
 
 
-def as_svg(figure: Any) -> bytes:
+def as_svg(figure: Figure) -> bytes:
     """A figure as SVG, letters as shapes: it looks the same with every font; equal figures give equal bytes."""
     import matplotlib
 
-    image = io.BytesIO()
     with matplotlib.rc_context(rc={**style(), "svg.fonttype": "path"}):
-        figure.savefig(image, format="svg", metadata={"Date": None})
-    return image.getvalue()
+        return image_of(figure, ".svg")
