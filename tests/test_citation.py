@@ -10,6 +10,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from support.example_results import a_result
 from support.synthetic import synthetic
 
 import granchain as gc
@@ -136,7 +137,7 @@ def test_what_rests_on_nothing_is_refused():
 
 
 def test_the_command_takes_cases_laws_files_and_folders(tmp_path, capsys, monkeypatch):
-    computed = synthetic()
+    computed = a_result()
     computed.provenance = computed.provenance | {"granchain_version": "0.0.9"}
     computed.save(tmp_path / "old.h5")
     monkeypatch.chdir(tmp_path)

@@ -552,10 +552,11 @@ def test_a_function_put_in_a_librarys_place_is_refused(tmp_path: Path, jit: None
 
     Files("", "math.sqrt(4.0)").write(tmp_path)
     before = fingerprint(*load(tmp_path).Mine.functions())
-    monkeypatch.setattr("math.sqrt", functools.wraps(math.sqrt)(mine))
-    with pytest.raises(LawError, match=r"reads math\.sqrt, a function that was put in a library's place"):
-        fingerprint(*load(tmp_path).Mine.functions())
-    monkeypatch.undo()
+    law = load(tmp_path).Mine
+    with monkeypatch.context() as patched:
+        patched.setattr("math.sqrt", functools.wraps(math.sqrt)(mine))
+        with pytest.raises(LawError, match=r"reads math\.sqrt, a function that was put in a library's place"):
+            fingerprint(*law.functions())
     assert fingerprint(*load(tmp_path).Mine.functions()) == before
 
 

@@ -166,7 +166,7 @@ def test_the_command_prints_and_keeps_what_the_function_finds(tmp_path, monkeypa
     printed, kept = json.loads(capsys.readouterr().out), json.loads((tmp_path / "kept.json").read_text())
     found = gc.equivalent(gc.load_case("short.toml"), laws=["flores", "hunt-crossley"], free={"restitution": (0.1, 0.9)}, moves=False)
     assert printed["laws"] == kept["laws"] == json.loads(json.dumps([one.as_dict() for one in found]))
-    assert kept["kind"] == "equivalence" and gc.Case(**kept["case"]) == gc.load_case("short.toml")
+    assert kept["kind"] == "equivalence" and gc.Case(**kept["case_resolved"]) == gc.load_case("short.toml")
     assert (tmp_path / "ranking.png").stat().st_size > 10_000
     assert obey([*command, "--out", "kept.json"]) == 4
     assert obey(["equivalent", "short.toml", "--law", "flores", "--free", "restitution"]) == 2

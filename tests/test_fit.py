@@ -209,7 +209,7 @@ def test_the_command_prints_and_keeps_what_the_function_finds(tmp_path, monkeypa
     found = gc.fit(short(**{"contact.psi": 2.75}), "rig", KEYS)
     assert printed["values"] == kept["values"] == pytest.approx(found.values, rel=1e-9)
     assert kept["kind"] == "fit" and kept["intervals"]["0.9"]["contact.psi"] == pytest.approx(found.interval(0.9)["contact.psi"], rel=1e-6)
-    assert gc.Case(**kept["case"]).contact.psi == kept["values"]["contact.psi"]
+    assert gc.Case(**kept["case_resolved"]).contact.psi == kept["values"]["contact.psi"]
     assert (tmp_path / "fit.png").stat().st_size > 10_000
     assert obey(["fit", "steel-chain", "--trace", "rig", "--free", "contact.psy"]) == 2
     assert obey(["fit", "steel-chain", "--trace", "rig", "--free", "contact.psi", "--out", "kept.txt"]) == 4

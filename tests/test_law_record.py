@@ -14,7 +14,7 @@ from support.processes import answer
 import granchain as gc
 from granchain.contact.law_record import CARRIED, LawRecord
 from granchain.engine.law_hash import record_of
-from granchain.engine.syntax import code_by_syntax
+from granchain.engine.syntax import _functions_of, code_by_syntax
 from granchain.simulation import law_records, prepare
 
 pytestmark = pytest.mark.promise("R3")
@@ -65,6 +65,8 @@ def test_the_sentence_names_the_coefficient_whose_last_bit_differs():
         f"the law hertz has changed since: the coefficient stiffness was {other[0]!r} and is {now.kinds[0][0]!r}"
     )
     assert "its functions, or what they read" in now.difference(replace(now, functions="0" * 64))
+    assert now.difference(replace(now, law="other")) == "it was computed with the law other, and this is hertz"
+    assert now.difference(replace(now, coefficients="0" * 64)).endswith("the coefficients of its contacts are others")
     assert now.difference(None) == "nothing is known of the law that computed it" and LawRecord.of_text("[1") is None
 
 
@@ -89,6 +91,8 @@ def test_of_many_kinds_of_contact_some_are_carried_and_all_are_hashed():
 def test_every_function_of_our_laws_is_hashed_by_its_syntax():
     functions = {function for law in gc.laws().values() for function in law.functions()}
     assert all(code_by_syntax(function).startswith(b"syntax ") for function in functions)
+    # a text that is no Python, as of a file that is being written
+    assert _functions_of("def force(:") == {}
     made = eval("lambda x: 2.0 * x")
     assert code_by_syntax(made).startswith(b"bytecode ")
 

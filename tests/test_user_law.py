@@ -7,7 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 
 import numba
 import pytest
@@ -20,9 +20,9 @@ from granchain.contact import law as law_module
 from granchain.contact import laws
 from granchain.contact.law import ContactLaw
 from granchain.contact.model import reads_rate
-from granchain.contact.user import PREFIX, blame, file_of, load_law_module
+from granchain.contact.user import PREFIX, blame, file_of, load_law_module, named_in
 from granchain.engine import row
-from granchain.engine.numba_private import refusal_of
+from granchain.engine.numba_private import compile_uncollected, refusal_of
 from granchain.engine.setup import contacts_of
 from granchain.errors import FileError, LawError
 
@@ -219,6 +219,23 @@ During: typing of call at /laws/mine.py (6)
     assert refusal_of(TypingError("Internal error")) is None
     # a line of ours is a defect of ours
     assert refusal_of(TypingError(told.replace("/laws/mine.py", row.__file__))) is None
+
+
+def test_what_numba_raises_while_it_compiles_becomes_a_sentence() -> None:
+    def compile_it(signature: object) -> None:
+        raise TypingError("Failed in nopython mode pipeline (step: frontend)\nreason\nDuring: typing of call at /laws/mine.py (6)")
+
+    dispatcher = SimpleNamespace(compile=compile_it)
+    compile_uncollected(dispatcher)
+    with pytest.raises(LawError, match=r"^/laws/mine\.py, line 6: Numba cannot compile it: reason; allowed"):
+        dispatcher.compile(())
+
+
+def test_the_imports_of_a_text_that_is_gone_are_none(here: Path) -> None:
+    (here / "own.py").write_text(LAW)
+    module = ModuleType("gone")
+    module.__file__ = str(here / "nowhere.py")
+    assert list(named_in(module)) == []
 
 
 @pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="nothing is compiled")

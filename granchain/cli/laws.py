@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from granchain.cli.options import MISSED, JsonOption, LawModuleOption, app, blamed, law_words, load_laws, the_one
-from granchain.cli.text import blocks_as_text, clean, line_width, notify, print_json, print_text, table
-from granchain.errors import CaseError, LawError
+from granchain.cli.text import blocks_as_text, line_width, notify, print_json, print_text, table
+from granchain.errors import CaseError, LawError, clean
 
 if TYPE_CHECKING:
     from granchain.certificates import Certificate

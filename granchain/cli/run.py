@@ -18,10 +18,10 @@ import typer
 
 from granchain.cli.options import CaseArgument, JsonOption, LawModuleOption, SetOption, app, blamed, load_laws
 from granchain.cli.signals import SIGNALLED, Heard, end, is_echo
-from granchain.cli.text import aligned, clean, notify, number, print_json, print_text
+from granchain.cli.text import aligned, notify, number, print_json, print_text
 from granchain.cli.waiting import Waiting
 from granchain.engine.garbage import no_collection
-from granchain.errors import CaseError, FileError, LawError, RunError
+from granchain.errors import CaseError, FileError, LawError, RunError, clean
 
 if TYPE_CHECKING:
     from granchain.analysis import SensorPulse, Summary
@@ -181,7 +181,10 @@ def before(case: Case, file: OutputFile, checkpoint: Checkpoint) -> Result | Non
         (law,) = law_records([case])
         changed = "" if law is None else law.difference(LawRecord.of_text(there.provenance.get("law_json", "")))
         if changed:
-            raise LawError(f"{target}: {changed}, allowed the law that computed it; begin anew with --overwrite, or name another file")
+            raise LawError(
+                f"{target}: got what another law has computed: {changed}, allowed the law that computed it; begin anew with --overwrite, "
+                "or name another file"
+            )
         notify(f"{target} is complete: there is nothing to go on with")
         return open_result(target)
     return None

@@ -175,7 +175,7 @@ class StoredEnsemble:
             tables = run["tables"] if run["whole"] else tables_with(self._first_given["tables"], run["tables"])
             return {"tables": tables, **self._given["beside"][run["beside"]]}
         except (LookupError, TypeError):
-            raise FileError(f"{self.path}: has not the case of run {place} as it was given; {DAMAGED}") from None
+            raise FileError(f"{self.path}: got no case of run {place} as it was given, allowed one for each run; {DAMAGED}") from None
 
     def result(self, place: int, case: Any = None) -> Result:
         """The result of a run that has one, compared with its hash.
@@ -227,7 +227,7 @@ class StoredEnsemble:
             sha256, record = self._laws["records"][self._laws["of_run"][place]]
             return {"law_sha256": str(sha256), "law_json": str(record)}
         except (LookupError, TypeError, ValueError):
-            raise FileError(f"{self.path}: has not the law of run {place}; {DAMAGED}") from None
+            raise FileError(f"{self.path}: got no law of run {place}, allowed one for each run; {DAMAGED}") from None
 
     def _place(self, place: int, column: str, axes: tuple[str, ...]) -> tuple[Any, ...]:
         """Where in its column the variable of a run is."""

@@ -406,7 +406,7 @@ def check_laws(path: str | os.PathLike[str], cases: Sequence[Case], there: Seque
         changed = now.difference(LawRecord.of_text(text)) if now is not None else ""
         if changed:
             raise LawError(
-                f"{os.fspath(path)}: {changed}, in a member that is there ({case.title[:100]}), allowed the law that computed it; begin "
+                f"{os.fspath(path)}: got a member of another law: {changed} ({case.title[:100]}), allowed the law that computed it; begin "
                 "anew with --overwrite (in Python: overwrite=True), or name another file"
             )
 
