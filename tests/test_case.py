@@ -510,11 +510,11 @@ def test_a_case_file_may_have_a_byte_order_mark_and_windows_line_ends(tmp_path: 
     ids=["utf-16", "bytes", "brackets", "long", "dots", "quoted dots"],
 )
 def test_a_file_that_is_no_case_file_is_refused_at_once(tmp_path: Path, content: bytes, sentence: str) -> None:
-    begun = time.perf_counter()
+    begun = time.process_time()
     with pytest.raises(CaseError) as raised:
         load_case(written(tmp_path, content))
     assert raised.value.problems == [sentence]
-    assert time.perf_counter() - begun < 5.0
+    assert time.process_time() - begun < 5.0
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from support.processes import computing
 
 import granchain
 from granchain.analysis import summary
@@ -26,9 +27,9 @@ from granchain.case.document import digest_of_case
 from granchain.cli import obey, signals
 from granchain.cli import run as cli_run
 from granchain.cli.run import Interruption, Progress
-from granchain.cli.text import aligned, clean
+from granchain.cli.text import aligned
 from granchain.contact.user import load_law_module
-from granchain.errors import FileError, LawError
+from granchain.errors import FileError, LawError, clean
 from granchain.output import open_result
 
 ROOT = Path(granchain.__file__).parents[1]
@@ -722,11 +723,6 @@ class Terminal:
                     break
         return word in self.seen
 
-    def computing(self) -> float:
-        """Time that the process has been computing [s]: proc(5), fields 14 and 15 of stat."""
-        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
 
 @pytest.mark.promise("R6")
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="no /proc here")
@@ -737,12 +733,12 @@ def test_an_interrupted_run_writes_its_file_and_ends_within_half_a_second(
     terminal = Terminal(tmp_path, "--json")
     # The bar appears after a second of steps.
     assert terminal.read_until("%", 60.0), terminal.seen
-    before = terminal.computing()
+    before = computing(terminal.process.pid)
     terminal.process.send_signal(number)
-    exit_code, out, computing = end_of(terminal.process)
+    exit_code, out, taken = end_of(terminal.process)
     assert exit_code == code
     # Of computing, which a busy machine does not lengthen much.
-    figure("interrupted run of 2000 beads: time to its end, computing [s]", computing - before, at_most=0.5)
+    figure("interrupted run of 2000 beads: time to its end, computing [s]", taken - before, at_most=0.5)
     assert json.loads(out)["status"] == "interrupted"
     assert terminal.read_until("interrupted; long.h5 holds what was computed until then; to go on, give the same command with", 5.0)
     assert "Traceback" not in terminal.seen

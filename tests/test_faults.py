@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.disks import mounting
+from support.processes import computing
 
 import granchain as gc
 from granchain import simulation
@@ -171,12 +172,6 @@ def stopped(number: int, moment: float | None, folder: Path) -> tuple[float, str
     assert running.returncode == 128 + number, said
     assert "Traceback" not in said and "ignored" not in said
     return usage.ru_utime + usage.ru_stime - before, said
-
-
-def computing(number: int) -> float:
-    """Time that a process has been computing [s]: proc(5), fields 14 and 15 of stat."""
-    fields = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 @pytest.mark.promise("R6")
@@ -365,9 +360,10 @@ def test_a_second_run_to_the_same_file_is_refused_and_the_first_unharmed(
     monkeypatch.chdir(folder)
     first = in_a_child(obeys, folder, *RUN, "--set", "time.end=0.1", "--checkpoint", "1e-3")
     until(Path(".run.h5.lock").exists, first)
-    before = time.monotonic()
+    before = time.process_time()
     assert obey([*RUN, *more]) == 4
-    figure("second writer of a file: time to its refusal [s]", time.monotonic() - before, at_most=1.0)
+    # of computing: a busy machine lengthens the rest
+    figure("second writer of a file: time to its refusal, computing [s]", time.process_time() - before, at_most=1.0)
     assert f"got a file that another run (process {first.pid}) is writing, allowed one run at a time" in capfd.readouterr().err
     assert first.is_alive()
     first.join()

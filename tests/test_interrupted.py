@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from support.processes import computing
 
 import granchain as gc
 from granchain.cli import obey
@@ -164,12 +165,6 @@ def stopped(process: subprocess.Popen[str], number: int) -> tuple[float, str]:
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     return usage.ru_utime + usage.ru_stime - before, said
-
-
-def computing(number: int) -> float:
-    """Time that a process has been computing [s]: proc(5), fields 14 and 15 of stat."""
-    fields = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 # ---------------------------------------------------------------------------------------------------------------------

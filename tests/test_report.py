@@ -236,6 +236,8 @@ def put(facts, path, value):
 
 
 @pytest.mark.promise("I1")
+# matplotlib says where it has no room for its ticks
+@pytest.mark.filterwarnings("ignore:constrained_layout not applied")
 @pytest.mark.parametrize("values", [EXTREME[:1], pytest.param(EXTREME, marks=pytest.mark.long)], ids=["few", "many"])
 def test_no_number_of_a_conclusion_ends_the_report(values, concluded, figure):
     ended = []
