@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 
 from granchain import keys
 from granchain.case import Case, case_as_given, case_names, load_case
-from granchain.case.document import CASE_BYTES, CASES, put, set_key
+from granchain.case.document import CASE_BYTES, CASES, put, toml_value
 from granchain.case.drives import DRIVE_BYTES
 from granchain.contact import law, laws
 from granchain.contact.law import AS_PRINTED, RESTITUTION, STIFFNESS
@@ -894,14 +894,22 @@ def test_a_case_is_replaced_key_by_key() -> None:
             segmented.replace(**{key: 1})
 
 
-def test_inputs_of_a_law_are_read_again_only_where_they_or_the_law_are_others(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_number_that_stands_alone_makes_the_case_that_a_file_with_it_makes() -> None:
+    whole = Case(**document({"contact": MALIU}))
+    for changes in ({"striker.speed": 2.5}, {"contact.psi": 2.5}, {"contact.xi": 12.5, "striker.speed": 0.5}):
+        case = whole.replace(**changes)
+        told = Case(**document({"contact": MALIU} | changes))
+        assert case == told and case.sha256 == told.sha256 and case.as_given()["tables"] == told.as_given()["tables"]
+        assert case != whole and case.title != told.title
+    for changes in ({"striker.speed": -1.0}, {"striker.speed": float("nan")}, {"contact.psi": 0.0}, {"contact.psy": 2.5}):
+        with pytest.raises(CaseError):
+            whole.replace(**changes)
+
+
+def test_inputs_of_another_law_under_the_same_name_are_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
     case = Case(**document({"contact": MALIU}))
-    faster = case.replace(**{"striker.speed": 2.5})
-    assert faster.contact is case.contact and faster == Case(**document({"contact": MALIU, "striker.speed": 2.5}))
-    other = case.replace(**{"contact.psi": 2.5})
-    assert (other.contact.psi, case.contact.psi) == (2.5, 2.84) and case.replace(**{"contact.psi": 2.84}).contact.psi == 2.84
     restored = case.replace(contact={"law": "flores", "restitution": MALIU})
-    # another law under the same name by now, whose smallest psi is above that of the case
+    # its smallest psi is above that of the case
     inputs = tuple(replace(one, low=2.9, above=None) if one.name == "psi" else one for one in MaLiu.inputs)
     monkeypatch.setitem(law._REGISTRY, "ma-liu", type("Stricter", (MaLiu,), {"inputs": inputs}))
     with pytest.raises(CaseError, match=r"contact\.psi: got 2\.84, allowed"):
@@ -934,16 +942,14 @@ def test_a_key_is_set_from_text() -> None:
         "title": '"a = b"',
         "chain.material.yield_stress": "1e9",
     }.items():
-        set_key(made, key, text)
+        put(made, key, toml_value(text))
     assert made["contact"]["restitution"] == {"law": "ma-liu", "psi": 3, "xi": 13} and made["chain"]["radius"] == "2.38 mm"
     assert made["energy"]["ledger"] is False and made["title"] == "a = b"
-    set_key(made, "title", "1\n[chain]")
-    assert made["title"] == "1\n[chain]"
-    set_key(made, "title", "none")
+    assert toml_value("1\n[chain]") == "1\n[chain]" and toml_value("none") == "none"
     case = Case(**made)
     assert case.striker.speed == 2.9 and case.chain.material.yield_stress == 1e9
     with pytest.raises(CaseError) as raised:
-        set_key(made, "contact.law.psi", "1")
+        put(made, "contact.law.psi", 1)
     assert raised.value.problems == [
         '"contact.law.psi": got a key that leads nowhere, allowed names of tables and a key joined by dots; write for example contact.psi'
     ]

@@ -64,7 +64,7 @@ def test_velocities_come_from_lists_segments_and_files(tmp_path: Path) -> None:
     assert every.initial is not None and every.initial.velocity == given.initial.velocity and every.initial.displacement is None
     # the file is read again for a longer chain
     assert some.replace(**{"chain.beads": 13}).bodies()["speed"].tolist() == [*row(b1=1.0, b12=-2.0), 0.0]
-    assert some.replace(title="kept").initial is some.initial
+    assert some.replace(title="kept").initial == some.initial
     segments = [{"count": 3, "velocity": 2.0}, {"count": 1, "repeat": 2}, {"count": 1, "displacement": 1e-6}]
     released = made(chain={**BASE["chain"], "beads": None, "segment": segments}, sensors={}, striker={"speed": 0.5})
     assert released.bodies()["speed"].tolist() == [0.5, 2.0, 2.0, 2.0, 0.0, 2.0, 2.0, 2.0, 0.0, 0.0]

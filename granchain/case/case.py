@@ -7,6 +7,7 @@ what was got, what is allowed, what to do. `tables` holds the keys, `checks` wha
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +21,6 @@ from granchain.case.checks import (
     PER_BODY,
     bodies_in,
     check_across,
-    is_worded,
     known_tables,
     ledger_interval,
     listed,
@@ -40,7 +40,6 @@ from granchain.case.tables import (
     DriveTable,
     EndsTable,
     EnergyTable,
-    Heading,
     InitialTable,
     SensorsTable,
     SnapshotsTable,
@@ -50,12 +49,14 @@ from granchain.case.tables import (
     body,
 )
 from granchain.case.title import title_of
+from granchain.contact import laws
+from granchain.contact.law import Quantity
 from granchain.errors import CaseError
-from granchain.keys import Problems, add_missing, key, shown
+from granchain.keys import Problems, Table, add_missing, key, shown
 from granchain.material import Material
 
 
-class Case(Heading):
+class Case(Table):
     """What is to be computed: frozen, complete, checked.
 
     Made by `load_case`, by `Case(**tables)` from the tables of a case file, or from another case by `replace`. The tables and keys of the
@@ -84,6 +85,7 @@ class Case(Heading):
     _toml: str = PrivateAttr(default="")
     _titled: dict[str, Any] = PrivateAttr(default_factory=dict)
     _drives: dict[str, Drive] = PrivateAttr(default_factory=dict)
+    _inputs_of_law: tuple[Quantity, ...] = PrivateAttr(default=())
 
     @model_validator(mode="wrap")
     @classmethod
@@ -94,40 +96,29 @@ class Case(Heading):
         problems, files = context.get("problems") or Problems(), context.get("files") or Files(Path())
         if not isinstance(document, (Mapping, BaseModel)):
             raise CaseError(f"case: got {shown(document)}, allowed tables; give the tables of a case file")
-        document = known_tables(dict(document), problems)
-        # Tables of the case that this one is a change of: they are data already, and were read.
-        before: Case | None = context.get("before")
-        known = {} if before is None else before._document
-        same = {name: part for name, part in document.items() if before is not None and part is known.get(name)}
-        fresh = plain({name: part for name, part in document.items() if name not in same}, problems)
-        document = {name: part for name in document if (part := same.get(name, fresh.get(name))) is not None}
-        # what words under [sensors] stand for is found again: the chain may be another one
-        kept = {name: getattr(before, name) for name in same if not (name == "sensors" and is_worded(document[name]))}
-        if "title" in same:
-            kept["title"] = same["title"]
-        if "chain" not in same:
-            kept.pop("initial", None)
-        tables = read_tables(document, problems, kept)
+        document = plain(known_tables(dict(document), problems), problems)
+        tables = read_tables(document, problems)
         for name, field in cls.model_fields.items():
-            if name in document:
-                continue
-            if field.is_required():
+            if name not in document and field.is_required():
                 add_missing(cls, name, name, problems)
-            else:
+            elif name not in document:
                 tables.setdefault(name, field.default)
         listed(tables, problems)
         put_initial(tables, files, problems)
-        drives = check_across(tables, files, problems, None if before is None else dict(before))
+        drives = check_across(tables, files, problems)
         if problems.sentences:
             raise CaseError(problems.sentences)
-        # What the title was written for: this document, unless a change was made without a new title.
-        titled = context.get("titled", document)
-        tables["title"] = title_of(tables["title"], tables, titled, document)
         case: Case = handler(tables)
         case._document, case._files, case._toml = document, files, context.get("toml", "")
-        case._drives = before._drives if drives is None and before is not None else drives or {}
-        case._titled = titled
+        case._drives, case._inputs_of_law = drives, laws()[case.contact.law].inputs
+        # What the title was written for: this document, unless a change was made without a new title.
+        case._titled = context.get("titled", document)
         return case
+
+    @property
+    def title(self) -> str:
+        """What the case is, in a line: the author's words, with values and changes, see `granchain.case.title`."""
+        return title_of(self._document.get("title", ""), dict(self), self._titled, self._document)
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the keys, their values and units."""
@@ -143,7 +134,7 @@ class Case(Heading):
 
     def title_with(self, words: Mapping[str, str]) -> str:
         """The title with words in place of the values of some keys, which take many."""
-        written = str(self._document.get("title", ""))
+        written = self._document.get("title", "")
         for name, word in words.items():
             written = written.replace(f"{{{name}}}", word)
         title = title_of(written, dict(self), self._titled, self._document)
@@ -303,16 +294,41 @@ class Case(Heading):
         None takes a key out. A new contact law drops the inputs that it does not know, unless they are named in this call. The title says
         what differs from the case that it was written for; a title that is named in this call describes the changed case.
         """
+        if all(self._stands_alone(where, value) for where, value in changes.items()):
+            return self._with_numbers(changes)
         document, problems = dict(self._document), Problems()
         for name in {where.partition(".")[0].strip() for where in changes} & document.keys():
             document[name] = copy.deepcopy(document[name])
         change(document, changes, problems)
         context: dict[str, Any] = {
-            "files": self._files.changed(changes), "toml": noted(self._toml, changes), "problems": problems, "before": self,
+            "files": self._files.changed(changes), "toml": noted(self._toml, changes), "problems": problems,
         }  # fmt: skip
         if "title" not in changes:
             context["titled"] = self._titled
         return Case.model_validate(document, context=context)
+
+    def _stands_alone(self, where: str, value: Any) -> bool:
+        """Whether a key takes this number without a look at any other: the striker's speed, inputs of the law."""
+        law, inputs = laws().get(self.contact.law), self.contact.inputs()
+        if type(value) is not float or self.tolerance is not None or self.contact.pair:
+            return False
+        # by now another law may have the name, or give the restitution
+        if law is None or law.inputs is not self._inputs_of_law or isinstance(inputs.get("restitution"), Mapping):
+            return False
+        if where == "striker.speed":
+            return self.striker is not None and 0.0 < value < math.inf
+        numbers = {f"contact.{one.name}": one for one in law.inputs if one.kind == "number" and type(inputs[one.name]) is float}
+        return where in numbers and numbers[where].problem(value) is None
+
+    def _with_numbers(self, changes: Mapping[str, float]) -> Case:
+        """Another case, of numbers that stand alone."""
+        case = self.model_copy()
+        case._document, case._toml = dict(self._document), noted(self._toml, changes)
+        for where, value in changes.items():
+            table, _, name = where.partition(".")
+            case._document[table] = case._document[table] | {name: value}
+            case.__dict__[table] = getattr(case, table).model_copy(update={name: value})
+        return case
 
     def as_given(self) -> dict[str, Any]:
         """The case as it is stored and sent: what `case_as_given` makes the same case of, with the same under every `replace`.
@@ -332,7 +348,7 @@ class Case(Heading):
 
         `Case(**resolved)` is equal to the case, and not the same under `replace`: what followed from a key is given in it.
         """
-        document: dict[str, Any] = jsonable(self)
+        document: dict[str, Any] = {"title": self.title, **jsonable(self)}
         chain = document["chain"]
         for entry, segment in zip(chain["segment"], self.chain.segment, strict=True):
             entry |= {

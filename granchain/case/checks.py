@@ -6,7 +6,6 @@ together. Nothing here makes an array of the chain: sizes are refused from the c
 
 from __future__ import annotations
 
-import contextlib
 import math
 from collections import Counter
 from collections.abc import Mapping
@@ -39,8 +38,7 @@ from granchain.case.tolerances import check_tolerances, tolerances_of
 from granchain.chain import BEAD_STEPS, hanging
 from granchain.contact import laws
 from granchain.contact.inputs import Slip, chosen, filled
-from granchain.contact.law import ContactLaw, registered
-from granchain.engine.bounded import Bounded
+from granchain.contact.law import ContactLaw
 from granchain.keys import Problems, add_missing, in_si, read_table, shown, suggestion
 
 # Memory that one run may take, ours: half of a common workstation's 16 GiB.
@@ -62,54 +60,26 @@ def known_tables(document: Mapping[str, Any], problems: Problems) -> dict[str, A
     return {name: value for name, value in document.items() if name in top}
 
 
-def read_tables(document: Mapping[str, Any], problems: Problems, known: Mapping[str, Any]) -> dict[str, Any]:
-    """The tables of a case; one that cannot be read is not among them.
-
-    Those that are `known` are not read again; but that of the contact law is, which may be another one under the same name by now.
-    """
-    if "title" in known:
-        tables: dict[str, Any] = {"title": known["title"]}
-    else:
-        heading = read_table(Heading, "", {name: document[name] for name in Heading.model_fields if name in document}, problems)
-        tables = {} if heading is None else dict(heading)
+def read_tables(document: Mapping[str, Any], problems: Problems) -> dict[str, Any]:
+    """The tables of a case; one that cannot be read is not among them."""
+    read_table(Heading, "", {name: document[name] for name in Heading.model_fields if name in document}, problems)
+    tables: dict[str, Any] = {}
     for name, model in TABLES.items():
         if name in document:
             given = document[name]
             if name == "contact" and isinstance(given, Mapping):
                 given = {key: value for key, value in given.items() if key != "pair"}
-            table = known[name] if name in known else read_table(model, name, given, problems)
+            table = read_table(model, name, given, problems)
             if table is not None:
                 tables[name] = table
     if "contact" in tables and problems.clear("contact.law"):
-        tables["contact"] = contact_table(document["contact"], problems)
+        given = dict(document["contact"])
+        pairs = given.pop("pair", None)
+        values = law_table("contact", given, problems)
+        tables["contact"] = ChainContactTable(**values, pair=read_pairs(pairs, laws().get(values["law"]), problems))
     if "tolerance" in tables:
         tables["tolerance"] = ToleranceTable(**tolerances_of(tables["tolerance"], "tolerance", problems))
     return tables
-
-
-def contact_table(given: Mapping[str, Any], problems: Problems) -> ChainContactTable:
-    """The law of a chain and its inputs; those that were read before, of the same law with the same inputs, are not read again."""
-    law, text = registered().get(str(given.get("law"))), repr(given)
-    key: tuple[Any, ...] | None = None
-    # inputs in a table of their own are another law's
-    if law is not None and "{" not in text[1:]:
-        # of a user's law a default may have no hash
-        with contextlib.suppress(TypeError):
-            wanted = (law, law.inputs, text)
-            hash(wanted)
-            key = wanted
-    found = _READ.get(key)
-    if found is None:
-        own, told = dict(given), len(problems.sentences)
-        pairs = own.pop("pair", None)
-        values = law_table("contact", own, problems)
-        found = ChainContactTable(**values, pair=read_pairs(pairs, laws().get(values["law"]), problems))
-        if key is not None and len(problems.sentences) == told:
-            _READ.put(key, found)
-    return found
-
-
-_READ: Bounded[ChainContactTable] = Bounded(64)
 
 
 def law_table(where: str, given: Mapping[str, Any], problems: Problems) -> dict[str, Any]:
@@ -130,39 +100,25 @@ def law_table(where: str, given: Mapping[str, Any], problems: Problems) -> dict[
     return values
 
 
-def check_across(
-    tables: Mapping[str, Any], files: Files, problems: Problems, settled: Mapping[str, Any] | None = None
-) -> dict[str, Drive] | None:
-    """Check what keys mean to each other, as far as they could be read; returns the tables of driven ends, None where they are settled.
-
-    Of a change of a case, `settled` has the tables of that case: what its own checks have said of those still there is not asked again.
-    """
+def check_across(tables: Mapping[str, Any], files: Files, problems: Problems) -> dict[str, Drive]:
+    """Check what keys mean to each other, as far as they could be read; returns the tables of driven ends."""
     if not {"chain", "ends"} <= tables.keys():
         return {}
-    chain, ends, striker = tables["chain"], tables["ends"], tables.get("striker")
-    known = settled or {}
-    same = {name for name in (*TABLES, "bodies") if name in known and known[name] is tables.get(name)}
-    if settled is not None and "chain" in same and (striker is None) == (known["striker"] is None):
-        same.add("bodies")
-    drives = None if {"ends", "time"} <= same else check_ends(ends, tables.get("time"), files, problems)
+    chain, ends, striker, contact = tables["chain"], tables["ends"], tables.get("striker"), tables.get("contact")
+    drives = check_ends(ends, tables.get("time"), files, problems)
     if problems.clear("chain.segment"):
-        if "chain" not in same:
-            check_chain(chain, problems)
+        check_chain(chain, problems)
         check_striker(chain, striker, problems)
-        if not {"chain", "ends"} <= same:
-            check_support(chain, ends, problems)
-    if not {"bodies", "ends"} <= same and problems.clear("chain", "ends", "striker"):
+        check_support(chain, ends, problems)
+    if problems.clear("chain", "ends", "striker"):
         check_touching(chain, ends, striker, problems)
-    recorded = "sensors" not in tables or {"bodies", "ends", "sensors"} <= same
-    if not recorded and problems.clear("chain.beads", "chain.segment", "ends", "striker"):
+    if "sensors" in tables and problems.clear("chain.beads", "chain.segment", "ends", "striker"):
         check_sensors(tables["sensors"], chain, ends, striker, problems)
-    if "contact" in tables and problems.clear("chain", "ends", "striker", "initial", "contact.impact_speed", "contact.impact_speed_floor"):
-        check_impact_speed(tables["contact"], tables, problems)
-    if "contact" in tables and tables["contact"].pair and problems.clear("chain", "ends", "striker", "contact.law"):
-        check_pairs(tables["contact"], tables, problems)
-    like = "contact" in tables and "contact" in known and tables["contact"].law == known["contact"].law
-    sized = like and {"bodies", "sensors", "snapshots", "energy", "time"} <= same
-    if not sized and problems.clear("chain.beads", "chain.segment", "sensors", "snapshots", "energy", "time"):
+    if contact and problems.clear("chain", "ends", "striker", "initial", "contact.impact_speed", "contact.impact_speed_floor"):
+        check_impact_speed(contact, tables, problems)
+    if contact and contact.pair and problems.clear("chain", "ends", "striker", "contact.law"):
+        check_pairs(contact, tables, problems)
+    if problems.clear("chain.beads", "chain.segment", "sensors", "snapshots", "energy", "time"):
         check_size(tables, problems)
     if tables.get("tolerance") is not None and problems.clear("contact.law", "chain.segment"):
         check_tolerances(tables, dict(tables["tolerance"]), "tolerance", problems)
@@ -301,15 +257,10 @@ def numbers_along(chain: ChainTable, ends: EndsTable, striker: StrikerTable | No
     return range(1, last + 1), contacts
 
 
-def is_worded(sensors: Any) -> bool:
-    """Whether a table [sensors] names beads or contacts in words, whose numbers the chain decides."""
-    return isinstance(sensors, Mapping) and any(isinstance(sensors.get(name), str) for name in ("beads", "contacts"))
-
-
 def listed(tables: dict[str, Any], problems: Problems) -> None:
     """Put numbers in place of words under [sensors]: of all beads, or of ranges."""
     sensors: Any = tables.get("sensors")
-    if sensors is None or not is_worded(dict(sensors)):
+    if sensors is None or not any(isinstance(words, str) for words in (sensors.beads, sensors.contacts)):
         return
     numbers: dict[str, tuple[int, ...]] = {}
     known = {"chain", "ends"} <= tables.keys() and problems.clear("chain.beads", "chain.segment", "ends", "striker")

@@ -174,11 +174,6 @@ def plain(value: Any, problems: Problems, where: str = "", depth: int = 0) -> An
     return None
 
 
-def set_key(document: dict[str, Any], where: str, value: str) -> None:
-    """Set a key of a document: `set_key(document, "contact.psi", "2.9")`; the value is TOML, and a bare word is a string."""
-    put(document, where, toml_value(value))
-
-
 def put(document: dict[str, Any], where: str, value: Any) -> None:
     """Put a value at a dotted key, making tables on the way; None takes the key out. A named material is expanded first."""
     *way, last = [part.strip() for part in where.split(".")]

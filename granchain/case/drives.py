@@ -6,6 +6,7 @@ import math
 import re
 import stat
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -100,29 +101,33 @@ def read_drive(where: str, end: DriveTable, files: Files, problems: Problems) ->
     lines = csv_lines(where, end.file, files, problems)
     if lines is None:
         return None
-    rows = []
-    for i, line in enumerate(lines):
-        try:
-            match = _ROW.fullmatch(line)
-            if match:
-                rows.append((float(match[1]), float(match[2])))
-                continue
-        except ValueError:
-            pass
-        if line.strip() and not (i == 0 and _HEADER.fullmatch(line)):
-            # Its number alone: the file may be anybody's, and a case comes from anywhere.
-            problems.add(
-                where,
-                f"{name}, in which line {i + 1} is no two numbers",
-                columns,
-                "write a comma between the two and points in the numbers",
-            )
-            return None
+    rows, faulty = two_columns("\n".join(lines))
+    if faulty:
+        # Its number alone: the file may be anybody's, and a case comes from anywhere.
+        got, advice = f"{name}, in which line {faulty} is no two numbers", "write a comma between the two and points in the numbers"
+        problems.add(where, got, columns, advice)
+        return None
     if not rows:
         problems.add(where, f"{name} without a row", columns, "fill the table")
         return None
     time, value = np.array(rows).T.copy()
     return Drive(time, value)
+
+
+@lru_cache(maxsize=4)
+def two_columns(text: str) -> tuple[list[tuple[float, float]], int]:
+    """The rows of a table, and the number of the first line that is none; 0 where all are. Every change of a case asks for them."""
+    rows = []
+    for i, line in enumerate(text.splitlines()):
+        match = _ROW.fullmatch(line)
+        try:
+            if match:
+                rows.append((float(match[1]), float(match[2])))
+            elif line.strip() and not (i == 0 and _HEADER.fullmatch(line)):
+                return [], i + 1
+        except ValueError:
+            return [], i + 1
+    return rows, 0
 
 
 def _refuse_beside(where: str, given: list[str], allowed: tuple[str, ...], what: str, problems: Problems) -> None:
