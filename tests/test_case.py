@@ -900,7 +900,7 @@ def test_a_number_that_stands_alone_makes_the_case_that_a_file_with_it_makes() -
         case = whole.replace(**changes)
         told = Case(**document({"contact": MALIU} | changes))
         assert case == told and case.sha256 == told.sha256 and case.as_given()["tables"] == told.as_given()["tables"]
-        assert case != whole and case.title != told.title
+        assert case != whole and case.toml != told.toml
     for changes in ({"striker.speed": -1.0}, {"striker.speed": float("nan")}, {"contact.psi": 0.0}, {"contact.psy": 2.5}):
         with pytest.raises(CaseError):
             whole.replace(**changes)
