@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from granchain.traces import Trace, read_trace
     from granchain.verification import Verification, verify
 
-__version__ = "0.2.0"
+__version__ = "0.1.0"
 
 __all__ = [
     "OPEN",

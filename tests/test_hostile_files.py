@@ -6,12 +6,10 @@ import json
 import math
 import os
 import random
-import re
 import struct
 import subprocess
 import sys
 import time
-import zlib
 from pathlib import Path
 
 import h5py
@@ -21,13 +19,12 @@ from support.example_results import a_result, everything
 from support.rows import inputs_for, steel_row
 
 import granchain
-from granchain.cli import obey
 from granchain.contact import laws
 from granchain.engine import fields
 from granchain.engine.setup import contacts_of, time_step_of
 from granchain.engine.state import Recording, State
-from granchain.errors import FileError, GranchainWarning
-from granchain.output import Checkpoint, open_result, reader, verify, whole, writer
+from granchain.errors import FileError
+from granchain.output import Checkpoint, open_result, verify, whole, writer
 from granchain.output.checkpoint import Saved
 
 ROOT = Path(granchain.__file__).parents[1]
@@ -142,12 +139,6 @@ def many_shapes_that_only_together_are_too_large(file, folder):
 @hostile("'mass'", "pieces larger")
 def chunk_larger_than_the_data(file, folder):
     replaced(file, "mass", shape=(13,), maxshape=(None,), dtype="<f8", chunks=(2**26,))
-
-
-@hostile("'mass'", "pieces larger")
-def gzip_bomb_in_one_chunk(file, folder):
-    dataset = replaced(file, "mass", shape=(13,), dtype="<f8", chunks=(13,), compression="gzip")
-    dataset.id.write_direct_chunk((0,), zlib.compress(bytes(2 * 10**8), 1))
 
 
 @hostile("'mass'", "packed")
@@ -355,27 +346,17 @@ def unknown_status(file, folder):
     file.attrs["status"] = "fine"
 
 
-@hostile("format 1.4, newer than 1.3", "update granchain")
-def newer_format(file, folder):
+@hostile("has the format '1.4', allowed '1'")
+def another_format(file, folder):
     file.attrs["granchain_format"] = "1.4"
 
 
-@hostile("format 10.0, newer than 1.3", "update granchain")
-def much_newer_format(file, folder):
-    file.attrs["granchain_format"] = "10.0"
-
-
-@hostile("says that its format is '1.x'")
-def format_that_is_none(file, folder):
-    file.attrs["granchain_format"] = "1.x"
-
-
-@hostile("says that its format is")
+@hostile("has the format '1000")
 def format_of_a_million_digits(file, folder):
-    file.attrs["granchain_format"] = "1." + "0" * 1_000_000
+    file.attrs["granchain_format"] = "1" + "0" * 1_000_000
 
 
-@hostile("not one that granchain wrote")
+@hostile("got HDF5 that granchain did not write")
 def no_format(file, folder):
     del file.attrs["granchain_format"]
 
@@ -483,46 +464,6 @@ def test_a_damaged_file_on_which_hdf5_would_hang_is_refused_at_once(tmp_path, co
     assert time.process_time() - start < 1.0
 
 
-def test_a_file_without_a_hash_is_read_by_a_process_of_its_own_which_may_hang(tmp_path, content, monkeypatch):
-    monkeypatch.setattr(reader, "_START", 1)
-    path = tmp_path / "a.h5"
-    path.write_bytes(hanging(content))
-    with pytest.raises(FileError, match=r"reading it does not end|HDF5 says"):
-        open_result(path)
-
-
-@pytest.mark.promise("R9")
-def test_verify_reads_a_file_with_a_forged_hash_in_a_process_of_its_own(tmp_path, content, monkeypatch):
-    monkeypatch.setattr(reader, "_START", 1)
-    path = tmp_path / "a.h5"
-    path.write_bytes(hanging(content))
-    seal(path)
-    with pytest.raises(FileError, match=r"reading it does not end|HDF5 says"):
-        verify(path)
-
-
-def test_info_verifies_a_file_before_it_opens_it(tmp_path, content, monkeypatch, capsys):
-    monkeypatch.setattr(reader, "_START", 1)
-    path = tmp_path / "a.h5"
-    path.write_bytes(hanging(content))
-    seal(path)
-    assert obey(["info", str(path), "--verify"]) == 4
-    assert re.search(r"a\.h5: .*(reading it does not end|HDF5 says)", capsys.readouterr().err)
-
-
-def test_a_reader_that_crashes_is_a_sentence(tmp_path, content, monkeypatch):
-    path = tmp_path / "a.h5"
-    path.write_bytes(content)
-    real = subprocess.run
-
-    def crash(command, **more):
-        return real([sys.executable, "-c", "import os; os.abort()"], **more)
-
-    monkeypatch.setattr(subprocess, "run", crash)
-    with pytest.raises(FileError, match=r"ends the program that reads \(exit code -6\)"):
-        verify(path)
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # Damaged.
 
@@ -578,8 +519,9 @@ def test_a_file_cut_off_anywhere_is_refused_or_whole(tmp_path, content):
         with pytest.raises(FileError):
             open_result(path)
     path.write_bytes(content[:-1])
-    with pytest.warns(GranchainWarning, match="has no seal"):
-        assert everything(open_result(path))[:-1] == good
+    with pytest.raises(FileError, match="got a file without its seal"):
+        open_result(path)
+    assert everything(open_result(path, unsealed=True))[:-1] == good
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -597,7 +539,7 @@ def test_a_file_cut_off_anywhere_is_refused_or_whole(tmp_path, content):
         ("no/such/folder.h5", "got no file of this name"),
         ("text.h5/a.h5", "got a file that cannot be read (Not a directory), allowed an output file"),
         ("pipe", "got a device, pipe or socket, allowed an output file; name one"),
-        ("other.h5", "is an HDF5 file, but not one that granchain wrote"),
+        ("other.h5", "got HDF5 that granchain did not write"),
         ("huge.h5", "got 5000000000 bytes, allowed for an output file: at most 4294967296"),
         ("null\0character", "got a file that cannot be read"),
     ],

@@ -25,7 +25,7 @@ from granchain.cli import obey
 from granchain.cli import run as cli_run
 from granchain.cli.run import Interruption, Progress, duration
 from granchain.errors import FileError, GranchainWarning
-from granchain.output import Checkpoint, appended, claim, result, whole
+from granchain.output import Checkpoint, appended, result, whole
 from granchain.output.checkpoint import Saved
 from granchain.status import Status
 
@@ -296,18 +296,6 @@ def test_a_disk_that_fills_leaves_the_old_file(tmp_path: Path, monkeypatch: pyte
         with pytest.raises(FileError, match=r"run\.h5: not written .*: the disk is full"):
             one.save(folder / "run.h5", overwrite=True)
         assert (folder / "run.h5").read_bytes() == before and [file.name for file in folder.iterdir()] == ["run.h5"]
-
-
-def test_what_a_killed_writer_has_left_is_taken_away_by_the_next(tmp_path: Path) -> None:
-    """Its part, and its claim; a file of that name that is not ours stays."""
-    gone = subprocess.Popen([sys.executable, "-c", ""])
-    gone.wait()
-    target, part = tmp_path / "run.h5", tmp_path / "run.h5.part"
-    for content, stays in ((b"\x89HDF\r\n\x1a\n granchain_format", False), (b"my notes", True)):
-        part.write_bytes(content)
-        (tmp_path / ".run.h5.lock").write_text(f"{gone.pid} {os.uname().nodename}\n")
-        with claim(target):
-            assert part.exists() is stays
 
 
 KEYS = [f"--set={name}={json.dumps(value)}" for name, value in CHANGES.items()]

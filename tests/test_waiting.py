@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -12,8 +11,6 @@ import time
 import pytest
 
 from granchain.cli import waiting
-from granchain.errors import FileError
-from granchain.output import claim
 
 # The loop of `force` has no end while the beads touch; compiled, it hears no signal.
 ENDLESS = '''
@@ -100,21 +97,3 @@ def test_nothing_is_said_where_there_is_a_sign_of_life(monkeypatch, capsys):
         there.beat("a step")
         time.sleep(1.0)
     assert capsys.readouterr().err == "granchain: waiting: for 0.2 s a step has not ended; if it never does, Ctrl-C ends the command\n"
-
-
-@pytest.mark.parametrize("kind", ["pipe", "folder", "link", "socket"])
-def test_what_is_no_file_in_place_of_the_lock_is_refused(tmp_path, kind):
-    lock = tmp_path / ".run.h5.lock"
-    server = socket.socket(socket.AF_UNIX)
-    make = {
-        "pipe": lambda: os.mkfifo(lock),
-        "folder": lock.mkdir,
-        "link": lambda: lock.symlink_to("precious"),
-        "socket": lambda: server.bind(str(lock)),
-    }
-    make[kind]()
-    words = r"\.run\.h5\.lock: got a pipe, device, link or folder, allowed a lock file; delete it, or name another file than .*run\.h5"
-    with pytest.raises(FileError, match=words), claim(tmp_path / "run.h5"):
-        pass
-    assert os.path.lexists(lock) and not (tmp_path / "precious").exists()
-    server.close()

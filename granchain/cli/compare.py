@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from granchain.cli.options import MISSED, JsonOption, app
+from granchain.cli.options import MISSED, JsonOption, UnsealedOption, app
 from granchain.cli.text import aligned, notify, number, paragraph, print_json, print_text
 from granchain.errors import CaseError, TraceError
 
@@ -46,6 +46,7 @@ def compare(
     figure: Annotated[str | None, typer.Option(metavar="FILE", help="Figure, ending in .png, .pdf or .svg.")] = None,
     out: Annotated[str | None, typer.Option(metavar="FILE.json", help="Write what --json prints to this file too.")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a figure, or a file of numbers, that is there.")] = False,
+    unsealed: UnsealedOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Compare results with a measured trace: peaks, arrivals, widths, impulses, speeds, residuals; bands where tolerances are stated."""
@@ -62,7 +63,7 @@ def compare(
         raise TraceError(f"--cutoff: got {cutoff!r}, allowed a finite number from 0 [Hz]; write for example --cutoff 3e5")
     with claim_conclusion(out, overwrite):
         measured = read_trace(trace)
-        results = [open_result(file) for file in files]
+        results = [open_result(file, unsealed=unsealed) for file in files]
         found = compared(*results, trace=measured, labels=labels_of(files, results), cutoff=cutoff, tolerances=bounds)
         if members != 0:
             from granchain.studies.bands import MEMBERS

@@ -17,7 +17,7 @@ import typer
 
 from granchain import __version__
 from granchain.cli.mechanism import as_table, in_json
-from granchain.cli.options import JsonOption, app, built_in_words, the_one
+from granchain.cli.options import JsonOption, UnsealedOption, app, built_in_words, the_one
 from granchain.cli.run import numbers_of
 from granchain.cli.text import aligned, print_json, print_text
 from granchain.errors import CaseError
@@ -75,6 +75,7 @@ def info(
     file: Annotated[str | None, typer.Argument(metavar="FILE", help="Output file of a run.")] = None,
     verify: Annotated[bool, typer.Option("--verify", help="Read every value and compare it with the hash in the file.")] = False,
     system: Annotated[bool, typer.Option("--system", help="Say what a report of a defect needs: versions, processor, cache.")] = False,
+    unsealed: UnsealedOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Say what an output file holds, or on what granchain runs."""
@@ -94,11 +95,10 @@ def info(
     from granchain.output.reader import HoldsEnsembleError
 
     try:
-        # Before the file is opened here: a stranger's may hang who opens it.
         data_sha256 = verified(file) if verify else None
-        result = open_result(file, variables=in_memory)
+        result = open_result(file, variables=in_memory, unsealed=unsealed)
     except HoldsEnsembleError:
-        info_of_ensemble(file, verify, as_json)
+        info_of_ensemble(file, verify, unsealed, as_json)
         return
     machine = "crank_angle" in result.variables
     numbers = summary(result)
@@ -125,12 +125,12 @@ def info(
         print_text(AGREES.format(data_sha256))
 
 
-def info_of_ensemble(file: str, verify: bool, as_json: bool) -> None:
+def info_of_ensemble(file: str, verify: bool, unsealed: bool, as_json: bool) -> None:
     """What the file of an ensemble holds."""
     from granchain.output.stored import StoredEnsemble, verify_ensemble
     from granchain.output.variables import ENSEMBLE
 
-    stored = verify_ensemble(file) if verify else StoredEnsemble(file)
+    stored = verify_ensemble(file) if verify else StoredEnsemble(file, unsealed=unsealed)
     labels = [status.label for status in stored.status]
     ended = {label: labels.count(label) for label in dict.fromkeys(labels)}
     variables = facts_of(stored.headers)

@@ -85,6 +85,9 @@ LawModuleOption = Annotated[
 ]
 WidthOption = Annotated[str | None, typer.Option("--width", metavar="WIDTH", help="For a journal: single, 86 mm, or double, 178 mm.")]
 OverwriteOption = Annotated[bool, typer.Option("--overwrite", help="Replace figures that are there.")]
+UnsealedOption = Annotated[
+    bool, typer.Option("--unsealed", help="Read a file that was edited, without its seal, all the same; at your own risk.")
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from granchain.cli.options import PRINTED, OverwriteOption, WidthOption, app, check_width
+from granchain.cli.options import PRINTED, OverwriteOption, UnsealedOption, WidthOption, app, check_width
 from granchain.cli.text import notify, print_text
 from granchain.errors import CaseError, FileError, GranchainError, nearest
 
@@ -41,6 +41,7 @@ def plot(
     ] = None,
     out: Annotated[str, typer.Option(metavar="DIR", help="Folder for the figures; made if it is not there.")] = ".",
     overwrite: OverwriteOption = False,
+    unsealed: UnsealedOption = False,
 ) -> None:
     """Draw output files: traces, peaks, energy, velocities, hysteresis; of a mechanism motion and forces; of a study curves and maps."""
     from granchain.figures import FORMATS
@@ -53,19 +54,19 @@ def plot(
     check_width(width)
     if label is not None and len(label) != len(files):
         raise CaseError(f"--label: got {len(label)}, allowed {len(files)}, one for each file; give each its --label WORD")
-    kind = kind_of(files)
+    kind = kind_of(files, unsealed)
     if kind == STUDY:
-        figures, known = figures_of_studies(files)
+        figures, known = figures_of_studies(files, unsealed)
     elif kind == CONCLUSION:
         figures, known = figures_of_conclusions(files)
     else:
-        figures, known = figures_of_results(files, only, label)
+        figures, known = figures_of_results(files, only, label, unsealed)
     if only is not None and known:
         figures = chosen(figures, only, known)
     draw_all(figures, out, ending, width, overwrite)
 
 
-def kind_of(files: Sequence[str]) -> str:
+def kind_of(files: Sequence[str], unsealed: bool = False) -> str:
     """What all the files hold; files of unlike kinds are refused."""
     from granchain.output.reader import open_result
     from granchain.output.study import is_study
@@ -76,10 +77,10 @@ def kind_of(files: Sequence[str]) -> str:
         try:
             if Path(file).suffix.lower() == ".json":
                 kind = CONCLUSION
-            elif is_study(file):
+            elif is_study(file, unsealed):
                 kind = STUDY
             else:
-                kind = MECHANISM if "crank_angle" in open_result(file, variables=lambda headers: ()).unread else CHAIN
+                kind = MECHANISM if "crank_angle" in open_result(file, variables=lambda headers: (), unsealed=unsealed).unread else CHAIN
             kinds.setdefault(kind, []).append(file)
         except FileError as error:
             problems.append(str(error))
@@ -103,7 +104,7 @@ def stems_of(files: Sequence[str]) -> list[str]:
     return found
 
 
-def figures_of_studies(files: Sequence[str]) -> tuple[dict[str, Draw], list[str]]:
+def figures_of_studies(files: Sequence[str], unsealed: bool) -> tuple[dict[str, Draw], list[str]]:
     """The figures of studies, each by itself, and the names that --only may have."""
     from granchain.figures import study_figures
     from granchain.figures.studies import MANY
@@ -112,7 +113,7 @@ def figures_of_studies(files: Sequence[str]) -> tuple[dict[str, Draw], list[str]
     figures: dict[str, Draw] = {}
     names: list[str] = []
     for file, stem in zip(files, stems_of(files), strict=True):
-        drawn = study_figures(open_study(file).to_xarray())
+        drawn = study_figures(open_study(file, unsealed).to_xarray())
         if not drawn:
             notify(f"{file}: no figure: a distribution takes {MANY} runs, a curve a key of several values, or several sensors; sweep more")
         figures |= {f"{stem}-{hyphened(name)}": draw for name, draw in drawn.items()}
@@ -144,14 +145,16 @@ def figure_of_conclusion(facts: Mapping[str, Any], file: str) -> tuple[Any, None
     raise FileError(f"{file}: got a conclusion that holds nothing to draw, allowed a comparison, an equivalence or a fit; name another")
 
 
-def figures_of_results(files: Sequence[str], only: str | None, labels: Sequence[str] | None = None) -> tuple[dict[str, Draw], list[str]]:
+def figures_of_results(
+    files: Sequence[str], only: str | None, labels: Sequence[str] | None, unsealed: bool
+) -> tuple[dict[str, Draw], list[str]]:
     """The figures of runs: over each other those that can be, each by itself the others; and the names that --only may have."""
     from granchain.figures import SEVERAL, all_figures, drawn, known_figures, lacking, several_figures
     from granchain.figures.frame import labels_of
     from granchain.output import open_result
 
     stems = stems_of(files)
-    results: list[Result] = [open_result(file, variables=drawn, most=LARGEST_PICTURE) for file in files]
+    results: list[Result] = [open_result(file, variables=drawn, most=LARGEST_PICTURE, unsealed=unsealed) for file in files]
     figures: dict[str, Draw] = {}
     if len(results) > 1:
         together = "-".join(stems) if len(stems) <= MOST_NAMES else f"{stems[0]}-and-{len(stems) - 1}-more"

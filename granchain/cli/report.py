@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from granchain.cli.options import LawModuleOption, app, load_laws
+from granchain.cli.options import LawModuleOption, UnsealedOption, app, load_laws
 from granchain.cli.text import print_text
 from granchain.errors import FileError
 
@@ -18,6 +18,7 @@ def report(
     out: Annotated[str, typer.Option(metavar="PAGE.html", help="The page.")] = "report.html",
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a report of that name.")] = False,
     law_module: LawModuleOption = None,
+    unsealed: UnsealedOption = False,
 ) -> None:
     """Write a page of HTML about output files: it needs no network and no script to be read."""
     from granchain.output import write_whole
@@ -30,5 +31,5 @@ def report(
     from granchain.report import PAGE_MARK
     from granchain.report import report as page_of
 
-    write_whole(out, page_of(files), overwrite, marks=(PAGE_MARK,))
+    write_whole(out, page_of(files, unsealed), overwrite, marks=(PAGE_MARK,))
     print_text(out)

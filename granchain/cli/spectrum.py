@@ -14,6 +14,7 @@ from granchain.cli.options import (
     JsonOption,
     LawModuleOption,
     OverwriteOption,
+    UnsealedOption,
     WidthOption,
     app,
     check_width,
@@ -40,6 +41,7 @@ def spectrum(
     figure: FigureOption = None,
     width: WidthOption = None,
     overwrite: OverwriteOption = False,
+    unsealed: UnsealedOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Say what a chain lets through: transmission between two places, band edges with their errors, frequency over wavenumber."""
@@ -52,7 +54,7 @@ def spectrum(
     start = source if source in (None, "left", "right") else whole("--from", str(source), "a bead, left or right")
     end = None if sensor is None else whole("--to", sensor, "a bead")
     pieces = SEGMENTS if segments is None else whole("--segments", segments, "a whole number")
-    found = found_in(open_result(file), start, end, segments=pieces)
+    found = found_in(open_result(file, unsealed=unsealed), start, end, segments=pieces)
     if figure is not None:
         from granchain import figures
 

@@ -1,11 +1,11 @@
 """What the contacts of a run have come to: energy lost for good, and the largest circle of contact.
 
-Plain functions of one contact each. A process that has looked at many contacts compiles them, for an ensemble has a hundred thousand; the
-bits are the same.
+Plain functions of one contact each; compiled for a long row, or many runs at once, to the same bits.
 """
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from functools import cache
 
@@ -13,16 +13,13 @@ import numpy as np
 
 from granchain.contact.law import OPEN
 from granchain.contact.model import Model
-from granchain.engine.bounded import Bounded
 from granchain.engine.scans import compiled_scan, in_parts, start_histories
 from granchain.engine.specialise import frozen, gatherer
 from granchain.engine.state import State
+from granchain.errors import LawError
 
-# Contacts at which a scan has looked in plain Python, in all, from which it is compiled: at 2 us each they take a part of the half second
-# that compiling takes, or of the hundredth that it takes to load.
+# Contacts of one call from which it is compiled: at 2 us each they take what loading the compiled one takes.
 PLAIN_CONTACTS = 5000
-# How many each has looked at.
-_LOOKED: Bounded[int] = Bounded(1024)
 
 
 def losses_for_good(states: Sequence[State]) -> list[np.ndarray]:
@@ -81,11 +78,9 @@ def _dented(model: Model, c: np.ndarray, h: np.ndarray) -> np.ndarray:
 def _over_contacts(function: Callable, make: Callable, model: Model, tables: tuple[np.ndarray, np.ndarray, np.ndarray]) -> np.ndarray:
     """(n_contacts,) A function (*numbers, c, h) of each contact: numbers, coefficients and history are the tables' columns."""
     n = tables[0].shape[1]
-    # of a user's law, what no loop calls may be anything
-    if model.law.__module__.startswith("granchain."):
-        looked = (_LOOKED.get(function) or 0) + n
-        _LOOKED.put(function, looked)
-        if looked > PLAIN_CONTACTS:
+    # what no loop calls may be more than Numba compiles
+    with contextlib.suppress(LawError):
+        if n > PLAIN_CONTACTS:
             out = np.zeros((1, n))
             scan = make(*frozen(function), len(model.coefficients), len(model.history))
             compiled_scan(*frozen(scan))(*map(np.ascontiguousarray, tables), out)

@@ -6,11 +6,8 @@ in the file itself, behind the pickle, where Numba does not look; the file's nam
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import os
-import stat
-import uuid
 import warnings
 from pathlib import Path
 
@@ -18,8 +15,6 @@ from granchain.errors import GranchainWarning
 
 SEAL = b"\ngranchain loop sha256 %s\n"
 SEAL_LENGTH = len(SEAL % (64 * b"0"))
-# No loop takes more: the largest of the package's has some 0.5 MB.
-LARGEST = 256 * 1024**2
 
 
 class DamagedLoop(Exception):  # noqa: N818
@@ -45,46 +40,22 @@ def content_of(path: str) -> bytes:
     DamagedLoop
         Where the file is not what was written under this name.
     """
-    for last in (False, True):
-        content = _bytes_of(path)
-        if content.endswith(SEAL % _hash(os.path.basename(path), content[:-SEAL_LENGTH])):
-            return content[:-SEAL_LENGTH]
-        if last:
-            break
-        # another process may have replaced it while it was read
-    raise DamagedLoop("is cut off, or was changed after it was written")
-
-
-def _bytes_of(path: str) -> bytes:
     try:
-        # a pipe is opened without waiting for its other end
-        file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        with open(file, "rb") as opened:
-            facts = os.fstat(opened.fileno())
-            if not stat.S_ISREG(facts.st_mode):
-                raise DamagedLoop("is a folder, a pipe or a device")
-            if facts.st_size > LARGEST:
-                raise DamagedLoop(f"has {facts.st_size} bytes, and a loop at most {LARGEST}")
-            return opened.read(LARGEST)
+        content = Path(path).read_bytes()
     except (FileNotFoundError, NotADirectoryError):
-        if os.path.islink(path):
-            raise DamagedLoop("is a link to nothing") from None
         raise FileNotFoundError(path) from None
     except OSError as error:
         raise DamagedLoop(f"cannot be read: {error.strerror}") from None
+    if not content.endswith(SEAL % _hash(os.path.basename(path), content[:-SEAL_LENGTH])):
+        raise DamagedLoop("is cut off, or was changed after it was written")
+    return content[:-SEAL_LENGTH]
 
 
 def discard(path: str, what: str) -> None:
-    """Warn that a file is of no use, and remove it; a folder in its place is renamed, for it may hold data of the user."""
+    """Warn that a file is of no use, and remove it."""
     done = "removed"
     try:
-        if os.path.isdir(path) and not os.path.islink(path):
-            aside = f"{path}.{uuid.uuid4().hex[:8]}"
-            os.rename(path, aside)
-            done = f"renamed to {Path(aside).name}"
-        else:
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(path)
+        Path(path).unlink(missing_ok=True)
     except OSError as error:
         done = f"still there ({error.strerror})"
     warn(f"the file {path} of a compiled loop {what}; it is {done}, and the loop is compiled again")

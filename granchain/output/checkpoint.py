@@ -229,7 +229,7 @@ def _opened(path: Path) -> tuple[dict[str, Any], memoryview]:
     content = read_whole(path, "a checkpoint")
     if not content.startswith(_FIRST_LINE):
         raise FileError(f"{path}: got a file that is not a checkpoint of this granchain, allowed one to go on from; {_ANEW}")
-    if not check_seal(path, content):
+    if not check_seal(path, content, unsealed=True):
         raise FileError(f"{path}: {DAMAGED}")
     end = content.find(b"\n", len(_FIRST_LINE), len(_FIRST_LINE) + _LARGEST_HEADER)
     try:

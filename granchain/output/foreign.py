@@ -6,18 +6,16 @@ and what is a fill value, or outside the valid range, is no number.
 
 from __future__ import annotations
 
-import contextlib
 import math
 import os
-import resource
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from granchain.errors import FileError
-from granchain.output.limit import Limit, inflated
-from granchain.output.reader import LARGEST_RATIO, attempt_apart
+from granchain.output.limit import Limit
+from granchain.output.reader import LARGEST_RATIO
 from granchain.output.whole import quoted
 
 # Names that are looked at; a file with more is no record of a few sensors.
@@ -45,8 +43,6 @@ def is_hdf5(content: bytes) -> bool:
 def foreign_numbers(path: str | os.PathLike[str], limit: Limit) -> list[Foreign]:
     """All numbers of one or two axes in an HDF5 file.
 
-    A process of its own reads the file first: some damaged files make HDF5 loop for ever, or crash.
-
     Parameters
     ----------
     path : str or path
@@ -58,30 +54,12 @@ def foreign_numbers(path: str | os.PathLike[str], limit: Limit) -> list[Foreign]
     FileError
         Where the file is damaged, or has what a guard must refuse.
     """
-    content = Path(path).read_bytes()
-    attempt_apart(path, len(content), __name__)
-    return _parsed(path, content, limit)
-
-
-def attempt(path: str, seconds: int) -> None:
-    """Read the file piece by piece within a limit of processor time, without a message."""
-    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    with contextlib.suppress(FileError):
-        _parsed(path, Path(path).read_bytes(), None)
-
-
-def _parsed(path: str | os.PathLike[str], content: bytes, limit: Limit | None) -> list[Foreign]:
-    """All numbers; without a limit none is stored, and all are read."""
     import h5py
 
+    content = Path(path).read_bytes()
     try:
         with h5py.File.in_memory(content) as file:
             datasets = _datasets(file, len(content))
-            if limit is None:
-                for dataset in datasets.values():
-                    _read_through(dataset)
-                return []
             largest = max((_bytes(dataset) for dataset in datasets.values()), default=0)
             # HDF5 holds the file a second time; an array is held as it is stored until it is converted.
             held, numbers = 2 * len(content) + largest, sum(math.prod(dataset.shape) for dataset in datasets.values())
@@ -145,36 +123,12 @@ def _check_storage(name: str, dataset: Any) -> None:
         raise FileError(
             f"{name[:60]!r} is packed in a way whose size is not known before, allowed gzip or lzf; write it anew: h5repack -f GZIP=4"
         )
-    if not dataset.chunks:
-        return
     # Reading any of a piece takes the whole of it, at once packed and unpacked.
-    piece = math.prod(dataset.chunks) * int(dataset.dtype.itemsize)
+    piece = math.prod(dataset.chunks or (0,)) * int(dataset.dtype.itemsize)
     if piece > max(_bytes(dataset), SMALL):
         raise FileError(
             f"{name[:60]!r} claims to be stored in pieces of {piece} bytes, more than its data have; it is damaged, or made to do harm"
         )
-    stored: list[tuple[Any, int]] = []
-    dataset.id.chunk_iter(lambda info: stored.append((info.chunk_offset, info.size)))
-    for place, size in stored:
-        if size * LARGEST_RATIO > SMALL and size > 1.001 * piece + 16:
-            raise FileError(f"{name[:60]!r} is stored in pieces larger than they can be; it is damaged, or made to do harm")
-        if packers == [h5py.h5z.FILTER_DEFLATE] and size * LARGEST_RATIO > SMALL:
-            mask, packed = dataset.id.read_direct_chunk(place)
-            inflated(packed if not mask else b"", lambda made: _check_piece(name, made, piece))
-
-
-def _check_piece(name: str, made: int, piece: int) -> None:
-    if made > piece + SMALL:
-        raise FileError(f"{name[:60]!r} unpacks to pieces larger than they can be; it is damaged, or made to do harm")
-
-
-def _read_through(dataset: Any) -> None:
-    """Read all of a dataset, and hold little of it at a time."""
-    if not dataset.shape or not math.prod(dataset.shape):
-        return
-    rows = max(1, SMALL // max(1, _bytes(dataset) // dataset.shape[0]))
-    for at in range(0, dataset.shape[0], rows):
-        dataset[at : at + rows]
 
 
 def _unpacked(name: str, dataset: Any, netcdf: bool) -> np.ndarray:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import zlib
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from granchain.errors import FileError
@@ -47,25 +45,3 @@ class Limit:
                 f"{where}: got {what} {needed / 1e6:.3g} MB of memory to read, allowed {self.bytes / 1e6:.3g} MB; cut out the part with "
                 f"the pulses, or allow more: {self.more.format(1.1 * needed)}"
             )
-
-
-def inflated(packed: bytes | memoryview, check: Callable[[int], None]) -> int:
-    """How many bytes a piece packed by deflate makes, as far as it is whole: counted, not held.
-
-    Parameters
-    ----------
-    packed : bytes
-    check : function of int
-        Gets the bytes so far; what it raises ends the counting.
-    """
-    inflate, total = zlib.decompressobj(), 0
-    for at in range(0, len(packed), 2**16):
-        rest = bytes(packed[at : at + 2**16])
-        while rest and not inflate.eof:
-            try:
-                total += len(inflate.decompress(rest, 2**20))
-            except zlib.error:
-                return total
-            check(total)
-            rest = inflate.unconsumed_tail
-    return total

@@ -9,26 +9,20 @@ import contextlib
 import json
 import math
 import os
-import resource
-import signal
-import subprocess
-import sys
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from granchain.case.document import digest_of_case
 from granchain.contact.law import Quantity
-from granchain.errors import FileError, GranchainError, GranchainWarning
+from granchain.errors import FileError, GranchainError
 from granchain.output.provenance import NUMBERS, TEXTS, data_sha256
 from granchain.output.result import Result
 from granchain.output.units import unit_in
 from granchain.output.variables import CONTENT, ENSEMBLE, FORMAT, LABELS, STUDY, Entry, Unread, check_axes, table_of
-from granchain.output.whole import DAMAGED, LARGEST_FILE, UNSEALED, StoredFile, check_seal, quoted
+from granchain.output.whole import DAMAGED, HEAD, LARGEST_FILE, OUTPUT_MARK, StoredFile, check_seal, quoted
 from granchain.output.writer import CHUNK
 from granchain.status import Status
 
@@ -48,20 +42,16 @@ MANY = 2000
 # Names in the root of a file: the variables below, and room for a law with a long history.
 MOST_NAMES = 200
 
-# A process of its own reads a file that may do harm for at most this time: a start, and 10 MB/s, a thirtieth of the usual speed.
-_START, _SPEED = 20, 10_000_000
-
 
 # Variables that are read of a file, chosen from what it states about all of them.
 Choice = Callable[[Mapping[str, Unread]], Iterable[str]]
 
 
-def open_result(path: str | os.PathLike[str], variables: Choice | None = None, most: float = math.inf) -> Result:
+def open_result(path: str | os.PathLike[str], variables: Choice | None = None, most: float = math.inf, *, unsealed: bool = False) -> Result:
     """Read an output file; the contact law need not be installed.
 
-    A file whose seal, the hash of all its bytes in its last line, does not fit is refused unread. Without that line, as after an edit by
-    another program, a process of its own reads the file first, with a GranchainWarning, and `sealed` of the result is False. A stranger
-    can make a file that fits its hash: `verify` it first.
+    A file without its seal, the hash of all its bytes in its last line, or with another one, is refused unread: it was damaged, or edited
+    by another program.
 
     Parameters
     ----------
@@ -73,6 +63,9 @@ def open_result(path: str | os.PathLike[str], variables: Choice | None = None, m
     most : float
         For a picture: of the variables over one axis of time that together take more [bytes], no more instants are read than show
         their course, with the smallest and largest values. `thinned` of the result gives their number.
+    unsealed : bool
+        Read a file without its seal all the same, at your own risk: HDF5 may crash on what somebody made for that, or never end. `sealed`
+        of the result is False then.
 
     Returns
     -------
@@ -85,13 +78,9 @@ def open_result(path: str | os.PathLike[str], variables: Choice | None = None, m
         Where the file is missing, damaged, from a newer granchain or not one of its files.
     """
     content = content_of(path)
-    sealed = check_seal(path, content)
-    if not sealed:
-        attempt_apart(path, len(content))
+    sealed = check_seal(path, content, unsealed)
     result = _parsed(path, content, variables, most)
     result.sealed = sealed
-    if not sealed:
-        warnings.warn(f"{os.fspath(path)}: {UNSEALED}", GranchainWarning, stacklevel=2)
     # says where it is completed to another case today; one that this version does not take is read all the same
     with contextlib.suppress(GranchainError):
         result.case  # noqa: B018
@@ -99,7 +88,7 @@ def open_result(path: str | os.PathLike[str], variables: Choice | None = None, m
 
 
 def verify(path: str | os.PathLike[str]) -> str:
-    """Read every value of a file in a process of its own, where it can do no harm, and compare the data with their hash.
+    """Read every value of a file, and compare the data with their hash.
 
     Returns
     -------
@@ -109,14 +98,11 @@ def verify(path: str | os.PathLike[str]) -> str:
     Raises
     ------
     FileError
-        As `open_result`; also where the seal is missing, reading does not end, or ends the process.
+        As `open_result`.
     """
     content = content_of(path)
-    sealed = check_seal(path, content)
-    attempt_apart(path, len(content))
+    check_seal(path, content)
     result = _parsed(path, content, nothing, hashed=True)
-    if not sealed:
-        raise FileError(f"{os.fspath(path)}: {UNSEALED}")
     return str(result.provenance["data_sha256"])
 
 
@@ -138,33 +124,9 @@ def content_of(path: str | os.PathLike[str], largest: int = LARGEST_FILE) -> Sto
     # The signature of HDF5: HDF5 File Format Specification 3.0, II.A.
     if content.part(0, 8) != b"\x89HDF\r\n\x1a\n":
         raise FileError(f"{os.fspath(path)}: got a file that is not HDF5, allowed an output file of granchain; name another")
+    if OUTPUT_MARK not in content.part(0, HEAD):
+        raise FileError(f"{os.fspath(path)}: got HDF5 that granchain did not write, allowed an output file of granchain; name another")
     return content
-
-
-def attempt_apart(path: str | os.PathLike[str], size: int, reader: str = __name__) -> None:
-    """Let a process of its own read the file with the `attempt` of a module: what hangs or crashes is that process."""
-    seconds = _START + size // _SPEED
-    code = (
-        "import importlib, sys; sys.path.insert(0, sys.argv[1]); "
-        "importlib.import_module(sys.argv[4]).attempt(sys.argv[2], int(sys.argv[3]))"
-    )
-    command = [sys.executable, "-c", code, str(Path(__file__).parents[2]), os.fspath(path), str(seconds), reader]
-    try:
-        ended = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=2 * seconds, check=False)
-    except subprocess.TimeoutExpired as error:
-        raise FileError(f"{os.fspath(path)}: reading it does not end; {DAMAGED}") from error
-    if ended.returncode == -signal.SIGXCPU:
-        raise FileError(f"{os.fspath(path)}: reading it does not end; {DAMAGED}")
-    if ended.returncode:
-        raise FileError(f"{os.fspath(path)}: reading it ends the program that reads (exit code {ended.returncode}); {DAMAGED}")
-
-
-def attempt(path: str, seconds: int) -> None:
-    """Read the file within a limit of processor time, without a message."""
-    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    with contextlib.suppress(FileError):
-        _parsed(path, content_of(path), nothing, hashed=True)
 
 
 def nothing(headers: Mapping[str, Unread]) -> Iterable[str]:
@@ -388,12 +350,8 @@ def check_format(file: Any, wanted: str = "") -> None:
         how = OPENS_STUDY if content == STUDY else "open it as such"
         raise RefusedError(f"holds {quoted(content) or 'the result of one run'}, allowed {wanted or 'the result of one run'}; {how}")
     written = text_attribute(file, "granchain_format")
-    numbers = written.split(".")
-    # Ten digits: more are no version, and int() of very many is an error.
-    if len(numbers) != 2 or not all(number.isdecimal() and len(number) <= 10 for number in numbers):
-        raise RefusedError(f"says that its format is {written[:50]!r}, allowed: {FORMAT!r} or older; {DAMAGED}")
-    if tuple(map(int, numbers)) > tuple(map(int, FORMAT.split("."))):
-        raise RefusedError(f"has the format {written}, newer than {FORMAT} of this granchain; update granchain to read it")
+    if written != FORMAT:
+        raise RefusedError(f"has the format {quoted(written)[:50]!r}, allowed {FORMAT!r}; read it with the granchain that wrote it")
 
 
 def member(parent: Any, name: str, group: bool = False) -> Any:
@@ -435,15 +393,8 @@ def check_stored(name: str, dataset: Any) -> None:
     known = {h5py.h5z.FILTER_SHUFFLE, h5py.h5z.FILTER_DEFLATE, h5py.h5z.FILTER_FLETCHER32}
     if len(set(filters)) < len(filters) or not set(filters) <= known:
         raise RefusedError(f"{name!r} is packed in a way that granchain does not use; it is not one of its files")
-    if dataset.chunks:
-        chunk = math.prod(dataset.chunks) * dataset.dtype.itemsize
-        stored: list[int] = []
-        if chunk <= LARGEST_CHUNK:
-            dataset.id.chunk_iter(lambda info: stored.append(info.size))
-        # Data that cannot be packed grow by a thousandth and 12 bytes (H5Z_DEFLATE_SIZE_ADJUST in HDF5's H5Zdeflate.c) and the checksum
-        # of 4; a chunk of many more could be unpacked to anything.
-        if chunk > LARGEST_CHUNK or max(stored, default=0) > 1.001 * chunk + 12 + 4:
-            raise RefusedError(f"{name!r} is stored in pieces larger than granchain writes; it is damaged, or made to do harm")
+    if dataset.chunks and math.prod(dataset.chunks) * dataset.dtype.itemsize > LARGEST_CHUNK:
+        raise RefusedError(f"{name!r} is stored in pieces larger than granchain writes; it is damaged, or made to do harm")
 
 
 def bytes_of(dataset: Any) -> int:

@@ -6,22 +6,19 @@ import contextlib
 import json
 import math
 import os
-import resource
 import threading
-import warnings
 from typing import Any
 
 import numpy as np
 
 from granchain.case.document import digest_of_case
 from granchain.contact.law import Quantity
-from granchain.errors import FileError, GranchainWarning
+from granchain.errors import FileError
 from granchain.output.ensemble import COUNTED, LARGEST_ENSEMBLE, UNSHARED, changed, tables_with
 from granchain.output.provenance import compact
 from granchain.output.reader import (
     LARGEST_RATIO,
     RefusedError,
-    attempt_apart,
     bytes_of,
     check_format,
     check_stored,
@@ -35,7 +32,7 @@ from granchain.output.reader import (
 from granchain.output.result import Result, dataset_of
 from granchain.output.units import unit_in
 from granchain.output.variables import ENSEMBLE, LABELS, TABLE, Unread, Variable
-from granchain.output.whole import DAMAGED, LARGEST_FILE, UNSEALED, check_seal
+from granchain.output.whole import DAMAGED, LARGEST_FILE, check_seal
 from granchain.status import Status
 
 # Names in the root of a file: those of some dozen laws, and of the keys that were varied.
@@ -54,7 +51,9 @@ class StoredEnsemble:
     path : str or path
         The file.
     trusted : bool
-        Its seal is not looked at: it was, or this process wrote it a moment ago.
+        Its seal is not looked at: this process wrote it a moment ago.
+    unsealed : bool
+        As of `granchain.open_result`.
 
     Attributes
     ----------
@@ -69,14 +68,12 @@ class StoredEnsemble:
         Where the file is missing, damaged, from a newer granchain or not the file of an ensemble.
     """
 
-    def __init__(self, path: str | os.PathLike[str], trusted: bool = False):
+    def __init__(self, path: str | os.PathLike[str], trusted: bool = False, unsealed: bool = False):
         import h5py
 
         self.path = os.fspath(path)
         self._content = content_of(path, LARGEST_ENSEMBLE)
-        self.sealed = trusted or check_seal(path, self._content)
-        if not self.sealed:
-            attempt_apart(path, len(self._content), __name__)
+        self.sealed = trusted or check_seal(path, self._content, unsealed)
         self._lock = threading.Lock()
         with refusing(self.path):
             self._file = file = h5py.File(self._content.stream(), "r")
@@ -107,9 +104,6 @@ class StoredEnsemble:
             self._varied = {name for change in self._changes for name in change} - {"title"}
             counts = {count for _, count in (*COUNTED.values(), *UNSHARED.values())}
             self._counts = {name: self._column(name) for name in sorted(counts & self._datasets.keys())}
-
-        if not self.sealed:
-            warnings.warn(f"{self.path}: {UNSEALED}", GranchainWarning, stacklevel=3)
 
     def __len__(self) -> int:
         return self._count
@@ -279,27 +273,14 @@ class StoredEnsemble:
         return dataset_of(variables, attributes, coordinates)
 
 
-def attempt(path: str, seconds: int) -> None:
-    """Read the file within a limit of processor time, without a message."""
-    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    with contextlib.suppress(FileError):
-        StoredEnsemble(path, trusted=True).verify()
-
-
 def verify_ensemble(path: str | os.PathLike[str]) -> StoredEnsemble:
-    """Read every run of a file, in a process of its own first, where it can do no harm, and compare each with its hash.
+    """Read every run of a file, and compare each with its hash.
 
     Raises
     ------
     FileError
-        As `StoredEnsemble`; also where the seal is missing, reading does not end, or ends the process.
+        As `StoredEnsemble`.
     """
-    content = content_of(path, LARGEST_ENSEMBLE)
-    sealed = check_seal(path, content)
-    attempt_apart(path, len(content), __name__)
-    if not sealed:
-        raise FileError(f"{os.fspath(path)}: {UNSEALED}")
-    stored = StoredEnsemble(path, trusted=True)
+    stored = StoredEnsemble(path)
     stored.verify()
     return stored

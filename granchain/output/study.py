@@ -40,7 +40,6 @@ from granchain.output.whole import (
     LARGEST_FILE,
     NEW_FILE,
     OUTPUT_MARK,
-    UNSEALED,
     check_seal,
     followed,
     passes,
@@ -215,22 +214,21 @@ class StudyFile:
         write_whole(path, image_of(self, self.attributes, self.provenance), overwrite, marks=(OUTPUT_MARK,))
 
 
-def is_study(path: str | os.PathLike[str]) -> bool:
-    """Whether a file says that it is a study; nothing is said of one that is not there, or not sealed."""
+def is_study(path: str | os.PathLike[str], unsealed: bool = False) -> bool:
+    """Whether a file says that it is a study; nothing is said of one that is not there."""
     import h5py
 
     # the name of an attribute near the beginning; another file is not looked through
     if not os.path.isfile(path) or not replaceable(Path(path), (CONTENT.encode(),)):
         return False
     content = content_of(path)
-    if not check_seal(path, content):
-        return False
+    check_seal(path, content, unsealed)
     with refusing(path), content.stream() as stream, h5py.File(stream, "r") as file:
         return CONTENT in file.attrs and text_attribute(file, CONTENT) == STUDY
 
 
-def open_study(path: str | os.PathLike[str]) -> StudyFile:
-    """Read the file of a study.
+def open_study(path: str | os.PathLike[str], unsealed: bool = False) -> StudyFile:
+    """Read the file of a study; `unsealed` as of `granchain.open_result`.
 
     Raises
     ------
@@ -240,10 +238,11 @@ def open_study(path: str | os.PathLike[str]) -> StudyFile:
     import h5py
 
     content = content_of(path)
-    if not check_seal(path, content):
-        raise FileError(f"{os.fspath(path)}: got a file that {UNSEALED}")
+    sealed = check_seal(path, content, unsealed)
     with refusing(path), content.stream() as stream, h5py.File(stream, "r") as file:
-        return _read(file, len(content))
+        study = _read(file, len(content))
+    study.sealed = sealed
+    return study
 
 
 def _read(file: Any, size: int) -> StudyFile:

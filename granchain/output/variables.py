@@ -13,8 +13,8 @@ from granchain.contact.law import Quantity
 from granchain.errors import nearest
 from granchain.output.units import written
 
-# Version of the file layout: a reader refuses a newer one.
-FORMAT = "1.3"
+# Version of the file layout: a reader refuses another one.
+FORMAT = "1"
 # Attribute of a file that does not hold the result of one run: says what it holds.
 CONTENT = "granchain_content"
 ENSEMBLE = "ensemble"

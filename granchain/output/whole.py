@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
+import glob
 import hashlib
 import os
-import platform
 import stat
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from io import BufferedReader, FileIO
@@ -49,6 +47,8 @@ LARGEST_FILE = 4 * 1024**3
 SEAL = b"\ngranchain sha256 %s\n"
 # How a file is opened that must not be there yet.
 NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+# Bytes that a disk must have free before a run begins: a page of a file system.
+LEAST_ROOM = 4096
 # Bytes that are read at once.
 _PIECE = 1024**2
 SEAL_LENGTH = len(SEAL % (64 * b"0"))
@@ -56,12 +56,13 @@ SEAL_LENGTH = len(SEAL % (64 * b"0"))
 # An output file has this in its first bytes, the name of an attribute, and a file without it is never replaced: a case, a trace.
 OUTPUT_MARK = b"granchain_format"
 # Bytes in which a mark is looked for; in an output file it is near the 1000th.
-_HEAD = 65_536
+HEAD = 65_536
 
 DAMAGED = "the file was damaged or changed after it was written; take another copy, or run the case again"
 UNSEALED = (
-    "has no seal, the hash of all its bytes that stands behind them: another program changed it or cut it off, and nothing shows that its "
-    "attributes, units and case are those of the run; take another copy, or run the case again"
+    "got a file without its seal, the hash of all its bytes that stands behind them: another program changed it or cut it off, allowed one "
+    "that is as granchain wrote it; take another copy, run the case again, or read it at your own risk with --unsealed (in Python: "
+    "unsealed=True)"
 )
 
 
@@ -69,8 +70,8 @@ UNSEALED = (
 def claim(path: str | os.PathLike[str], overwrite: bool = False) -> Iterator[None]:
     """Hold the right to write a file: to be taken before a long run, so that an obstacle shows in the first second.
 
-    The claim is a file `.<name>.lock` beside it with the process that holds it; that of a process that is gone is taken over.
-    `Result.save` inside the claim uses it.
+    The claim is a lock on the file `.<name>.lock` beside it, which ends with the process that holds it. `Result.save` inside the claim uses
+    it.
 
     Parameters
     ----------
@@ -84,27 +85,40 @@ def claim(path: str | os.PathLike[str], overwrite: bool = False) -> Iterator[Non
     FileError
         Where the folder is missing or read-only, the file exists, is no output file, or another process is writing it.
     """
+    from filelock import FileLock, Timeout
+
     target = followed(path, overwrite)
-    mine = (os.getpid(), threading.get_ident())
+    lock = FileLock(target.with_name(f".{target.name}.lock"), blocking=False)
+    mine, key = (os.getpid(), threading.get_ident()), os.path.realpath(lock.lock_file)
+    # inside another claim of the same run
+    nested = _HELD.get(key) == mine
     with sentences(target):
         _check_target(target, overwrite, (OUTPUT_MARK,))
-        lock = target.with_name(f".{target.name}.lock")
-        key = os.path.realpath(lock)
-        nested = _HELD.get(key) == mine
-        if not nested:
-            _take(lock, target, key)
-            _HELD[key] = mine
+        try:
+            if not nested:
+                lock.acquire()
+        except Timeout:
+            raise FileError(
+                f"{target}: got a file that another run is writing, allowed one run at a time; wait for it, or name another file"
+            ) from None
     if nested:
         yield
         return
+    _HELD[key] = mine
     try:
+        for name in (target.name, target.name + BESIDE):
+            # what a killed run has left
+            for part in target.parent.glob(f".{glob.escape(name)}.*.part"):
+                part.unlink(missing_ok=True)
         _check_target(target, overwrite, (OUTPUT_MARK,))
+        room_beside(target, LEAST_ROOM)
         yield
     finally:
         if _HELD.get(key) == mine and os.getpid() == mine[0]:
             del _HELD[key]
             with contextlib.suppress(OSError):
-                os.unlink(lock)
+                os.unlink(lock.lock_file)
+            lock.release()
 
 
 def give_up() -> None:
@@ -210,112 +224,10 @@ def replaceable(path: Path, marks: tuple[bytes, ...]) -> bool:
         return True
     try:
         with path.open("rb") as file:
-            head = file.read(_HEAD)
+            head = file.read(HEAD)
     except FileNotFoundError:
         return True
     return not head or any(mark in head for mark in marks)
-
-
-def _take(lock: Path, target: Path, key: str) -> None:
-    """Write this process into the lock file, unless that of a living one is there.
-
-    Everybody reads and writes it under `flock`, so that of two who find a dead process, or no file, one wins.
-    """
-    for _ in range(100):
-        with _opened(lock, target) as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                time.sleep(0.01)
-                continue
-            except OSError:
-                pass  # A file system without flock: two who take over from a dead process at the same moment could both win.
-            if not _is_at(file.fileno(), lock):
-                continue
-            owner, host = _owner(file.read(1000))
-            if owner and _lives(owner, host, key):
-                where = f" on {quoted(host)}" if host and host != platform.node() else ""
-                raise FileError(
-                    f"{target}: got a file that another run (process {owner}{where}) is writing, allowed one run at a time; wait for it, "
-                    f"or name another file. If there is no such run, delete {lock}"
-                )
-            try:
-                if owner:
-                    for name in (target, target.with_name(target.name + BESIDE)):
-                        with contextlib.suppress(FileNotFoundError):
-                            os.unlink(_part(name, owner))
-                    part = target.with_name(f"{target.name}.part")
-                    if part.is_file() and not part.is_symlink() and replaceable(part, (OUTPUT_MARK,)):
-                        os.unlink(part)
-                file.seek(0)
-                file.truncate()
-                file.write(f"{os.getpid()} {platform.node()}\n".encode())
-            except OSError:
-                os.unlink(lock)
-                raise
-            return
-    raise FileError(
-        f"{target}: got a file that another run is about to write, allowed one run at a time; wait for it, or name another file"
-    )
-
-
-def _opened(lock: Path, target: Path) -> FileIO:
-    what = f"{lock}: got a pipe, device, link or folder, allowed a lock file; delete it, or name another file than {target}"
-    try:
-        file = FileIO(os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK, 0o666), "r+b")
-        # reading a pipe would wait for ever
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            file.close()
-            raise FileError(what)
-        return file
-    except PermissionError as error:
-        if not lock.exists():
-            raise
-        raise FileError(
-            f"{target}: got a file that a run of another user is writing, allowed one run at a time; name another file. If there is no "
-            f"such run, delete {lock}"
-        ) from error
-    except OSError as error:
-        # a folder, a link, a socket
-        if error.errno not in (errno.EISDIR, errno.ELOOP, errno.ENXIO):
-            raise
-        raise FileError(what) from error
-
-
-def _is_at(descriptor: int, path: Path) -> bool:
-    """Whether the open file is still the one under its name."""
-    try:
-        return os.path.samestat(os.fstat(descriptor), os.stat(path, follow_symlinks=False))
-    except FileNotFoundError:
-        return False
-
-
-def _owner(content: bytes) -> tuple[int, str]:
-    words = content.decode("utf-8", "replace").split()
-    known = bool(words) and words[0].isdecimal()
-    return (int(words[0]) if known else 0), (words[1] if len(words) > 1 else "")
-
-
-def _lives(owner: int, host: str, key: str) -> bool:
-    if host and host != platform.node():
-        return True  # It cannot be found out from here.
-    if owner == os.getpid():
-        return key in _HELD and _HELD[key][0] == owner
-    try:
-        os.kill(owner, 0)
-    except (ProcessLookupError, OverflowError):
-        return False
-    except PermissionError:
-        return True
-    return not _has_ended(owner)
-
-
-def _has_ended(process: int) -> bool:
-    """Whether a process is one in name only: it has ended, and its parent has not waited for it (proc(5), third field of stat)."""
-    try:
-        return Path(f"/proc/{process}/stat").read_bytes().rpartition(b")")[2].split()[:1] == [b"Z"]
-    except OSError:
-        return False
 
 
 def _part(target: Path, process: int) -> Path:
@@ -705,19 +617,20 @@ def read_whole(path: str | os.PathLike[str], what: str) -> bytes:
         return b"".join(file.pieces(len(file)))
 
 
-def check_seal(path: str | os.PathLike[str], content: bytes | StoredFile) -> bool:
-    """Refuse a file that differs from its seal; False where it has none."""
+def check_seal(path: str | os.PathLike[str], content: bytes | StoredFile, unsealed: bool = False) -> bool:
+    """Refuse a file that has no seal, or differs from it; False where it is read all the same, `unsealed`."""
     start, end = SEAL.split(b"%s")
     stop = max(0, len(content) - SEAL_LENGTH)
     last = content[stop:] if isinstance(content, bytes) else content.part(stop, len(content))
-    if not (last.startswith(start) and last.endswith(end)):
-        return False
+    there = last.startswith(start) and last.endswith(end)
     total = hashlib.sha256()
-    for piece in (memoryview(content)[:stop],) if isinstance(content, bytes) else content.pieces(stop):
+    for piece in (memoryview(content)[:stop],) if isinstance(content, bytes) else content.pieces(stop if there else 0):
         total.update(piece)
-    if last != SEAL % total.hexdigest().encode():
-        raise FileError(f"{os.fspath(path)}: {DAMAGED}")
-    return True
+    if there and last == SEAL % total.hexdigest().encode():
+        return True
+    if not unsealed:
+        raise FileError(f"{os.fspath(path)}: {DAMAGED if there else UNSEALED}")
+    return False
 
 
 def quoted(text: str) -> str:

@@ -23,13 +23,15 @@ from granchain.report.study import study_blocks
 LARGEST_PICTURE = 4e6
 
 
-def report(files: Sequence[str | os.PathLike[str]]) -> bytes:
+def report(files: Sequence[str | os.PathLike[str]], unsealed: bool = False) -> bytes:
     """One page of HTML about output files: it needs no network and no script to be read.
 
     Parameters
     ----------
     files : sequence of str or path
         Results of runs, studies, and what `--out FILE.json` of a command wrote.
+    unsealed : bool
+        As of `granchain.open_result`.
 
     Returns
     -------
@@ -47,7 +49,7 @@ def report(files: Sequence[str | os.PathLike[str]]) -> bytes:
     problems: list[str] = []
     for file in files:
         try:
-            parts.append(blocks_of(file))
+            parts.append(blocks_of(file, unsealed))
         except GranchainError as error:
             problems.append(str(error))
     if problems:
@@ -56,21 +58,21 @@ def report(files: Sequence[str | os.PathLike[str]]) -> bytes:
     return document(f"granchain report: {title}", [block for part in parts for block in part])
 
 
-def blocks_of(path: str | os.PathLike[str]) -> list[Block]:
+def blocks_of(path: str | os.PathLike[str], unsealed: bool = False) -> list[Block]:
     """What a report says of one file."""
     name = Path(path).name
     if Path(path).suffix.lower() == ".json":
         return conclusion_blocks(read_conclusion(path), name)
-    if is_study(path):
-        return study_blocks(open_study(path).to_xarray(), name)
-    result = open_result(path, variables=needed, most=LARGEST_PICTURE)
-    return run_blocks(result, name, checks_of_file(path) if "crank_angle" in result.variables else None)
+    if is_study(path, unsealed):
+        return study_blocks(open_study(path, unsealed).to_xarray(), name)
+    result = open_result(path, variables=needed, most=LARGEST_PICTURE, unsealed=unsealed)
+    return run_blocks(result, name, checks_of_file(path, unsealed) if "crank_angle" in result.variables else None)
 
 
-def checks_of_file(path: str | os.PathLike[str]) -> list[Check]:
+def checks_of_file(path: str | os.PathLike[str], unsealed: bool) -> list[Check]:
     """The checks of a mechanism's file, from all of its samples; none where its case cannot be read."""
     try:
-        return checks_of(open_result(path))
+        return checks_of(open_result(path, unsealed=unsealed))
     except CaseError:
         return []
 

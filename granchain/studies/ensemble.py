@@ -142,7 +142,7 @@ class Ensemble:
         return tuple(member.message for member in self._members)
 
 
-def open_ensemble(path: str | os.PathLike[str]) -> Ensemble:
+def open_ensemble(path: str | os.PathLike[str], *, unsealed: bool = False) -> Ensemble:
     """Open the file of an ensemble; the contact laws need not be installed.
 
     A result is read when it is asked for, and compared with its hash. The file's own seal is looked at first, as `granchain.open_result`
@@ -152,11 +152,13 @@ def open_ensemble(path: str | os.PathLike[str]) -> Ensemble:
     ----------
     path : str or path
         The file.
+    unsealed : bool
+        As of `granchain.open_result`.
 
     Raises
     ------
     FileError
         Where the file is missing, damaged, from a newer granchain or not the file of an ensemble.
     """
-    stored = StoredEnsemble(path)
+    stored = StoredEnsemble(path, unsealed=unsealed)
     return Ensemble(None, [Member(status, message) for status, message in zip(stored.status, stored.messages, strict=True)], stored)

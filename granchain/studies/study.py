@@ -199,8 +199,8 @@ def measures_of(variables: Mapping[str, Variable], attributes: Mapping[str, Any]
     labels = {status.label: status for status in Status}
     own = {*OF_SENSOR, *OF_MEMBER, *TAKEN}
     more = {name: v.data.ravel().tolist() for name, v in variables.items() if v.long_name == f"of the summary: {name}" and name not in own}
-    numbers: dict[str, Any] = {name: numbers_in(variables, name, (n, sensors)) for name in OF_SENSOR}
-    numbers |= {name: numbers_in(variables, name, (n,)) for name in OF_MEMBER}
+    numbers: dict[str, Any] = {name: variables[name].data.reshape(n, sensors) for name in OF_SENSOR}
+    numbers |= {name: variables[name].data.reshape(n) for name in OF_MEMBER}
     found = Measures(
         sensor_bead=tuple(variables["sensor_bead"].data.tolist()),
         status=[labels[label] for label in variables["status"].data.ravel().tolist()],
@@ -217,8 +217,3 @@ def measures_of(variables: Mapping[str, Variable], attributes: Mapping[str, Any]
         for place, count in enumerate(variables["n_samples"].data.ravel().tolist()):
             found.time[place], found.force[place] = time[place, :count], force[place, :count]
     return names, found
-
-
-def numbers_in(variables: Mapping[str, Variable], name: str, shape: tuple[int, ...]) -> np.ndarray:
-    """The numbers of a variable of a study; nan where its file is older than the variable."""
-    return variables[name].data.reshape(shape) if name in variables else np.full(shape, np.nan)

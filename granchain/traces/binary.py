@@ -19,7 +19,7 @@ import numpy as np
 
 from granchain.errors import FileError, TraceError
 from granchain.keys import shown
-from granchain.output.limit import Limit, inflated
+from granchain.output.limit import Limit
 from granchain.traces.columns import Column, Record
 from granchain.traces.headings import Heading, heading, known, same
 from granchain.traces.preamble import Clock, Preamble
@@ -125,11 +125,10 @@ def _mat(content: bytes, where: str, limit: Limit) -> dict[str, np.ndarray]:
     from scipy.io import loadmat, whosmat
 
     stream = io.BytesIO(content)
-    unpacked = _unpacked(content, where, limit)
     try:
         # Versions before 7.3; 7.3 is HDF5.
         claimed = {name: shape for name, shape, kind in whosmat(stream) if kind in _MAT_KINDS and not name.startswith("__")}  # type: ignore[arg-type]
-        limit.check(where, len(content) + unpacked, sum(math.prod(shape) for shape in claimed.values()))
+        limit.check(where, 2 * len(content), sum(math.prod(shape) for shape in claimed.values()))
         stream.seek(0)
         variables = loadmat(stream, struct_as_record=True, variable_names=list(claimed)) if claimed else {}  # type: ignore[arg-type]
     except FileError:
@@ -146,22 +145,6 @@ def _mat(content: bytes, where: str, limit: Limit) -> dict[str, np.ndarray]:
 
 # Classes of MATLAB's arrays of numbers.
 _MAT_KINDS = ("double", "single", *(f"{sign}int{size}" for sign in ("", "u") for size in (8, 16, 32, 64)))
-
-
-def _unpacked(content: bytes, where: str, limit: Limit) -> int:
-    """Bytes of the packed elements of a MATLAB file, counted without holding them.
-
-    An element is a tag of type and length, 4 bytes each, and its data; type 15 is packed (MAT-File Format, MathWorks, 1-9). The order of
-    the bytes stands at the end of the header of 128.
-    """
-    order, at, total = "little" if content[126:128] == b"IM" else "big", 128, 0
-    while at + 8 <= len(content):
-        kind, length = (int.from_bytes(content[at + k : at + k + 4], order) for k in (0, 4))  # type: ignore[arg-type]
-        if kind == 15:
-            held = len(content) + total
-            total += inflated(memoryview(content)[at + 8 : at + 8 + length], lambda more, held=held: limit.check(where, held + more))  # type: ignore[misc]
-        at += 8 + length
-    return total
 
 
 def _tdms(content: bytes, where: str, limit: Limit) -> Record:
