@@ -413,7 +413,9 @@ def test_a_long_chain_with_snapshots_is_stopped_at_once(tmp_path: Path, figure: 
         "--set=sensors.contacts=[]", "--set=snapshots.interval=2e-7", "--set=time.end=1e-3", "--out", "run.h5",
     ]  # fmt: skip
     with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        time.sleep(8.0)
+        # also on a busy machine it has begun by then, and recorded
+        while computing(process.pid) < 7.0:
+            time.sleep(0.1)
         before = computing(process.pid)
         process.send_signal(signal.SIGTERM)
         while not (tmp_path / "run.h5.chk.records").exists() and process.poll() is None:
