@@ -39,8 +39,8 @@ PROMISES = {
     "R9": (
         "A damaged or hostile file is refused with a sentence: no crash, no hang, no reading of other files",
         "500 bit flips, 2000 in the long run; files without a seal; links, virtual datasets, huge shapes; no pickle anywhere. Not "
-        "promised: a file that is read unsealed, or whose seal a stranger has made to fit, may make the HDF5 library crash, or never end, or take "
-        "the memory that a packed piece claims; a file of another program is read in the process that asks for it",
+        "promised: a file that is read unsealed, or whose seal a stranger has made to fit, may make the HDF5 library crash, or never "
+        "end, or take the memory that a packed piece claims; a file of another program is read in the process that asks for it",
     ),
     "N1": ("Energy of an elastic chain is kept", "3e-7 of the input at most, at a tenth of the automatic step"),
     "N2": ("Momentum of a free chain is kept", "1e-12"),
