@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
-from importlib import metadata
 from typing import Any, NamedTuple
 
 from pydantic import BaseModel
@@ -13,6 +12,7 @@ from pydantic import BaseModel
 from granchain.contact import laws
 from granchain.contact.law import Source
 from granchain.errors import GranchainError
+from granchain.output.provenance import granchain_version
 
 # A work as a source names it: authors, year, and what else it says.
 _WORK = re.compile(r"(?P<who>.+?),? (?P<year>1[5-9]\d\d|20\d\d)\b,? ?(?P<rest>.*)", re.DOTALL)
@@ -76,7 +76,7 @@ def cite(*objects: Any) -> str:
     sources: dict[str, None] = {}
     for one in objects:
         names, traces, version = parts_of(one)
-        versions[version or metadata.version("granchain")] = None
+        versions[version or granchain_version()] = None
         for name in names:
             law = laws().get(name)
             said = "its law is not installed: load its file to cite it" if law is None else str(law.source)
@@ -85,7 +85,7 @@ def cite(*objects: Any) -> str:
             entries += entries_of(law.source) if law is not None else []
         entries += [entry for about in traces for entry in [entry_of_trace(about)] if entry is not None]
         entries += [entry_of_work(words, doi, "") for words, doi in getattr(one, "works", ())]
-    own = [package(version) for version in versions or {metadata.version("granchain"): None}]
+    own = [package(version) for version in versions or {granchain_version(): None}]
     head = "".join(f"{' '.join(line.split())}\n" for line in sources)
     return (head + "\n" if head else "") + "\n\n".join(map(str, merged([*own, *entries]))) + "\n"
 
