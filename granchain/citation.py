@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
+from importlib import metadata
 from typing import Any, NamedTuple
 
 from pydantic import BaseModel
