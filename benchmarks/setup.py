@@ -19,7 +19,7 @@ from racing import machine, save, small, spread, taken_on
 import granchain
 from granchain.engine.stack import Stack
 from granchain.simulation import prepare
-from granchain.studies import many
+from granchain.studies import members as set_up_together
 
 MEMBERS, SMALL_MEMBERS = 1024, 32
 ROUNDS, SMALL_ROUNDS = 9, 2
@@ -74,8 +74,8 @@ def members(law: str, recorded: str, count: int, rounds: int) -> dict[str, dict[
         march, before = [0.0], [0.0]
         with (
             mock.patch.object(Stack, "advance", timed(march, Stack.advance)),
-            mock.patch.object(many, "set_up", timed(before, many.set_up)),
-            mock.patch.object(many, "pieces_of", timed(before, many.pieces_of)),
+            mock.patch.object(set_up_together, "set_up", timed(before, set_up_together.set_up)),
+            mock.patch.object(set_up_together, "pieces_of", timed(before, set_up_together.pieces_of)),
         ):
             begin = time.process_time()
             ensemble = granchain.run_many(cases, threads=1)

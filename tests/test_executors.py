@@ -135,11 +135,11 @@ def test_a_pool_whose_process_dies_is_a_sentence(tmp_path: Path) -> None:
 
 
 def test_an_interruption_of_the_first_member_ends_the_study_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
-    from granchain.studies import measures
+    from granchain.studies import members
 
-    def interrupted(*arguments: Any) -> None:
+    def interrupted(*arguments: Any, **options: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(measures, "as_completed", interrupted)
+    monkeypatch.setattr(members, "wait", interrupted)
     with pytest.warns(gc.errors.GranchainWarning, match="interrupted: 1 of 1"), pytest.raises(KeyboardInterrupt):
         gc.sweep(short(), {"striker.speed": SPEEDS}, executor=After(lambda future: pytest.fail("a task was sent")))

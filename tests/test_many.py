@@ -23,7 +23,7 @@ from granchain.output.units import unit_in
 from granchain.output.whole import SEAL, SEAL_LENGTH
 from granchain.simulation import prepare, recording_of
 from granchain.status import Status
-from granchain.studies import many
+from granchain.studies import many, members
 
 # Without rate and history, with a rate and an onset, with dents: each kind of loop.
 FAST = ["hertz", "flores", "ma-liu"]
@@ -252,13 +252,12 @@ def test_an_ensemble_beyond_memory_is_refused_before_any_is_taken() -> None:
         gc.run_many([one] * 3)
 
 
-def test_members_are_set_up_in_lots_of_bounded_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_members_are_set_up_in_lots_of_bounded_memory() -> None:
     memory = [2.0] * 7
-    assert list(many.lots(memory, 14.0)) == [range(7)]
-    assert list(many.lots(memory, 5.0)) == [range(2), range(2, 4), range(4, 6), range(6, 7)]
-    assert list(many.lots(memory, 0.0)) == [range(place, place + 1) for place in range(7)]
-    monkeypatch.setattr(many, "TOGETHER", 3)
-    assert list(many.lots(memory, 14.0)) == [range(3), range(3, 6), range(6, 7)]
+    assert list(members.lots(memory, 14.0, 9)) == [range(7)]
+    assert list(members.lots(memory, 5.0, 9)) == [range(2), range(2, 4), range(4, 6), range(6, 7)]
+    assert list(members.lots(memory, 0.0, 9)) == [range(place, place + 1) for place in range(7)]
+    assert list(members.lots(memory, 14.0, 3)) == [range(3), range(3, 6), range(6, 7)]
 
 
 @pytest.mark.plain
@@ -267,7 +266,7 @@ def test_setting_up_leaves_the_search_for_garbage_as_it_was() -> None:
     try:
         for searches in (True, False):
             (gc_of_python.enable if searches else gc_of_python.disable)()
-            with pytest.raises(ZeroDivisionError), many.no_collection():
+            with pytest.raises(ZeroDivisionError), members.no_collection():
                 searched.append(gc_of_python.isenabled())
                 raise ZeroDivisionError
             assert gc_of_python.isenabled() is searches
@@ -307,8 +306,8 @@ def test_an_interruption_keeps_what_is_done_and_says_how_much(monkeypatch: pytes
 
 def test_an_interruption_within_a_member_keeps_what_it_has_computed(monkeypatch: pytest.MonkeyPatch) -> None:
     """As that of a single run; it is heard between two calls of compiled code."""
-    monkeypatch.setattr(many, "FIRST_BLOCK", 100)
-    monkeypatch.setattr(many, "BLOCK_SECONDS", 1e-12)  # a step at a time, from the second block on
+    monkeypatch.setattr(members, "FIRST_BLOCK", 100)
+    monkeypatch.setattr(members, "BLOCK_SECONDS", 1e-12)  # a step at a time, from the second block on
     cases = [short(), short(**{"striker.speed": 0.5})]
     begun, told_to_stop = threading.Event(), threading.Event()
     advance = stack.Stack.advance
@@ -324,20 +323,20 @@ def test_an_interruption_within_a_member_keeps_what_it_has_computed(monkeypatch:
 
     monkeypatch.setattr(stack.Stack, "advance", some)
 
-    def wait(futures: Any) -> Any:
+    def wait(futures: Any, return_when: str) -> Any:
         begun.wait()
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(many, "as_completed", wait)
+    monkeypatch.setattr(members, "wait", wait)
 
-    class Pool(many.ThreadPoolExecutor):
+    class Pool(members.ThreadPoolExecutor):
         """Its end comes after the word to stop."""
 
         def shutdown(self, *arguments: Any, **options: Any) -> None:
             told_to_stop.set()
             super().shutdown(*arguments, **options)
 
-    monkeypatch.setattr(many, "ThreadPoolExecutor", Pool)
+    monkeypatch.setattr(members, "ThreadPoolExecutor", Pool)
     with pytest.warns(GranchainWarning, match="interrupted: 0 of 2 members are done"):
         ensemble = gc.run_many(cases, threads=1)
     assert ensemble.status == (Status.INTERRUPTED, Status.INTERRUPTED)

@@ -305,12 +305,15 @@ class Case(Table):
         }  # fmt: skip
         if "title" not in changes:
             context["titled"] = self._titled
-        return Case.model_validate(document, context=context)
+        case = Case.model_validate(document, context=context)
+        # what is the same is one: chains of a million beads are made once for all members of an ensemble
+        case.__dict__.update({name: table for name, table in self if case.__dict__[name] == table})
+        return case
 
     def _stands_alone(self, where: str, value: Any) -> bool:
         """Whether a key takes this number without a look at any other: the striker's speed, inputs of the law."""
         law, inputs = laws().get(self.contact.law), self.contact.inputs()
-        if type(value) is not float or self.tolerance is not None or self.contact.pair:
+        if not isinstance(value, float) or self.tolerance is not None or self.contact.pair:
             return False
         # by now another law may have the name, or give the restitution
         if law is None or law.inputs is not self._inputs_of_law or isinstance(inputs.get("restitution"), Mapping):
@@ -326,8 +329,8 @@ class Case(Table):
         case._document, case._toml = dict(self._document), noted(self._toml, changes)
         for where, value in changes.items():
             table, _, name = where.partition(".")
-            case._document[table] = case._document[table] | {name: value}
-            case.__dict__[table] = getattr(case, table).model_copy(update={name: value})
+            case._document[table] = case._document[table] | {name: float(value)}
+            case.__dict__[table] = getattr(case, table).model_copy(update={name: float(value)})
         return case
 
     def as_given(self) -> dict[str, Any]:

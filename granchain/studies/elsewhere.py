@@ -15,7 +15,7 @@ import math
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, wait
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,7 @@ from granchain.output.provenance import granchain_version, source_hash
 from granchain.simulation import law_records
 from granchain.status import Status
 from granchain.studies.measures import TOGETHER, Measures, measure, no_interruption
+from granchain.studies.members import as_they_end
 from granchain.studies.plan import canonical
 
 # What a task takes at least [s]: sending it takes some milliseconds.
@@ -184,20 +185,25 @@ class Elsewhere:
         first = self._first(found)
         done([0], found)
         waiting: dict[Future[str], Places] = {}
+
+        def taken(future: Future[str], places: Places) -> list[Places]:
+            return self._taken(future, places, found, done)
+
+        def sent(places: Places) -> Future[str]:
+            with own_faults(found, "would not take a task"):
+                future = self._sent(places)
+                # waited for by this
+                future._condition  # noqa: B018
+                return future
+
         try:
-            tasks = self._tasks(first, len(self._cases))
-            while tasks or waiting:
-                with own_faults(found, "would not take a task"):
-                    for places in tasks:
-                        waiting[self._sent(places)] = places
-                    ended, _ = wait(waiting, return_when=FIRST_COMPLETED)
-                tasks = [again for future in ended for again in self._taken(future, waiting.pop(future), found, done)]
+            as_they_end(sent, self._tasks(first, len(self._cases)), taken, waiting)
         except BaseException as error:
             for future, places in waiting.items():
                 with contextlib.suppress(ExecutorError, AttributeError):
                     # what others have computed is not lost by the fault of one
                     if isinstance(error, ExecutorError) and future.done():
-                        self._taken(future, places, found, done)
+                        taken(future, places)
                     future.cancel()
             raise
         return found

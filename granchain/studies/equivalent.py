@@ -20,9 +20,9 @@ from granchain.contact import laws as known_laws
 from granchain.errors import CaseError, RunError
 from granchain.keys import Problems, shown, suggestion
 from granchain.studies.interruption import scipy_stats, uninterrupted
-from granchain.studies.many import checked
 from granchain.studies.measures import Measures, no_interruption
 from granchain.studies.measures import measure as measured
+from granchain.studies.members import checked
 from granchain.studies.search import Lowest, descend, not_told_apart
 
 MEASURES = ("peaks", "arrivals", "traces")

@@ -26,7 +26,8 @@ from granchain.keys import Problems, shown, suggestion
 from granchain.sensor import Sensor
 from granchain.status import Status
 from granchain.studies.interruption import scipy_stats
-from granchain.studies.many import checked, run_many
+from granchain.studies.many import run_many
+from granchain.studies.members import checked
 from granchain.studies.search import Lowest, descend, not_told_apart
 from granchain.traces import Trace, read_trace
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import copy
 import math
-import threading
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -24,7 +22,8 @@ from granchain.output.study import packed, unpacked
 from granchain.simulation import Ended, ended, recording_of
 from granchain.status import Status
 from granchain.studies.features import first_pulses, passed_on, wave_speeds
-from granchain.studies.many import LOT, Piece, Ready, checked, pieces_of, set_up
+from granchain.studies.many import LOT
+from granchain.studies.members import Members, Piece, Ready, checked, lots, memory_of
 
 # Members that are set up and advanced together: few, so that all threads have work to the end.
 TOGETHER = 128
@@ -180,30 +179,19 @@ def measure(
     """
     threads = checked(cases, threads)
     found = Measures.empty(cases)
-    record = (lambda case: watched(case, recording_of(case))) if summary is not None else slim
-    work = Gathering(cases, found, traces, summary, record)
-    first, *others = lots(cases)
-    with ThreadPoolExecutor(threads, "granchain") as pool:
-        try:
-            # what is compiled, and found for all, is found once: the others are set up by the threads that advance them
-            begun = [pool.submit(work.take, piece) for piece in work.pieces(first, threads)]
-            begun += [pool.submit(work.lot, places) for places in others]
-            if done is not None and work.refused(first):
-                done(work.refused(first), found)
-            for future in as_completed(begun):
-                places = future.result()
-                if done is not None and places:
-                    done(places, found)
-        except KeyboardInterrupt:
-            found.interrupted = True
-            work.stop.set()
-            pool.shutdown(cancel_futures=True)
-            count = len(cases) - len(found.missing)
-            warnings.warn(f"interrupted: {count} of {len(cases)} members are done", GranchainWarning, stacklevel=2)
-        except BaseException:
-            work.stop.set()
-            pool.shutdown(cancel_futures=True)
-            raise
+    work = Gathering(found, traces, summary, (lambda case: watched(case, recording_of(case))) if summary is not None else slim)
+    members = Members(cases, threads, work.take, work.refuse, work.recording)
+
+    def told(places: Sequence[int]) -> None:
+        if done is not None and places:
+            done(places, found)
+
+    # each thread holds a lot
+    members.advance(lots(memory_of(cases), LOT / 2, TOGETHER), told)
+    if members.interrupted:
+        found.interrupted = True
+        count = len(cases) - len(found.missing)
+        warnings.warn(f"interrupted: {count} of {len(cases)} members are done", GranchainWarning, stacklevel=2)
     return found
 
 
@@ -211,22 +199,6 @@ def no_interruption(found: Measures) -> None:
     """An interruption ends the call, where a part of the members is of no use."""
     if found.interrupted or found.missing:
         raise KeyboardInterrupt
-
-
-def lots(cases: Sequence[Case]) -> Iterator[range]:
-    """Places of the members that are set up together."""
-    known: dict[tuple, float] = {}
-    first, held = 0, 0.0
-    for place, case in enumerate(cases):
-        like = (id(case.chain), id(case.sensors), id(case.snapshots), id(case.energy), id(case.time), case.contact.law)
-        if like not in known:
-            known[like] = case.memory
-        # each thread holds one
-        if place > first and (place - first == TOGETHER or held + known[like] > LOT / 2):
-            yield range(first, place)
-            first, held = place, 0.0
-        held += known[like]
-    yield range(first, len(cases))
 
 
 def slim(case: Case) -> Recording:
@@ -253,31 +225,24 @@ def can_transmit(case: Case) -> bool:
 
 
 class Gathering:
-    """Sets up, advances and measures members; each place is written to by one thread.
+    """Measures members; each place is written to by one thread.
 
     Parameters
     ----------
-    cases : sequence of Case
     found : Measures
         Where the numbers go.
     traces, summary
         As of `measure`.
     record : function
         What is recorded of a case.
-
-    Attributes
-    ----------
-    stop : threading.Event
-        Set where nothing more shall be advanced.
     """
 
-    def __init__(self, cases: Sequence[Case], found: Measures, traces: bool, summary: Summary | None, record: Callable[[Case], Recording]):
-        self.stop = threading.Event()
-        self._cases, self._found, self._traces, self._summary, self._record = cases, found, traces, summary, record
+    def __init__(self, found: Measures, traces: bool, summary: Summary | None, record: Callable[[Case], Recording]):
+        self._found, self._traces, self._summary, self._record = found, traces, summary, record
         self._started = datetime.now(UTC).isoformat(timespec="seconds")
         self._recordings: dict[tuple, Recording] = {}
 
-    def _recording(self, case: Case) -> Recording:
+    def recording(self, case: Case) -> Recording:
         """What is recorded of a case; cases that share their tables share it."""
         striker, snapshots = case.striker is None, id(case.snapshots)
         like = id(case.chain), id(case.sensors), id(case.ends), striker, snapshots, id(case.energy), id(case.time)
@@ -285,27 +250,12 @@ class Gathering:
             self._recordings[like] = self._record(case)
         return self._recordings[like]
 
-    def pieces(self, places: range, threads: int) -> list[Piece]:
-        """Members that are set up; of those that cannot be, the reason is told."""
-        ready, refused = set_up(self._cases, places, False, self._recording)
-        for place, message in refused:
-            self._found.status[place], self._found.message[place] = Status.NOT_SET_UP, message.removeprefix(f"member {place}: ")
-        return pieces_of(ready, threads)
+    def refuse(self, place: int, sentence: str) -> None:
+        """Take the reason of a member that cannot be set up."""
+        self._found.status[place], self._found.message[place] = Status.NOT_SET_UP, sentence.removeprefix(f"member {place}: ")
 
-    def refused(self, places: range) -> list[int]:
-        """Those of some places that could not be set up."""
-        return [place for place in places if self._found.status[place] is Status.NOT_SET_UP]
-
-    def lot(self, places: range) -> list[int]:
-        """Set up, advance and measure some members; places of those that are done."""
-        if self.stop.is_set():
-            return []
-        done = [place for piece in self.pieces(places, 1) for place in self.take(piece)]
-        return self.refused(places) + done
-
-    def take(self, piece: Piece) -> list[int]:
-        """Advance a piece and measure it; places of the members that are done."""
-        piece.march(self.stop)
+    def take(self, piece: Piece) -> None:
+        """Measure the members of a piece that are done."""
         done = [(one, status) for one, status in piece.stopped if status is not Status.RUNNING]
         if done:
             # a piece is of one model
@@ -327,7 +277,6 @@ class Gathering:
             if self._summary is None:
                 self._found.message[place] = ""
             self._found.status[place] = Status.COMPLETE
-        return [one.place for one, _ in done]
 
     def _measure(self, ready: list[Ready]) -> None:
         """Numbers of some members that are complete."""

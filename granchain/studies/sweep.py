@@ -27,8 +27,9 @@ from granchain.output.study import StudyFile, StudyPart, open_study
 from granchain.output.whole import LARGEST_FILE
 from granchain.simulation import law_records
 from granchain.studies.elsewhere import Elsewhere, ExecutorError
-from granchain.studies.many import LOT, checked
+from granchain.studies.many import LOT
 from granchain.studies.measures import OF_MEMBER, OF_SENSOR, Measures, Summary, measure
+from granchain.studies.members import checked
 from granchain.studies.plan import OF_A_MEMBER, Plan, canonical, planned
 from granchain.studies.study import attributes_of, dataset, measures_of, variables_of
 
