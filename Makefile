@@ -50,7 +50,7 @@ test-fast: env
 test-plain: env
 	@echo "test: laws and loop as plain Python"
 	@NUMBA_DISABLE_JIT=1 $(PYTHON) -m pytest -n $(WORKERS) -m "plain and not long" $$(grep -l "mark\.plain" tests/*.py) \
-	    -o filterwarnings=error:::granchain --cov=granchain/contact --cov=granchain/engine --cov-report=term --cov-fail-under=100
+	    -o filterwarnings=error:::granchain --cov=granchain/contact --cov=granchain/engine --cov=granchain/jit --cov-report=term --cov-fail-under=100
 
 # Numba's cache does not know of the switch: a warm one would check nothing.
 test-bounds: env

@@ -19,8 +19,8 @@ import numpy as np
 from racing import Answer, Contender
 from steel_chain import BARE, Run
 
-from granchain.engine.fields import VECTOR
 from granchain.engine.state import State
+from granchain.jit.options import VECTOR
 
 SOURCE = Path(__file__).with_name("kernels.c")
 OPTIONS = ("-O3", "-march=native", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-std=gnu11", "-shared", "-fPIC")

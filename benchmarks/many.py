@@ -25,9 +25,10 @@ from racing import ROUNDS, SMALL_ROUNDS, Answer, Contender, assert_same, machine
 from steel_chain import BARE, INPUTS, N_BODIES, SPEED, Run, run_of, steel_chain
 
 from granchain.contact import laws
-from granchain.engine.fields import VECTOR, aligned
+from granchain.engine.fields import aligned
 from granchain.engine.stack import Stack
 from granchain.engine.state import State
+from granchain.jit.options import VECTOR
 
 LAWS = ("hertz", "flores", "tsuji", "ma-liu")
 IN_C = {"hertz": "hertz_across", "ma-liu": "ma_liu_across"}

@@ -20,8 +20,8 @@ from steel_chain import BARE, N_BODIES, SENSORS, Run, granchain, loop_of, racing
 
 from granchain.certificates import example_inputs
 from granchain.contact import laws
-from granchain.engine.fields import VECTOR
 from granchain.engine.state import Recording, State
+from granchain.jit.options import VECTOR
 
 # Hertz, Ma-Liu, and dashpots: those of the naive loops' form, and two that carry an onset weight.
 LAWS = ("hertz", "ma-liu", "hunt-crossley", "lankarani-nikravesh", "flores", "wang-liu-viscous", "tsuji")

@@ -38,11 +38,12 @@ from granchain.contact import laws
 from granchain.contact.guard import Elastoplastic
 from granchain.contact.law import ContactLaw, Functions, Quantity, Source
 from granchain.contact.user import PREFIX, load_law_module
-from granchain.engine import reach, specialise
 from granchain.engine.setup import contacts_of, time_step_of
-from granchain.engine.specialise import fingerprint, frozen
 from granchain.engine.state import Recording, State
 from granchain.errors import LawError
+from granchain.jit import cache as loops
+from granchain.jit.fingerprint import ALLOWED, Reach, calls
+from granchain.jit.options import fingerprint, frozen
 
 
 @pytest.fixture(autouse=True)
@@ -131,7 +132,7 @@ def test_what_a_function_calls_is_found_in_tuples_defaults_and_compiled_function
     def caller(x, f=one):  # type: ignore[no-untyped-def]
         return f(x) + pair[1][0](x) + made(x) + abs(x)
 
-    assert set(reach.calls(caller)) == {one, two, three}
+    assert set(calls(caller)) == {one, two, three}
 
 
 @pytest.mark.plain
@@ -153,11 +154,11 @@ def test_what_can_be_written_to_in_place_never_stands(jit: None) -> None:
         return k * x
 
     for function in (of_an_array, of_a_compiled_function, of_a_keyword):
-        assert not reach.Reach(function).stands()
-    found = reach.Reach(of_a_number)
+        assert not Reach(function).stands()
+    found = Reach(of_a_number)
     assert found.stands()
     factor = 3.0
-    assert not found.stands() and reach.Reach(of_a_number).fingerprint != found.fingerprint
+    assert not found.stands() and Reach(of_a_number).fingerprint != found.fingerprint
 
 
 @pytest.mark.plain
@@ -273,7 +274,7 @@ def test_what_cannot_be_hashed_is_refused_by_name_with_line_and_advice(kind: str
     reader, sought = ELSEWHERE.get(kind, ("Mine.force", f"c[0] * d * ({expression})"))
     line = next(n for n, text in enumerate(file.read_text().splitlines(), start=1) if sought in text)
     assert said.startswith(f"{file}, line {line}: {reader} reads {what}")
-    assert f"allowed: {reach.ALLOWED}; " in said and advice in said.rpartition(";")[2]
+    assert f"allowed: {ALLOWED}; " in said and advice in said.rpartition(";")[2]
 
 
 def test_a_law_that_no_run_would_take_has_no_certificate(tmp_path: Path) -> None:
@@ -337,7 +338,7 @@ def test_an_unchanged_function_comes_from_the_disk(tmp_path: Path, jit: None, mo
         def at(x):  # type: ignore[no-untyped-def]
             return scaled(x)
 
-        made.append(specialise.compiled(at))
+        made.append(loops.compiled(at))
         assert made[-1](4.0) == 4.0 * factor
     assert [sum(one.stats.cache_hits.values()) for one in made] == [0, 1, 0]
 

@@ -13,8 +13,8 @@ import pytest
 
 from granchain.contact import elementary
 from granchain.contact.elementary import LARGEST, SMALLEST, exp, log, over, power
-from granchain.engine import reach
-from granchain.engine.specialise import OPTIONS, fingerprint, frozen, jitable
+from granchain.jit.fingerprint import LOWERED
+from granchain.jit.options import OPTIONS, fingerprint, frozen, jitable, rows
 
 # What the functions promise in their docstrings.
 LOG_ERROR, EXP_ERROR, POWER_ERROR, NEAR_POWER_ERROR = 3e-16, 2e-16, 2e-15, 4e-16
@@ -25,24 +25,25 @@ WIDE = np.finfo(np.longdouble).nmant >= 63
 def swept(function: Callable) -> Callable:
     """Function over rows, compiled as the engine compiles a sweep."""
     (copy,) = frozen(function)
-    jitable(copy, hot=True)
     if copy.__code__.co_argcount == 1:
 
-        def rows(x, y, result):  # type: ignore[no-untyped-def]
+        @rows
+        def swept_rows(x, y, result):  # type: ignore[no-untyped-def]
             for k in range(x.size):
                 result[k] = copy(x[k])
 
     else:
 
-        def rows(x, y, result):  # type: ignore[no-untyped-def]
+        @rows
+        def swept_rows(x, y, result):  # type: ignore[no-untyped-def]
             for k in range(x.size):
                 result[k] = copy(x[k], y[k])
 
-    jitable(rows, rows=True)
+    jitable(swept_rows)
 
     @numba.njit(**OPTIONS)
     def sweep(x, y, result):  # type: ignore[no-untyped-def]
-        rows(x, y, result)
+        swept_rows(x, y, result)
 
     def over_rows(x: np.ndarray, y: np.ndarray | None = None) -> np.ndarray:
         result = np.empty_like(x)
@@ -121,7 +122,7 @@ def assert_same_bits_compiled(compiled: dict[str, Callable], plain: ModuleType, 
 
 
 def test_on_bits_and_by_frexp_and_ldexp_the_bits_are_the_same(compiled: dict[str, Callable], plain: ModuleType) -> None:
-    assert elementary.parts in reach.LOWERED and plain.parts not in reach.LOWERED
+    assert elementary.parts in LOWERED and plain.parts not in LOWERED
     assert_same_bits_compiled(compiled, plain, 10**7, seed=1)
 
 
@@ -240,8 +241,8 @@ def test_the_fingerprint_covers_the_form_on_bits(monkeypatch: pytest.MonkeyPatch
 
     before = fingerprint(law())
     assert fingerprint(law()) == before
-    (first, *_), made = reach.LOWERED[elementary.parts], lambda x: (x, 0.0)
-    monkeypatch.setitem(reach.LOWERED, elementary.parts, (first, made))
+    (first, *_), made = LOWERED[elementary.parts], lambda x: (x, 0.0)
+    monkeypatch.setitem(LOWERED, elementary.parts, (first, made))
     changed = fingerprint(law())
     assert changed != before
     # a constant of the series

@@ -14,7 +14,7 @@ from support.processes import answer
 import granchain as gc
 from granchain.contact.law_record import CARRIED, LawRecord
 from granchain.engine.law_hash import record_of
-from granchain.engine.syntax import _functions_of, code_by_syntax
+from granchain.jit.syntax import _functions_of, code_by_syntax
 from granchain.simulation import law_records, prepare
 
 pytestmark = pytest.mark.promise("R3")

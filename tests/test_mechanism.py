@@ -21,8 +21,8 @@ from granchain.case import mechanism_case
 from granchain.cli import obey
 from granchain.contact import laws
 from granchain.contact.pair import linearised_plastic_stiffness
-from granchain.engine.specialise import frozen
 from granchain.errors import GranchainError
+from granchain.jit.options import frozen
 from granchain.mechanism import loop, runs
 from granchain.mechanism.checks import carried, checks_of, last_revolution
 from granchain.mechanism.elastic import damped

@@ -18,26 +18,29 @@ from support.processes import answer
 from support.rows import run_row, steel_row
 
 from granchain.contact import elementary
-from granchain.engine import fields, numba_private, specialise
-from granchain.engine.fields import VECTOR
-from granchain.engine.saved_loops import content_of
-from granchain.engine.specialise import compiled, gatherer, jitable, row_from, scatterer
+from granchain.engine import fields
 from granchain.errors import GranchainWarning
+from granchain.jit import cache, fingerprint, options, private
+from granchain.jit.accessors import gatherer, put_rows, row_from
+from granchain.jit.cache import compiled, content_of
+from granchain.jit.options import VECTOR, rows
 
-# What may be missing in another Numba, by module: some names of it, or the module; and what is then said.
-MISSING: dict[str, tuple[dict[str, list[str]], str]] = {
-    "inner functions": (
-        {"numba.core.codegen": ["JITCodeLibrary"]}, "a loop takes longer to compile (module has no attribute 'JITCodeLibrary')"
-    ),
-    "the compiler of rows": ({"numba.core.lowering": ["Lower"]}, "are not taken in whole vectors (module has no attribute 'Lower')"),
-    "loads of rows": ({"numba.np.arrayobj": ["load_item"]}, "a loop takes longer to compile (module has no attribute 'load_item')"),
-    "options": ({"numba.core.cpu": ["CPUTargetOptions"]}, "each slice of a table costs two atomic additions"),
-    "the cache": ({"numba.core.caching": []}, "compiled loops are not saved, and each process compiles them again"),
-    "the numbers of functions": ({"numba.core.bytecode": ["FunctionIdentity"]}, "compiled loops are not saved"),
-    "compiled functions": ({"numba.core.dispatcher": ["Dispatcher"]}, "a law that reaches @njit or @vectorize functions is refused"),
-}  # fmt: skip
-# Every one of them.
-WITHOUT_ALL = {module: names for missing, _ in MISSING.values() for module, names in missing.items()}
+# What may be missing in another Numba, by module: some names of it, or the module.
+WITHOUT: dict[str, list[str]] = {
+    "numba.core.lowering": ["Lower"],
+    "numba.core.cpu": ["CPUTargetOptions"],
+    "numba.core.caching": [],
+    "numba.core.bytecode": ["FunctionIdentity"],
+    "numba.core.dispatcher": ["Dispatcher"],
+}
+# What is then lost.
+LOST = (
+    "are not taken in whole vectors (module has no attribute 'Lower')",
+    "each slice of a table costs two atomic additions",
+    "a loop takes longer to compile",
+    "compiled loops are not saved, and each process compiles them again",
+    "a law that reaches @njit or @vectorize functions is refused",
+)
 
 # Hashes of all that some laws' runs compute, under a Numba that lacks these; and what is said.
 RUN = """
@@ -59,7 +62,7 @@ RUN = """
 
     import numba  # whole; what it lacks, it lacks for granchain
     importlib.import_module = found
-    import granchain.engine.numba_private
+    import granchain.jit.cache
     importlib.import_module = real
     from support import state_hashes
     with warnings.catch_warnings(record=True) as caught:
@@ -69,43 +72,20 @@ RUN = """
 """
 
 
-def without(missing: dict[str, list[str]], names: list[str], cache: Path, question: str = "few") -> tuple[dict, list[str]]:
-    """Hashes of these laws' runs where that is missing, and what was said."""
-    hashes, said = json.loads(answer(textwrap.dedent(RUN.format(missing=missing, laws=names, question=question)), cache))
-    return hashes, said
-
-
 @pytest.mark.long
-def test_without_all_that_numba_does_not_promise_the_bits_are_the_same_and_it_is_said(tmp_path: Path) -> None:
-    hashes, (said,) = without(WITHOUT_ALL, ["hertz"], tmp_path)
-    assert hashes == {"hertz": state_hashes.few("hertz")}
+@pytest.mark.parametrize(("question", "names"), [("few", ["hertz", "ma-liu", "tsuji"]), ("scans", ["hertz", "jackson-green"])])
+def test_without_what_numba_does_not_promise_the_bits_are_the_same_and_it_is_said(question: str, names: list[str], tmp_path: Path) -> None:
+    code = textwrap.dedent(RUN.format(missing=WITHOUT, laws=names, question=question))
+    hashes, (said,) = json.loads(answer(code, tmp_path))
+    assert hashes == {name: state_hashes.QUESTIONS[question](name) for name in names}
     assert said.startswith(f"Numba {numba.__version__} is not one that granchain was tried with; the numbers are the same, but: ")
-    for _, lost in MISSING.values():
-        assert lost in said
+    assert all(lost in said for lost in LOST)
     assert list(tmp_path.rglob("*.nbi")) == []
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("what", MISSING)
-def test_without_one_of_the_parts_the_bits_are_the_same_and_it_is_said(what: str, tmp_path: Path) -> None:
-    missing, lost = MISSING[what]
-    names = ["hertz", "ma-liu", "tsuji"]
-    hashes, said = without(missing, names, tmp_path)
-    assert hashes == {name: state_hashes.few(name) for name in names}
-    assert len(said) == 1 and lost in said[0]
-
-
-@pytest.mark.long
-def test_without_all_of_them_scans_have_the_same_bits(tmp_path: Path) -> None:
-    names = ["hertz", "ma-liu", "tsuji", "jackson-green"]
-    hashes, _ = without(WITHOUT_ALL, names, tmp_path, "scans")
-    assert hashes == {name: state_hashes.scans(name) for name in names}
-
-
 def test_with_this_numba_nothing_is_missing() -> None:
-    assert numba_private.LACKS == []
-    assert numba_private.rows_are_loaded() and numba_private.ROWS and numba_private.INNER
-    assert numba_private.IN_PLACE and numba_private.UNCOUNTED and numba_private.UNCALLED_FROM_C
+    assert private.LACKS == []
+    assert options.ROWS and options.IN_PLACE and options.UNCOUNTED and options.UNCALLED_FROM_C
 
 
 # Instructions that take the square root of several doubles at once: SSE2's and AVX's (Intel 64 and IA-32 manual, vol. 2, SQRTPD),
@@ -121,8 +101,8 @@ PACKED_ROOT = {
 def assembly(name: str) -> tuple[str, str]:
     """LLVM's code of a law's loop, and the assembly that it becomes on this machine."""
     files = run_row(steel_row(12), name, 2e-6)._loop._cache._cache_file
-    # as it was saved: the key, and of the compiled loop first its library: name, kind, machine code and LLVM's bitcode, optimised
-    _, (library, *_) = pickle.loads(content_of(files._data_path(files._data_name(1))))
+    # as it was saved: first its library: name, kind, machine code and LLVM's bitcode, optimised
+    library, *_ = pickle.loads(content_of(files._data_path(files._data_name(1))))
     _, _, (_, bitcode) = library
     module = llvm.parse_bitcode(bitcode)
     host = {"cpu": llvm.get_host_cpu_name(), "features": llvm.get_host_cpu_features().flatten(), "opt": 3}
@@ -138,30 +118,12 @@ def test_the_sweep_of_hertz_takes_its_roots_in_whole_vectors() -> None:
 
 
 @pytest.mark.plain
-def test_rows_are_gathered_and_written_without_numbas_private_parts_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    table = np.arange(60.0).reshape(20, 3)
-    monkeypatch.setattr(specialise, "rows_are_loaded", lambda: False)
-    for made in (gatherer, scatterer):
-        made.cache_clear()
-    try:
-        for count in (0, 1, 2, 7, 20):
-            values = gatherer(count)(table, 1)
-            assert values == tuple(table[:count, 1])
-            copy = np.zeros_like(table)
-            scatterer(count)(copy, 2, values)
-            assert tuple(copy[:count, 2]) == values and copy.sum() == sum(values)
-        assert gatherer(3, 2)(table, 0) == tuple(table[2:5, 0])
-    finally:
-        for made in (gatherer, scatterer):
-            made.cache_clear()
-
-
-@pytest.mark.plain
 def test_rows_are_compiled_in_vectors_gathered_and_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(numba.config, "DISABLE_JIT", 0)
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
-    gather, store = gatherer(2), scatterer(2)
+    gather, store = gatherer(2), put_rows
 
+    @rows
     def double(table, row, n):  # type: ignore[no-untyped-def]
         for k in range(n):
             a, b = gather(table, k)
@@ -169,8 +131,6 @@ def test_rows_are_compiled_in_vectors_gathered_and_written(tmp_path: Path, monke
             row[k] = a + b
         last = row_from(row, n - 1)
         last[0] += 1.0
-
-    jitable(double, rows=True)
 
     def loop(table, row):  # type: ignore[no-untyped-def]
         double(table, row, row.size)
@@ -189,11 +149,11 @@ def test_rows_are_named_in_compiled_code_as_in_plain_python(tmp_path: Path, monk
     view = fields.events_of
 
     def loop(table, total):  # type: ignore[no-untyped-def]
-        rows = view(table)
-        for k in range(rows.listed.size):
-            total[0] += rows.active[k] * rows.listed[k]
+        named = view(table)
+        for k in range(named.listed.size):
+            total[0] += named.active[k] * named.listed[k]
         # of the table itself, not a copy
-        rows.changed[1] = 77
+        named.changed[1] = 77
 
     table = np.arange(3 * len(fields.EVENT), dtype=np.int64).reshape(len(fields.EVENT), 3)
     plain, total = view(table.copy()), np.zeros(1, np.int64)
@@ -215,8 +175,7 @@ def test_a_law_s_power_is_compiled_with_the_bits_of_plain_python(tmp_path: Path,
         for k in range(x.size):
             out[k] = elementary.power(x[k], y[k])
 
-    (frozen_raise,) = specialise.frozen(raise_each)
-    jitable(frozen_raise, rows=True)
+    (frozen_raise,) = options.frozen(rows(raise_each))
 
     def loop(x, y, out):  # type: ignore[no-untyped-def]
         frozen_raise(x, y, out)
@@ -229,17 +188,15 @@ def test_a_law_s_power_is_compiled_with_the_bits_of_plain_python(tmp_path: Path,
 
 @pytest.mark.plain
 def test_what_is_missing_is_noted_with_what_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(numba_private, "LACKS", lacks := [])
-    monkeypatch.setattr(specialise, "LACKS", lacks)
-    assert numba_private.where_there(lambda: numba_private.private("numba", "njit"), "nothing") is numba.njit
-    assert numba_private.where_there(lambda: numba_private.private("numba.nowhere", "x"), "this") is None
-    assert numba_private._option("no_such_option", True, "that") == {}
+    monkeypatch.setattr(private, "LACKS", lacks := [])
+    monkeypatch.setattr(cache, "LACKS", lacks)
+    assert private.where_there(lambda: private.private("numba", "njit"), "nothing") is numba.njit
+    assert private.where_there(lambda: private.private("numba.nowhere", "x"), "this") is None
+    assert options._hidden("no_such_option", True, "that") == {}
     assert [text.partition(" (")[0] for text in lacks] == ["this", "that"]
-    specialise.tell_what_numba_lacks.cache_clear()
+    cache.tell_what_numba_lacks.cache_clear()
     with pytest.warns(GranchainWarning, match="is not one that granchain was tried with; the numbers are the same, but: this .*; that "):
-        specialise.tell_what_numba_lacks()
-    specialise.tell_what_numba_lacks()  # once
-    monkeypatch.setattr(numba_private, "_KINDS", None)
-    assert numba_private.compiled_by_user(numba.njit(lambda x: x)) is None
-    monkeypatch.setattr(numba_private, "_LOOP_CACHE", None)
-    numba_private.save_under(object(), abs, "key")  # no cache: nothing is done
+        cache.tell_what_numba_lacks()
+    cache.tell_what_numba_lacks()  # once
+    monkeypatch.setattr(fingerprint, "_KINDS", None)
+    assert fingerprint.compiled_by_user(numba.njit(lambda x: x)) is None

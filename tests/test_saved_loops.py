@@ -18,9 +18,8 @@ import numpy as np
 import pytest
 from support.processes import answer
 
-from granchain.engine.saved_loops import SEAL_LENGTH, content_of, sealed
-from granchain.engine.specialise import compiled
 from granchain.errors import GranchainWarning
+from granchain.jit.cache import SEAL_LENGTH, compiled, content_of, sealed
 
 pytestmark = pytest.mark.plain
 
@@ -125,17 +124,6 @@ def test_a_file_that_cannot_be_taken_away_is_said_and_the_run_goes_on(cache: Pat
     value, hits, said = run()
     assert (value, hits, len(said)) == (6.0, 0, 1)
     assert "it is still there (Operation not permitted), and the loop is compiled again" in said[0]
-
-
-def test_code_of_another_key_is_not_loaded(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # as two processes leave it that write the index and the code of two signatures at once
-    run()
-    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "other"))
-    run(4.0)
-    other, mine = files(tmp_path / "other")["code"], next(path for path in cache.glob("*/*.nbc"))
-    mine.write_bytes(sealed(mine.name, content_of(str(other))))
-    monkeypatch.setattr(numba.config, "CACHE_DIR", str(cache))
-    assert run() == (6.0, 0, [])
 
 
 def test_a_file_of_another_numba_is_compiled_anew_without_a_word(cache: Path) -> None:

@@ -19,14 +19,16 @@ from granchain.contact import laws
 from granchain.contact.guard import GUARD_WINDOWS
 from granchain.contact.law import ContactLaw, Quantity, Source
 from granchain.contact.pair import Pair
-from granchain.engine import fields, numba_private, scans
-from granchain.engine.fields import PAGE, SHORT, VECTOR, pitch_of
+from granchain.engine import fields
+from granchain.engine.fields import PAGE, SHORT, pitch_of
 from granchain.engine.restitution import restitution_at, source_of, with_restitution
-from granchain.engine.scans import GUARD_BLOCK, GUARD_POINTS, coefficients
+from granchain.engine.scans import GUARD_POINTS, coefficients
 from granchain.engine.setup import contacts_of, time_step_of
-from granchain.engine.specialise import compiled
 from granchain.engine.state import Recording, State
 from granchain.errors import GranchainWarning, LawError
+from granchain.jit import cache
+from granchain.jit.cache import compiled
+from granchain.jit.options import VECTOR
 from granchain.status import Status
 
 pytestmark = pytest.mark.plain
@@ -283,22 +285,6 @@ def test_a_loss_that_falls_again_and_again_cannot_be_guarded():
         coefficients(wavy, steel_row(2).pair(), inputs, np.full(3, 1e-3))
 
 
-def test_the_guard_looks_at_the_same_overlaps_however_many_at_once(monkeypatch):
-    looked: list[float] = []
-    model = laws()["ma-liu"].model(inputs_for("ma-liu"))
-    growing = replace(model, guarded=model.guarded._replace(loss=lambda s, c: (looked.append(s), s)[1], elastic_limit=lambda c: 1e-6))
-    seen = []
-    for block in (1, 7, GUARD_BLOCK, 10**4):
-        looked.clear()
-        monkeypatch.setattr(scans, "GUARD_BLOCK", block)
-        scan, _ = scans._guard_scan(growing)
-        scan(np.zeros((len(model.own), 1)), np.array([[1e-4]]), *np.zeros((2, block)), np.zeros((3 * GUARD_WINDOWS + 1, 1)))
-        seen.append(looked.copy())
-    # two decades, and each point once
-    assert len(seen[0]) == 2 * GUARD_POINTS + 2 and (np.diff(seen[0]) > 0.0).all()
-    assert seen[0] == seen[1] == seen[2] == seen[3]
-
-
 def test_no_two_rows_of_a_long_table_begin_at_one_place_of_a_page():
     # a page in doubles
     page = PAGE // 8
@@ -496,7 +482,7 @@ def caches(folder: Path) -> Any:
 )
 def test_a_loop_that_cannot_be_kept_on_disk_is_compiled_all_the_same_and_it_is_said(keeper, reason, tmp_path, monkeypatch):
     monkeypatch.setattr(numba.config, "DISABLE_JIT", 0)
-    monkeypatch.setattr(numba_private, "_LOOP_CACHE", lambda function, key: keeper(tmp_path))
+    monkeypatch.setattr(cache, "_LOOP_CACHE", lambda function, key: keeper(tmp_path))
     monkeypatch.setattr(numba, "njit", lambda **_: with_compile)
     three = 3.0
 

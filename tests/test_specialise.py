@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 from support.processes import answer, python
 
-from granchain.engine import numba_private, specialise
-from granchain.engine.specialise import fingerprint, gatherer, scatterer
 from granchain.errors import LawError
+from granchain.jit import cache
+from granchain.jit.accessors import gatherer, put_rows
+from granchain.jit.options import fingerprint
 
 # A law in a file of its own, with a helper in another file and a constant: F = CONSTANT * helper(d).
 LAW = """
@@ -75,7 +76,7 @@ FORCE = """
     print(f"{{force(1e-6):.6f}}", sum(force.stats.cache_hits.values()))
 """
 MADE = """
-    from granchain.engine.specialise import compiled
+    from granchain.jit.cache import compiled
 
     def made(force):
         def at(overlap):
@@ -88,7 +89,7 @@ MADE = """
 @pytest.fixture
 def law_file(tmp_path: Path):
     """Write the law and its helper; returns a function that runs it in a new process."""
-    cache = tmp_path / "cache"
+    folder = tmp_path / "cache"
 
     def run(constant: float = 1.0, expression: str = "CONSTANT * c[0] * shape(d)", helper: str = "d", use: str = USE, **environment: str):
         (tmp_path / "my_shape.py").write_text(f"def shape(d):\n    return {helper}\n")
@@ -96,7 +97,7 @@ def law_file(tmp_path: Path):
         (tmp_path / "my_law.py").write_text(textwrap.dedent(law))
         (tmp_path / "my_force.py").write_text(textwrap.dedent(MADE))
         code = textwrap.dedent(use.format(folder=str(tmp_path), module="my_law"))
-        environment.setdefault("NUMBA_CACHE_DIR", str(cache))
+        environment.setdefault("NUMBA_CACHE_DIR", str(folder))
         return answer(code, PYTHONDONTWRITEBYTECODE="1", **environment).split()
 
     return run
@@ -153,7 +154,7 @@ def test_laws_with_the_same_functions_share_one_loop():
         from granchain.contact import laws
         from granchain.contact.model import Functions
         from granchain.engine.loop import loop_of
-        from granchain.engine.specialise import frozen
+        from granchain.jit.options import frozen
         from granchain.engine.contact_step import features_of
         known = laws()
         names = ("flores", "hunt-crossley", "lankarani-nikravesh")
@@ -173,7 +174,7 @@ def test_any_number_of_quantities_is_gathered_and_scattered_without_loss():
         values = gatherer(count)(table, 1)
         assert values == tuple(table[:count, 1])
         copy = np.zeros_like(table)
-        scatterer(count)(copy, 2, values)
+        put_rows(copy, 2, values)
         assert tuple(copy[:count, 2]) == values
         assert copy.sum() == sum(values)
 
@@ -221,13 +222,12 @@ def test_loops_from_several_processes_keep_their_own_functions_in_one(tmp_path: 
 
 @pytest.mark.plain
 def test_the_cache_folder_is_named_or_why_there_is_none(monkeypatch) -> None:
-    assert Path(specialise.cache_folder()).is_absolute()
+    assert Path(cache.cache_folder()).is_absolute()
 
-    def nowhere(function) -> str:
+    def nowhere(function, key) -> None:
         raise RuntimeError("no folder can be written")
 
-    with monkeypatch.context() as patch:
-        patch.setattr(numba_private, "_LOOP_CACHE", None)
-        assert specialise.cache_folder() == "none: this Numba has no cache that can be checked"
-    monkeypatch.setattr(specialise, "saved_in", nowhere)
-    assert specialise.cache_folder() == "none: no folder can be written"
+    monkeypatch.setattr(cache, "_LOOP_CACHE", nowhere)
+    assert cache.cache_folder() == "none: no folder can be written"
+    monkeypatch.setattr(cache, "_LOOP_CACHE", None)
+    assert cache.cache_folder() == "none: this Numba has no cache that can be checked"

@@ -24,11 +24,11 @@ from granchain.contact import laws
 from granchain.engine import bands, row, state
 from granchain.engine.bands import Bands, in_wavefront, joined
 from granchain.engine.contact_step import contact_step
-from granchain.engine.fields import VECTOR
 from granchain.engine.row import LeafSweeps, leaf_sweeps
 from granchain.engine.setup import contacts_of, time_step_of
 from granchain.engine.state import Recording, State
 from granchain.errors import CaseError
+from granchain.jit.options import VECTOR
 from granchain.status import Status
 
 # Compiled, each is a loop more: one without rate, one with dents, one with a rate and onsets. Plain, of the laws with jumps, whose chains

@@ -22,9 +22,10 @@ from granchain.contact.law import ContactLaw
 from granchain.contact.model import reads_rate
 from granchain.contact.user import PREFIX, blame, file_of, load_law_module, named_in
 from granchain.engine import row
-from granchain.engine.numba_private import compile_uncollected, refusal_of
 from granchain.engine.setup import contacts_of
 from granchain.errors import FileError, LawError
+from granchain.jit.cache import say_refusals
+from granchain.jit.options import refusal_of
 
 pytestmark = pytest.mark.plain
 
@@ -226,7 +227,7 @@ def test_what_numba_raises_while_it_compiles_becomes_a_sentence() -> None:
         raise TypingError("Failed in nopython mode pipeline (step: frontend)\nreason\nDuring: typing of call at /laws/mine.py (6)")
 
     dispatcher = SimpleNamespace(compile=compile_it)
-    compile_uncollected(dispatcher)
+    say_refusals(dispatcher)
     with pytest.raises(LawError, match=r"^/laws/mine\.py, line 6: Numba cannot compile it: reason; allowed"):
         dispatcher.compile(())
 

@@ -19,9 +19,9 @@ from granchain.contact import laws
 from granchain.contact.guard import Elastoplastic
 from granchain.contact.law import ContactLaw
 from granchain.contact.pair import PAIR_QUANTITIES, Pair
-from granchain.engine.specialise import fingerprint
 from granchain.errors import CaseError, GranchainError
 from granchain.impacts import NeverOpens, collide, contact_of_two, impact, law_inputs, two_bodies
+from granchain.jit.options import fingerprint
 from granchain.markup import card, folded, table
 
 # Asked restitutions that a certificate goes through.
@@ -138,7 +138,7 @@ def certificate(law: str | type[ContactLaw], **inputs: Any) -> Certificate:
     CaseError
         For an unknown law or input, or a value out of range.
     LawError
-        Where the law has no coefficients for its inputs, or cannot be run: see granchain.engine.reach.
+        Where the law has no coefficients for its inputs, or cannot be run: see granchain.jit.fingerprint.
     """
     known = laws()
     if isinstance(law, str) and law not in known:

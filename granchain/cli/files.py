@@ -156,7 +156,7 @@ def info_of_ensemble(file: str, verify: bool, unsealed: bool, as_json: bool) -> 
 
 def about_system() -> dict[str, str]:
     """What a report of a defect needs to know of the system; nothing that names its user or machine but the cache folder."""
-    from granchain.engine.specialise import cache_folder
+    from granchain.jit.cache import cache_folder
     from granchain.output.provenance import source_hash, versions
 
     found = {"granchain": __version__, **json.loads(versions()), "source_hash": source_hash()}

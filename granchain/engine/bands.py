@@ -14,11 +14,12 @@ import numpy as np
 
 from granchain.contact.model import Functions
 from granchain.engine.contact_step import Features, contact_step
-from granchain.engine.fields import VECTOR, row_of
+from granchain.engine.fields import row_of
 from granchain.engine.loop import next_stops
 from granchain.engine.row import behind_front, sweeps_of
-from granchain.engine.specialise import compiled, jitable
 from granchain.engine.state import State
+from granchain.jit.cache import compiled
+from granchain.jit.options import VECTOR
 from granchain.status import Status
 
 # Pieces of a band: at two threads, what one waits for the other is then some percent of a block.
@@ -34,7 +35,6 @@ def piece_of(law: Functions, features: Features) -> Callable:
     It returns the contact-steps in which the clamp acted, and changes nothing of the clock.
     """
     advance_tile = sweeps_of(law, contact_step(law, features), features).advance_tile
-    jitable(row_of)
 
     def piece(begun, steps, ahead, tiles, n, sample, pending, tables, clock, records):  # type: ignore[no-untyped-def]
         row, total = row_of(tables), 0

@@ -16,6 +16,7 @@ from typing import NamedTuple
 from granchain.contact.guard import ASIDE
 from granchain.contact.law import OPEN
 from granchain.contact.model import Functions, Model
+from granchain.jit.options import hot
 
 # Relative step of the numerical derivatives of a force: the square root of the rounding error of a double, 2^-26, balances
 # truncation and rounding.
@@ -133,16 +134,19 @@ class ContactStep(NamedTuple):
     slopes: Callable
 
 
+@hot
 def overlap_of(u, u_next, start):  # type: ignore[no-untyped-def]
     """Overlap of a contact from the displacements of its two bodies."""
     return u - u_next + start
 
 
+@hot
 def predicted(half, da, half_dt):  # type: ignore[no-untyped-def]
     """Rate at the step, from the half-step rate before it and the relative acceleration of the step before."""
     return half + half_dt * da
 
 
+@hot
 def past_rate(half, da, half_dt):  # type: ignore[no-untyped-def]
     """Rate at the step before: the mean of the two half-step rates around it."""
     return half - half_dt * da
@@ -163,6 +167,7 @@ def moved(theta, dt, force, growth):  # type: ignore[no-untyped-def]
     return 0.5 * since * since * force, dt * ((theta - 0.5) * force + (0.5 * theta * (theta - 1.0) + 1.0 / 12.0) * dt * growth)
 
 
+@hot
 def dissipated(time, rate, force, elastic, clamp):  # type: ignore[no-untyped-def]
     """Work of the viscous part of a force over a time."""
     return time * rate * (force - elastic - clamp)
@@ -174,9 +179,11 @@ def motion(RATE: bool, LOADED: bool) -> tuple[Callable, Callable]:
     after a kick.
     """
 
+    @hot
     def net(left, right, load):  # type: ignore[no-untyped-def]
         return left - right + load if LOADED else left - right
 
+    @hot
     def kicked(v, scale, dt, dt_over_m, acceleration, net):  # type: ignore[no-untyped-def]
         return v + scale * (dt * acceleration) if RATE else v + scale * (dt_over_m * net)
 
@@ -199,6 +206,7 @@ def contact_step(law: Functions, features: Features) -> ContactStep:
     def crossed(place, d, before):  # type: ignore[no-untyped-def]
         return (before < place) != (d < place)
 
+    @hot
     def happened(d, before, r, c, h):  # type: ignore[no-untyped-def]
         found = needs_update(d, r if RATE else 0.0, c, h)
         if JUMPS:
@@ -239,6 +247,7 @@ def contact_step(law: Functions, features: Features) -> ContactStep:
                     work = rest * dt * past * viscous
         return renewed, kick, record, lost, work
 
+    @hot
     def parts(d, r, c, h):  # type: ignore[no-untyped-def]
         f = force(d, r, c, h)
         elastic = clamp = 0.0

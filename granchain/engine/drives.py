@@ -7,7 +7,7 @@ from collections.abc import Callable
 from granchain.engine.contact_step import ContactStep, Features, overlap_of, predicted
 from granchain.engine.fields import DISPLACEMENT, FORCE
 from granchain.engine.ledger import added
-from granchain.engine.specialise import gatherer
+from granchain.jit.accessors import gatherer
 
 
 def drive_at(knots, spline, t):  # type: ignore[no-untyped-def]

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-# Doubles of a vector (AVX-512): contacts are padded to whole ones.
-VECTOR = 8
+from granchain.jit.accessors import rows_as
+from granchain.jit.fingerprint import NAMED_TUPLES
 
 # What drives an end of the chain, as a number for the loop.
 NO_DRIVE, DISPLACEMENT, FORCE = range(3)
@@ -186,7 +186,9 @@ DRIVE = (
 
 def named(kind: str, fields: tuple[Field, ...], module: str = __name__) -> Any:
     """Named tuple with one value for each field; the module is where it is found again when a saved loop that takes it is loaded."""
-    return namedtuple(kind, [field.name for field in fields], module=module)
+    made: Any = namedtuple(kind, [field.name for field in fields], module=module)  # type: ignore[misc]
+    NAMED_TUPLES.add(made)
+    return made
 
 
 Bodies = named("Bodies", BODY)
@@ -223,6 +225,7 @@ class Row(NamedTuple):
     jumps: Any
 
 
+NAMED_TUPLES.update((Tables, Row))
 CLOCK = np.dtype((np.record, [(field.name, "f8" if field.kind is float else "i8") for field in RUN]))
 
 
@@ -232,21 +235,6 @@ _AT_START = {field.name: field.start for field in RUN}
 def clock_of(**values: float) -> tuple[float, ...]:
     """The scalars of a run in the order of CLOCK: these, by name, and for the others their start."""
     return tuple((_AT_START | values).values())
-
-
-# Functions table -> named tuple of its rows, with the kind of tuple: the compiler knows them (granchain.engine.specialise).
-NAMED_ROWS: dict[Callable, Any] = {}
-
-
-def rows_as(kind: Any) -> Callable:
-    """Plain function table -> named tuple of its rows."""
-
-    # what it is made for is part of it: a loop is compiled again where a field has changed
-    def view(table, fields=(kind.__name__, *kind._fields)):  # type: ignore[no-untyped-def]
-        return kind(*[table[row] for row in range(len(fields) - 1)])
-
-    NAMED_ROWS[view] = kind
-    return view
 
 
 bodies_of, contacts_of, events_of = rows_as(Bodies), rows_as(Contacts), rows_as(Events)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from granchain.contact.model import Functions
 from granchain.engine.contact_step import ContactStep, Features, overlap_of
-from granchain.engine.specialise import gatherer
+from granchain.jit.accessors import gatherer
 from granchain.status import Status
 
 RUNNING = int(Status.RUNNING)

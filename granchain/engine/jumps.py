@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from granchain.engine.contact_step import ContactStep, Features, moved, overlap_of, predicted
 from granchain.engine.ledger import added
-from granchain.engine.specialise import gatherer
+from granchain.jit.accessors import gatherer
 
 
 def force_beside(m, behind, n, row, later):  # type: ignore[no-untyped-def]

@@ -11,10 +11,10 @@ import numpy as np
 from granchain.contact.law_record import CARRIED, LawRecord
 from granchain.contact.model import Model
 from granchain.engine.bounded import Bounded
-from granchain.engine.reach import Reach
 from granchain.engine.scans import kinds_of_columns
-from granchain.engine.specialise import frozen
-from granchain.engine.syntax import code_by_syntax
+from granchain.jit.fingerprint import Reach
+from granchain.jit.options import frozen
+from granchain.jit.syntax import code_by_syntax
 
 # Hashes of functions, by the copies that no edit reaches; and records, by these hashes and the coefficients.
 _HASHES: Bounded[str] = Bounded(1024)

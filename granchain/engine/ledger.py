@@ -7,7 +7,8 @@ from functools import cache
 
 from granchain.contact.model import Functions
 from granchain.engine.contact_step import Features, dissipated, overlap_of, past_rate
-from granchain.engine.specialise import gatherer, jitable
+from granchain.jit.accessors import gatherer
+from granchain.jit.options import rows
 
 
 def added(total, rest, value):  # type: ignore[no-untyped-def]
@@ -20,6 +21,7 @@ def added(total, rest, value):  # type: ignore[no-untyped-def]
 def dissipation(CLAMPS: bool) -> Callable:
     """Sweep that adds a step's viscous and clamp work: force times the mean full-step rate times the step."""
 
+    @rows
     def dissipate(v, a, dt, scale, back, force, elastic, clamp, viscous_work, clamp_work, n):  # type: ignore[no-untyped-def]
         for k in range(n):
             r = past_rate(v[k] - v[k + 1], a[k] - a[k + 1], back)
@@ -62,6 +64,4 @@ def accounting(law: Functions, features: Features) -> Callable:
         external = gravity + precompression + drive_work
         return kinetic, recoverable, dented, viscous, clamping, external, gravity, precompression, drive_work
 
-    for function in (energy, plastic, coefficients_at, history_at, overlap_of, past_rate, dissipated, added):
-        jitable(function)
     return account

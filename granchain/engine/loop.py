@@ -19,7 +19,8 @@ from granchain.engine.inspection import inspection
 from granchain.engine.jumps import correcting
 from granchain.engine.ledger import accounting, added, dissipation
 from granchain.engine.row import read_forces, read_overlaps, sweeps_of
-from granchain.engine.specialise import compiled, jitable
+from granchain.jit.cache import compiled
+from granchain.jit.options import hot
 from granchain.status import Status
 
 RUNNING = int(Status.RUNNING)
@@ -44,28 +45,6 @@ def _make(law: Functions, features: Features) -> Callable:
     follow, hold, power_of_drives, jolt = (
         driven_ends.follow, driven_ends.hold, driven_ends.power_of_drives, driven_ends.jolting(step_of_contact, features),
     )  # fmt: skip
-    jitable(dissipate, rows=True)
-    for function in (
-        march,
-        kick,
-        drift,
-        raise_peaks,
-        account,
-        inspect,
-        correct,
-        jolt,
-        added,
-        follow,
-        hold,
-        kick_with_drag,
-        power_of_drag,
-        power_of_drives,
-        read_forces,
-        row_of,
-        read_overlaps,
-        take_snapshot,
-    ):
-        jitable(function)
 
     def loop(stop, looks, tables, clock, drives, records):  # type: ignore[no-untyped-def]
         """Advance to step `stop`, and look at the state where asked to; the status."""
@@ -147,10 +126,10 @@ def _make(law: Functions, features: Features) -> Callable:
         status = inspect(row, clock) if looks else RUNNING
         return COMPLETE if status == RUNNING and clock.step > n_steps else status
 
-    jitable(next_stops, hot=True)
     return loop
 
 
+@hot
 def next_stops(clock, records):  # type: ignore[no-untyped-def]
     """Steps of the next sample, snapshot and entry of the ledger; NEVER where there is none."""
     sample_at = clock.sample * clock.stride if clock.sample < records.sensor_force.shape[0] else NEVER

@@ -14,9 +14,10 @@ import numpy as np
 from granchain.contact.law import OPEN
 from granchain.contact.model import Model
 from granchain.engine.scans import compiled_scan, in_parts, start_histories
-from granchain.engine.specialise import frozen, gatherer
 from granchain.engine.state import State
 from granchain.errors import LawError
+from granchain.jit.accessors import gatherer
+from granchain.jit.options import frozen
 
 # Contacts of one call from which it is compiled: at 2 us each they take what loading the compiled one takes.
 PLAIN_CONTACTS = 5000

@@ -17,8 +17,8 @@ from granchain.contact.law import SPEED_NODES, ContactLaw
 from granchain.contact.model import Model
 from granchain.contact.pair import Pair
 from granchain.engine.scans import Copies, in_parts, over_kinds, own_coefficients, settled, with_windows
-from granchain.engine.specialise import gatherer
 from granchain.errors import LawError
+from granchain.jit.accessors import gatherer
 
 # Speeds are looked up to this many times the largest at the start: beads in a row do not collide faster than twice the striker.
 FASTEST = 4.0

@@ -14,10 +14,10 @@ from typing import NamedTuple
 from granchain.contact.law import OPEN
 from granchain.contact.model import Functions
 from granchain.engine.contact_step import ContactStep, Features, dissipated, motion, overlap_of, past_rate, predicted
-from granchain.engine.fields import VECTOR
 from granchain.engine.jumps import moving
 from granchain.engine.ledger import dissipation
-from granchain.engine.specialise import gatherer, jitable, row_from, scatterer
+from granchain.jit.accessors import gatherer, put_rows, row_from
+from granchain.jit.options import VECTOR, hot, rows
 
 # A tile of TILE contacts takes BAND steps: 0.5 to 0.9 MB, which an L2 cache holds, for memory read once in BAND steps; longer chains than
 # LONG contacts are tiled. TILE is more than the BAND * VECTOR contacts that a tile moves back, so that tiles two apart share none.
@@ -59,6 +59,7 @@ def plain_sweeps(RATE: bool, LOADED: bool) -> tuple[Callable, Callable, Callable
     """Kick, drift and peaks: what a step is made of besides forces, the same for every law."""
     net, kicked = motion(RATE, LOADED)
 
+    @rows
     def kick(v, a, scale, dt, dt_over_m, inverse_mass, loads, force, first, count):  # type: ignore[no-untyped-def]
         """Half-step velocities after the forces; the step's accelerations are recorded."""
         left = force[first - 1] if first > 0 else 0.0
@@ -72,23 +73,22 @@ def plain_sweeps(RATE: bool, LOADED: bool) -> tuple[Callable, Callable, Callable
             v[k] = kicked(v[k], scale, dt, dt_over_m[k], acceleration, total)
             left = f
 
+    @rows
     def drift(u, v, dt, first, count):  # type: ignore[no-untyped-def]
         u, v = row_from(u, first), row_from(v, first)
         for k in range(count):
             u[k] += dt * v[k]
 
+    @rows
     def raise_peaks(force, peak, first, count):  # type: ignore[no-untyped-def]
         force, peak = row_from(force, first), row_from(peak, first)
         for k in range(count):
             peak[k] = force[k] if force[k] > peak[k] else peak[k]
 
-    for function in (net, kicked):
-        jitable(function, hot=True)
-    for function in (kick, drift, raise_peaks):
-        jitable(function, rows=True)
     return kick, drift, raise_peaks
 
 
+@hot
 def behind_front(bodies, contacts, clock, steps):  # type: ignore[no-untyped-def]
     """Number of contacts that these next steps reach, in whole vectors; moves the front on: the first contact that has never closed.
 
@@ -124,6 +124,7 @@ def leaf_sweeps(law: Functions, step: ContactStep, features: Features) -> LeafSw
     coefficients_at, history_at = gatherer(features.n_coefficients), gatherer(features.n_history)
     net, kicked = motion(RATE, features.loaded)
 
+    @rows
     def detect(u, v, a, start, dt, half_dt, c, h, first, count):  # type: ignore[no-untyped-def]
         """The number of contacts with an event, and one more than the last of them."""
         u, v, a, start = row_from(u, first), row_from(v, first), row_from(a, first), row_from(start, first)
@@ -138,6 +139,7 @@ def leaf_sweeps(law: Functions, step: ContactStep, features: Features) -> LeafSw
             after = here if here > after else after
         return events, first + after
 
+    @rows
     def sweep(u, v, start, dt, dt_over_m, loads, c, h, row, peak, reach, first, count):  # type: ignore[no-untyped-def]
         """Forces, kick and drift in one pass; the force on a body's left is carried in a scalar."""
         carried = row[first - 1] if first > 0 else 0.0
@@ -153,6 +155,7 @@ def leaf_sweeps(law: Functions, step: ContactStep, features: Features) -> LeafSw
             u[k] += dt * v[k]
             carried = f
 
+    @rows
     def sweep_rate(
         u, v, a, start, dt, half_dt, pending, inverse_mass, loads, c, h, row, peak, reach, elastic, clamp, viscous_work, clamp_work,
         first, count,
@@ -194,6 +197,7 @@ def leaf_sweeps(law: Functions, step: ContactStep, features: Features) -> LeafSw
             carried = f
         return clamped
 
+    @rows
     def forces(
         u, v, a, start, half_dt, pending, c, h, row, reach, elastic, clamp, viscous_work, clamp_work, first, count
     ):  # type: ignore[no-untyped-def]  # fmt: skip
@@ -224,13 +228,6 @@ def leaf_sweeps(law: Functions, step: ContactStep, features: Features) -> LeafSw
             reach[k] = d if d > reach[k] else reach[k]
         return clamped
 
-    # what runs once per contact and step goes where it is called; the repair of the few events does not
-    for function in (
-        overlap_of, predicted, past_rate, dissipated, net, kicked, coefficients_at, history_at, force, happened, parts,
-    ):  # fmt: skip
-        jitable(function, hot=True)
-    for rows in (detect, sweep, sweep_rate, forces):
-        jitable(rows, rows=True)
     return LeafSweeps(detect, sweep, sweep_rate, forces)
 
 
@@ -245,7 +242,7 @@ def sweeps_of(law: Functions, step: ContactStep, features: Features) -> Sweeps:
     dissipate, move = dissipation(CLAMPS), moving(features)
     at_onset, at_end, at_inside = step.onset, step.end, step.inside
     coefficients_at, history_at = gatherer(features.n_coefficients), gatherer(features.n_history)
-    store_history = scatterer(features.n_history)
+    store_history = put_rows
     detect, sweep, sweep_rate, forces = leaf_sweeps(law, step, features)
     kick, drift, raise_peaks = plain_sweeps(RATE, features.loaded)
 
@@ -279,6 +276,7 @@ def sweeps_of(law: Functions, step: ContactStep, features: Features) -> Sweeps:
                 if 0 <= m < row.contacts.force.size:
                     row.corrections.past[m] = row.contacts.force[m] - row.corrections.excess[m]
 
+    @hot
     def renew(row, clock, dt, half_dt, first, count, length):  # type: ignore[no-untyped-def]
         """Update the history of every contact with an event, of first..first + count - 1; how many need a kick that differs from the
         recorded force, and the length of the list of those with an event.
@@ -340,6 +338,7 @@ def sweeps_of(law: Functions, step: ContactStep, features: Features) -> Sweeps:
                     changed += 1
         return changed, length
 
+    @hot
     def advance_tile(row, clock, records, begun, steps, ahead, n, length, sample, pending):  # type: ignore[no-untyped-def]
         """Steps of a tile: a parallelogram that begins at the contact `ahead` and moves back by VECTOR contacts a step.
 
@@ -412,6 +411,7 @@ def sweeps_of(law: Functions, step: ContactStep, features: Features) -> Sweeps:
             length = keep_on_list(events, first, first, first, length)
         return steps, 0, length, sample, clamped, pending
 
+    @hot
     def march(row, clock, records, steps, whole):  # type: ignore[no-untyped-def]
         """Steps, with the samples of their sensors; how many were done, how many kicks of the next one differ from the recorded force, and
         how many contacts are swept in it.
@@ -459,12 +459,6 @@ def sweeps_of(law: Functions, step: ContactStep, features: Features) -> Sweeps:
         clock.pending = 0.0
         return done, changed, n
 
-    jitable(dissipate, rows=True)
-    jitable(move)
-    # a call among the steps of a march would take the vectors' registers from it
-    for function in (read_overlaps, read_forces, behind_front, advance_tile, renew, march):
-        jitable(function, hot=True)
-    jitable(keep_on_list)
     return Sweeps(march, advance_tile, kick, drift, raise_peaks)
 
 
@@ -481,6 +475,7 @@ def keep_on_list(events, before, first, last, length):  # type: ignore[no-untype
     return kept
 
 
+@hot
 def read_overlaps(row, records, slot, first, last):  # type: ignore[no-untyped-def]
     """Overlaps of the recorded contacts among first..last - 1 at this step."""
     u, start = row.bodies.u, row.contacts.start
@@ -490,6 +485,7 @@ def read_overlaps(row, records, slot, first, last):  # type: ignore[no-untyped-d
             records.contact_overlap[slot, s] = overlap_of(u[k], u[k + 1], start[k])
 
 
+@hot
 def read_forces(force, records, slot, first, last):  # type: ignore[no-untyped-def]
     """Forces at this step of the recorded contacts among first..last - 1, and what these add to the sensors of their beads.
 

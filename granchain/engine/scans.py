@@ -23,12 +23,13 @@ from granchain.contact.law import OPEN, ContactLaw, columns
 from granchain.contact.model import Functions, Guarded, Model
 from granchain.contact.pair import Pair
 from granchain.engine.bounded import Bounded
-from granchain.engine.reach import calls
-from granchain.engine.specialise import compiled, frozen, gatherer, is_frozen, jitable, scatterer
 from granchain.errors import CaseError, LawError
+from granchain.jit.accessors import gatherer, put_rows
+from granchain.jit.cache import compiled
+from granchain.jit.options import frozen, is_frozen, rows
 
-# Makes the scan of a model, and perhaps a function of rows that the scan calls, which is compiled in vectors.
-Maker = Callable[[Model], Callable | tuple[Callable, Callable]]
+# Makes the scan of a model.
+Maker = Callable[[Model], Callable]
 
 # Above this many kinds of contact a scan is compiled: below it, compiling takes longer than the scan.
 PLAIN_KINDS = 64
@@ -163,27 +164,13 @@ def in_parts(table: np.ndarray, like: Sequence[np.ndarray]) -> list[np.ndarray]:
 def _scan_of(make: Maker, model: Model) -> Callable:
     """The scan of a model, `frozen`; of one `with_copies` it is remembered."""
     if not is_frozen(model.functions) or not (model.guarded is None or is_frozen(model.guarded)):
-        return _frozen_scan(make, model)
+        return frozen(make(model))[0]
     sizes = (len(model.own), len(model.coefficients), len(model.history))
     key = (make, model.functions, model.guarded, model.uses_rate, *sizes)
     scan = _SCANS.get(key)
     if scan is None:
-        scan = _frozen_scan(make, model)
+        scan = frozen(make(model))[0]
         _SCANS.put(key, scan)
-    return scan
-
-
-def _frozen_scan(make: Maker, model: Model) -> Callable:
-    """The scan of a model, `frozen`; the function of rows beside it, if there is one, is compiled in vectors, with all it calls in place.
-
-    Of a user's law it is not: where that calls what is not taken in vectors, the compiler would say so on the screen.
-    """
-    made = make(model)
-    scan, *swept = frozen(*made) if isinstance(made, tuple) else frozen(made)
-    for function in swept if model.law.__module__.startswith("granchain.") else ():
-        for called in calls(function):
-            jitable(called, hot=True)
-        jitable(function, rows=True)
     return scan
 
 
@@ -204,7 +191,6 @@ def finite(law: type[ContactLaw]) -> Iterator[None]:
 @cache
 def compiled_scan(scan: Callable) -> Callable:
     """A scan, which is `frozen`, compiled."""
-    jitable(scan)
 
     def scan_all(*tables):  # type: ignore[no-untyped-def]
         scan(*tables)
@@ -278,12 +264,13 @@ def with_windows(model: Model, table: np.ndarray, limits: np.ndarray) -> np.ndar
     return np.vstack([table, windows[:-1]])
 
 
-def _guard_scan(model: Model) -> tuple[Callable, Callable]:
+def _guard_scan(model: Model) -> Callable:
     """Windows of the largest overlap where the loss D would fall: start, end and the loss held in between."""
     assert model.guarded is not None
     loss, loading_work, elastic_limit = model.guarded
     gather = gatherer(len(model.own))
 
+    @rows
     def losses_at(overlaps, losses, c, count):  # type: ignore[no-untyped-def]
         for i in range(count):
             losses[i] = loss(overlaps[i], c)
@@ -354,7 +341,7 @@ def _guard_scan(model: Model) -> tuple[Callable, Callable]:
                 before, here = here, s
             out[3 * GUARD_WINDOWS, k] = found
 
-    return scan, losses_at
+    return scan
 
 
 def settled(model: Model) -> Callable:
@@ -457,7 +444,7 @@ def start_histories(model: Model, c: np.ndarray, static: np.ndarray, overlaps: n
 
 def _history_scan(model: Model) -> Callable:
     settle, needs_update, update = settled(model), model.functions.needs_update, model.functions.update
-    gather, store = gatherer(len(model.coefficients)), scatterer(len(model.history))
+    gather, store = gatherer(len(model.coefficients)), put_rows
 
     def scan(c, overlaps, out):  # type: ignore[no-untyped-def]
         for k in range(c.shape[1]):

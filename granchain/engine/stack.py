@@ -12,8 +12,8 @@ from functools import cache
 import numpy as np
 
 from granchain.engine.fields import Drives, Records, Tables, member_of
-from granchain.engine.specialise import compiled, jitable
 from granchain.engine.state import INSTANTS, Memory, State
+from granchain.jit.cache import compiled
 from granchain.status import Status
 
 RUNNING = int(Status.RUNNING)
@@ -73,8 +73,6 @@ def shape_of(state: State) -> tuple:
 @cache
 def stack_of(loop: Callable) -> Callable:
     """A compiled loop over members, around the compiled loop of one."""
-    for function in (tables_of, drives_of, records_of):
-        jitable(function)
 
     def stack(first, last, steps, tables, clocks, drives, records, status):  # type: ignore[no-untyped-def]
         for m in range(first, last):

@@ -14,13 +14,13 @@ from granchain.contact.law_record import LawRecord
 from granchain.contact.model import Functions
 from granchain.engine import fields
 from granchain.engine.contact_step import features_of
-from granchain.engine.fields import VECTOR, Field
+from granchain.engine.fields import Field
 from granchain.engine.law_hash import record_of
 from granchain.engine.loop import NEVER, loop_of
 from granchain.engine.row import BAND, TILE, tiled
 from granchain.engine.setup import Contacts
-from granchain.engine.specialise import frozen
 from granchain.engine.timestep import TimeStep
+from granchain.jit.options import VECTOR, frozen
 from granchain.status import Status
 
 

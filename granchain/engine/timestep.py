@@ -19,8 +19,8 @@ from granchain.chain import BEAD_STEPS, Masses
 from granchain.contact.model import Model
 from granchain.engine.contact_step import NUDGE
 from granchain.engine.scans import over_kinds, settled
-from granchain.engine.specialise import gatherer
 from granchain.errors import CaseError
+from granchain.jit.accessors import gatherer
 
 # The step of a result one trusts: the largest residual of the energy ledger is then near 1e-5 of the input.
 AUTO_OMEGA, AUTO_GAMMA = 0.01, 0.05

@@ -15,7 +15,9 @@ from functools import cache
 from granchain.contact.law import OPEN
 from granchain.contact.model import Functions
 from granchain.engine.contact_step import Features, contact_step, dissipated, moved
-from granchain.engine.specialise import compiled, gatherer, jitable, scatterer
+from granchain.jit.accessors import gatherer, put_rows
+from granchain.jit.cache import compiled
+from granchain.jit.options import hot
 from granchain.mechanism.linkages import Linkage, pin_at, rubbing
 from granchain.status import Status
 
@@ -42,14 +44,17 @@ def _make(law: Functions, features: Features, linkage: Linkage) -> Callable:
     energy, plastic, largest_overlap, jumps = law.energy, law.plastic, law.largest_overlap, law.jumps
     surfaces, applied, kinetic, power, joint = linkage.surfaces, linkage.applied, linkage.energy, linkage.power, linkage.joint
     coefficients_at, history_at = gatherer(features.n_coefficients), gatherer(features.n_history)
-    store_history = scatterer(features.n_history)
+    store_history = put_rows
 
+    @hot
     def rate_of(surface, v0, v1):  # type: ignore[no-untyped-def]
         return surface[1] * v0 + surface[2] * v1 + surface[3]
 
+    @hot
     def slip_of(surface, v0, v1):  # type: ignore[no-untyped-def]
         return surface[4] * v0 + surface[5] * v1 + surface[6]
 
+    @hot
     def push_of(surface, friction, inverse_mass):  # type: ignore[no-untyped-def]
         """By how much a force of 1 N lowers the acceleration of the overlap [1/kg]."""
         first = surface[1] * (surface[1] + friction * surface[4]) * inverse_mass[0]
@@ -106,6 +111,7 @@ def _make(law: Functions, features: Features, linkage: Linkage) -> Callable:
                 clock.clamping += clamped
         return relocated
 
+    @hot
     def act(k, surface, v0, v1, contacts, c, h, clock, m):  # type: ignore[no-untyped-def]
         """Force and friction of a contact."""
         d, rate = surface[0], rate_of(surface, v0, v1)
@@ -120,6 +126,7 @@ def _make(law: Functions, features: Features, linkage: Linkage) -> Callable:
         contacts.peak[k] = recorded if recorded > contacts.peak[k] else contacts.peak[k]
         contacts.reach[k] = d if d > contacts.reach[k] else contacts.reach[k]
 
+    @hot
     def add_work(surfaces_now, w0, w1, coordinates, pin, time, contacts, clock, m):  # type: ignore[no-untyped-def]
         """Work over a time of what acts now."""
         q, a = coordinates.q, coordinates.a
@@ -238,11 +245,4 @@ def _make(law: Functions, features: Features, linkage: Linkage) -> Callable:
         status = inspect(coordinates, contacts, c, h, clock)
         return COMPLETE if status == RUNNING and clock.step > n_steps else status
 
-    for function in (rate_of, slip_of, push_of, coefficients_at, history_at, happened, parts, act, add_work, rubbing, pin_at):
-        jitable(function, hot=True)
-    for called in (
-        event, inside, read_as, slopes, energy, plastic, largest_overlap, jumps, store_history, dissipated, moved, surfaces, applied,
-        kinetic, power, joint, move, renew, account, sample, inspect,
-    ):  # fmt: skip
-        jitable(called)
     return loop

@@ -15,9 +15,9 @@ from granchain.contact.certified import about_certificate
 from granchain.contact.model import Functions
 from granchain.engine.contact_step import features_of
 from granchain.engine.setup import Contacts
-from granchain.engine.specialise import frozen
 from granchain.engine.timestep import TimeStep
 from granchain.errors import RunError
+from granchain.jit.options import frozen
 from granchain.mechanism.linkages import Dimensions, Linkage, ideal
 from granchain.mechanism.loop import loop_of
 from granchain.mechanism.setup import contacts_of, dimensions_of, linkage_of, step_of

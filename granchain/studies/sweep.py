@@ -18,8 +18,8 @@ from granchain.case.checks import MEMORY
 from granchain.case.document import case_names, parsed, read_text
 from granchain.case.tables import TABLES
 from granchain.contact.law_record import LawRecord
-from granchain.engine.specialise import fingerprint
 from granchain.errors import CaseError, GranchainWarning, LawError, RunError
+from granchain.jit.options import fingerprint
 from granchain.keys import Problems, shown
 from granchain.output import claim
 from granchain.output.provenance import granchain_version, source_hash

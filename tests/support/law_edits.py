@@ -16,7 +16,7 @@ import numpy as np
 from granchain.contact.law import ContactLaw, Functions
 from granchain.contact.model import Model
 from granchain.engine.scans import PLAIN_KINDS, compiled_scan, over_kinds, with_copies
-from granchain.engine.specialise import frozen
+from granchain.jit.options import frozen
 
 # A law with its constants in its own file (`top`), in a neighbour (`near`) and in a package (`sub`): F = stiffness d (expression).
 LAW = """

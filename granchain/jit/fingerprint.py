@@ -24,8 +24,8 @@ from typing import Any, NamedTuple
 import numba
 import numpy as np
 
-from granchain.engine.numba_private import compiled_by_user
 from granchain.errors import LawError
+from granchain.jit.private import private, where_there
 
 # What Numba brings a compiled form of by itself: a function or a type of theirs is hashed by its name.
 LIBRARIES = ("builtins", "math", "cmath", "operator", "_operator", "numpy", "numba")
@@ -33,8 +33,8 @@ LIBRARIES = ("builtins", "math", "cmath", "operator", "_operator", "numpy", "num
 # Functions that have a compiled form of their own, with the functions that it is made of: they are hashed, and not copied.
 LOWERED: dict[Callable, tuple[Callable, ...]] = {}
 
-# Whose named tuples the loop reads and makes: they are hashed by their fields.
-FIELDS = "granchain.engine.fields"
+# Named tuples that the loop reads and makes: they are hashed by their fields.
+NAMED_TUPLES: set[type] = set()
 
 ALLOWED = (
     "plain functions, numbers, text, tuples and NumPy arrays of them, attributes of modules, fields of frozen dataclasses, members of "
@@ -238,6 +238,34 @@ def calls(function: Any) -> Iterator[Any]:
             yield own.function
 
 
+class Compiled(NamedTuple):
+    """A function that the user's own file compiles: its Python, and how it is compiled."""
+
+    function: Any
+    decorator: Callable
+    signatures: tuple[Any, ...]
+    options: dict[str, Any]
+
+
+_KINDS = where_there(
+    lambda: (private("numba.core.dispatcher", "Dispatcher"), private("numba.np.ufunc.dufunc", "DUFunc")),
+    "a law that reaches @njit or @vectorize functions is refused",
+)
+
+
+def compiled_by_user(value: Any) -> Compiled | None:
+    """What an @njit or @vectorize function is made of; None for anything else."""
+    if _KINDS is None or not isinstance(value, _KINDS):
+        return None
+    if isinstance(value, _KINDS[1]):
+        decorator, maker, fixed, more = numba.vectorize, value._dispatcher, value._frozen, {"identity": value.identity}
+    else:
+        decorator, maker, fixed, more = numba.jit, value, not value._can_compile, {"locals": dict(value.locals)}
+    # those that it was given; without, it takes any types, and which it has met so far is no part of it
+    signatures = tuple(made.signature for made in maker.overloads.values()) if fixed else ()
+    return Compiled(maker.py_func, decorator, signatures, {**maker.targetoptions, **more})
+
+
 class Copies(NamedTuple):
     """Functions copied with all that they reach.
 
@@ -351,7 +379,7 @@ class Reach:
             order = (value.flags.c_contiguous, value.flags.f_contiguous)
             facts = repr((np.lib.format.dtype_to_descr(value.dtype), value.shape, order))
             return b"a" + framed(facts.encode()) + value.tobytes()
-        if isinstance(value, type) and value.__module__ == FIELDS:
+        if isinstance(value, type) and value in NAMED_TUPLES:
             return b"r" + framed(repr((value.__qualname__, value._fields)).encode())  # type: ignore[attr-defined]
         own = compiled_by_user(value)
         if own is not None:
@@ -446,6 +474,7 @@ def _empty_copy(function: Any) -> Any:
     cells = tuple(types.CellType() for _ in function.__code__.co_freevars)
     copy = types.FunctionType(function.__code__, {"__name__": __name__}, function.__name__, None, cells)
     copy.__qualname__ = function.__qualname__
+    copy.__dict__.update(function.__dict__)
     return copy
 
 

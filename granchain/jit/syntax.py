@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any
 
-from granchain.engine.reach import constant_bytes, framed, hash_of_code
+from granchain.jit.fingerprint import constant_bytes, framed, hash_of_code
 
 # Files whose functions are remembered by their text: those of a law and what it imports.
 FILES = 64

@@ -1,0 +1,230 @@
+"""Compiled loops, saved on the disk under the hash of all that they reach, and checked before they are loaded.
+
+Numba keys its cache on function objects and their bytecode, not on what they read and call; here the key is the `fingerprint`: an
+edited law, helper, table or constant compiles again, and an unchanged one loads from the disk in a second process.
+
+A loop that is loaded from a file is machine code: a bit that has changed in it ends the process, or worse. So the hash of a file is
+in the file itself, behind the pickle, where Numba does not look; the file's name is part of it, so that no file passes for another.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import io
+import itertools
+import os
+import pickle
+import secrets
+import tempfile
+import warnings
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numba
+from numba.core.errors import NumbaError
+
+from granchain.errors import GranchainWarning
+from granchain.jit.fingerprint import calls
+from granchain.jit.options import OPTIONS, fingerprint, jitable, refusal_of
+from granchain.jit.private import LACKS, private, where_there
+
+SEAL = b"\ngranchain loop sha256 %s\n"
+SEAL_LENGTH = len(SEAL % (64 * b"0"))
+
+
+def sealed(name: str, content: bytes) -> bytes:
+    """The bytes of a file of this name: the content, and behind it the hash of both."""
+    return content + SEAL % hashlib.sha256(name.encode() + b"\n" + content).hexdigest().encode()
+
+
+def content_of(path: str) -> bytes | None:
+    """The content of a sealed file; None where there is none, and, with a warning, where it is not what was written."""
+    try:
+        whole = Path(path).read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        discard(path, f"cannot be read: {error.strerror}")
+        return None
+    content = whole[:-SEAL_LENGTH]
+    if whole != sealed(os.path.basename(path), content):
+        discard(path, "is cut off, or was changed after it was written")
+        return None
+    return content
+
+
+def discard(path: str, what: str) -> None:
+    """Warn that a file is of no use, and remove it."""
+    done = "removed"
+    try:
+        Path(path).unlink(missing_ok=True)
+    except OSError as error:
+        done = f"still there ({error.strerror})"
+    warn(f"the file {path} of a compiled loop {what}; it is {done}, and the loop is compiled again")
+
+
+def warn(sentence: str) -> None:
+    """Warn; the run goes on."""
+    warnings.warn(sentence, GranchainWarning, stacklevel=2)
+
+
+def _number_from_anywhere() -> None:
+    """Count compiled functions from a random number on.
+
+    Numba distinguishes the functions inside its compiled loops by a number that each process counts from 1, and the disk cache keeps
+    those names: of two loops compiled in two processes and loaded into a third, one then calls the other's functions. Counting from a
+    random number makes the names different in every process.
+    """
+    identity = private("numba.core.bytecode", "FunctionIdentity")
+    identity._unique_ids  # noqa: B018
+    identity._unique_ids = itertools.count(secrets.randbits(48))
+
+
+def _loop_cache() -> type:
+    """Numba's cache of one loop, under the hash of all that the loop reaches; no fault of it stops a run."""
+    _number_from_anywhere()
+    os.register_at_fork(after_in_child=_number_from_anywhere)
+    function_cache: Any
+    index_and_data: Any
+    private("numba.core.dispatcher", "Dispatcher").enable_caching  # noqa: B018, for there is then a dispatcher._cache
+    function_cache, index_and_data = private("numba.core.caching", "FunctionCache", "IndexDataCacheFile")
+
+    class SealedFiles(index_and_data):
+        """Numba's two files of a loop, an index and the code, sealed."""
+
+        def _load_index(self) -> dict[Any, str]:
+            content = content_of(self._index_path)
+            if content is None:
+                return {}
+            file = io.BytesIO(content)
+            if pickle.load(file) != self._version:
+                return {}
+            stamp, overloads = pickle.load(file)
+            return overloads if stamp == self._source_stamp else {}
+
+        def _load_data(self, name: str) -> Any:
+            content = content_of(self._data_path(name))
+            return None if content is None else pickle.loads(content)
+
+        @contextlib.contextmanager
+        def _open_for_write(self, filepath: str) -> Iterator[io.BytesIO]:
+            content = io.BytesIO()
+            yield content
+            with super()._open_for_write(filepath) as file:
+                file.write(sealed(os.path.basename(filepath), content.getvalue()))
+
+    class LoopCache(function_cache):
+        """Numba's cache of one loop, under the hash of all that the loop reaches; no fault of it stops a run.
+
+        Numba's own key is the bytecode and the pickled closure. A pickled function stands for what is found under its name, and a compiled
+        one for a number that each process draws anew.
+        """
+
+        def __init__(self, function: Callable, key: str):
+            super().__init__(function)
+            self._key = key
+            stamp = self._impl.locator.get_source_stamp()
+            self._cache_file: Any = SealedFiles(self._cache_path, self._impl.filename_base, stamp)
+
+        def _index_key(self, sig: Any, codegen: Any) -> tuple[Any, ...]:
+            return sig, codegen.magic_tuple(), self._key
+
+        def load_overload(self, sig: Any, target_context: Any) -> Any:
+            with contextlib.suppress(Exception):  # then Numba's own way finds it too, or another one
+                # Numba would first make known all that can be compiled, which takes a quarter of a second; what loads is compiled
+                return self._load_overload(sig, target_context)
+            try:
+                return super().load_overload(sig, target_context)
+            except Exception as error:  # of files that are as they were written, by another build of Numba or Python
+                for path in (self._cache_file._index_path, self._cache_file._data_path(self._cache_file._data_name(1))):
+                    discard(path, f"cannot be loaded ({type(error).__name__}: {error})")
+                return None
+
+        def save_overload(self, sig: Any, data: Any) -> None:
+            try:
+                super().save_overload(sig, data)
+            except OSError as error:
+                warn(f"a compiled loop is not saved: {error}. The next process compiles it again; make room, or set NUMBA_CACHE_DIR")
+
+    return LoopCache
+
+
+_LOOP_CACHE = where_there(_loop_cache, "compiled loops are not saved, and each process compiles them again")
+
+
+def compiled(function: Callable) -> Callable:
+    """Compile with the disk cache; without it, and with a warning, where no cache folder can be written.
+
+    Parameters
+    ----------
+    function : callable
+        A closure over plain functions, and over scalars.
+    """
+    key = fingerprint(function)
+    # Numba numbers the loops of one function in one index: two processes that compile two laws at once can leave one law's loop under
+    # the other's number. Each key in the function's name, each loop has a file of its own.
+    function.__qualname__ = f"{function.__name__}_{key[:32]}"
+    jitable(*calls(function))
+    dispatcher = numba.njit(**OPTIONS)(function)
+    if numba.config.DISABLE_JIT:
+        return dispatcher
+    say_refusals(dispatcher)
+    try:
+        if _LOOP_CACHE is not None:
+            dispatcher._cache = writable_cache(function, key)
+    except (RuntimeError, OSError) as problem:
+        warn(
+            f"compiled loops are not kept on disk: {problem}. Each process compiles again; "
+            "set NUMBA_CACHE_DIR to a folder that can be written"
+        )
+    tell_what_numba_lacks()
+    return dispatcher
+
+
+def writable_cache(function: Callable, key: str) -> Any:
+    """The cache of a function on the disk, under a key.
+
+    Raises
+    ------
+    OSError, RuntimeError
+        Where there is no folder to write to.
+    """
+    assert _LOOP_CACHE is not None
+    saved = _LOOP_CACHE(function, key)
+    os.makedirs(saved.cache_path, exist_ok=True)
+    with tempfile.TemporaryFile(dir=saved.cache_path):
+        pass
+    return saved
+
+
+def say_refusals(dispatcher: Any) -> None:
+    """Let what Numba cannot compile of a user's law be refused by a line of its file."""
+    compile_function = dispatcher.compile
+
+    def compile_or_refuse(signature: Any) -> Any:
+        try:
+            return compile_function(signature)
+        except NumbaError as error:
+            raise refusal_of(error) or error from None
+
+    dispatcher.compile = compile_or_refuse
+
+
+def cache_folder() -> str:
+    """Where compiled loops are saved, or why they are not."""
+    if _LOOP_CACHE is None:
+        return "none: this Numba has no cache that can be checked"
+    try:
+        return str(_LOOP_CACHE(sealed, "").cache_path)
+    except (RuntimeError, OSError) as problem:
+        return f"none: {problem}"
+
+
+@cache
+def tell_what_numba_lacks() -> None:
+    """Warn, once in a process, of what this Numba does not have; the numbers are the same without it."""
+    if LACKS:
+        warn(f"Numba {numba.__version__} is not one that granchain was tried with; the numbers are the same, but: {'; '.join(LACKS)}")

@@ -1,0 +1,238 @@
+"""How functions are compiled: options of Numba, one of its passes replaced, and what is put in place where it is called."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numba
+import numpy as np
+from llvmlite import ir
+from numba.core.errors import NumbaError
+from numba.extending import register_jitable
+
+from granchain.errors import LawError
+from granchain.jit.fingerprint import LOWERED, Reach, calls
+from granchain.jit.private import private, where_there
+
+# Doubles of a vector (AVX-512): rows are padded to whole ones.
+VECTOR = 8
+
+
+def _hidden(name: str, value: Any, lost: str) -> dict[str, Any]:
+    """An option of numba.njit that its manual does not name, where this Numba knows it."""
+    known = where_there(lambda: getattr(private("numba.core.cpu", "CPUTargetOptions"), name), lost)
+    return {} if known is None else {name: value}
+
+
+# No counting of references: a loop makes no array, and each slice of a table would cost two atomic additions.
+UNCOUNTED = _hidden("_nrt", False, "each slice of a table costs two atomic additions")
+# No form for C, as ctypes would call it: nobody does, and a fifth of the time of compiling goes into them.
+UNCALLED_FROM_C = _hidden("no_cfunc_wrapper", True, "a loop takes longer to compile")
+# Code put where it is called, for what runs once per contact and step: without it, LLVM decides.
+IN_PLACE = _hidden("forceinline", True, "the functions of a law are called where LLVM does not put them in place")
+# Strict floating point (no fastmath); division gives inf or nan, as NumPy's, and no exception in the loop.
+OPTIONS: dict[str, Any] = {"error_model": "numpy", "nogil": True, **UNCALLED_FROM_C, **UNCOUNTED}
+
+
+def loop_metadata(module: Any) -> Any:
+    """LLVM's hints for one loop; each has to name itself, so that no two loops share them."""
+    number = ir.IntType(32)
+    hints = [
+        module.add_metadata(["llvm.loop.vectorize.width", ir.Constant(number, VECTOR)]),
+        module.add_metadata(["llvm.loop.interleave.count", ir.Constant(number, 1)]),
+    ]
+    node = module.add_metadata([*hints, f"row {len(module.metadata)}"])
+    node.operands = (node, *hints)
+    return node
+
+
+def _row_compiler() -> type:
+    """Numba's compiler for functions whose arrays do not overlap, and whose loops run over rows padded to whole vectors.
+
+    Without that promise all addresses would be compared before each sweep, and short rows, a wave's front, be taken contact by contact.
+    """
+    compiler: Any
+    lower: Any
+    native: Any
+    compiler, builder = private("numba.core.compiler", "Compiler", "DefaultPassBuilder")
+    manager, register_pass = private("numba.core.compiler_machinery", "PassManager", "register_pass")
+    lower, native = private("numba.core.lowering", "Lower"), private("numba.core.typed_passes", "NativeLowering")
+
+    class RowLowering(lower):
+        """Marks every loop of a function to be taken in vectors of VECTOR, one at a time."""
+
+        def post_lower(self) -> None:
+            super().post_lower()
+            order = {block: place for place, block in enumerate(self.function.blocks)}
+            for block in self.function.blocks:
+                end = block.terminator
+                targets = [target for target in getattr(end, "operands", ()) if isinstance(target, ir.Block)]
+                if any(order[target] <= order[block] for target in targets):
+                    end.set_metadata("llvm.loop", loop_metadata(self.module))
+
+    @register_pass(mutates_CFG=True, analysis_only=False)
+    class RowLoweringPass(native):
+        """Lowering to LLVM, with the loops marked."""
+
+        _name = "row_lowering"
+
+        @property
+        def lowering_class(self) -> type:
+            return RowLowering
+
+    class RowCompiler(compiler):
+        """Numba's compiler with its lowering replaced, under the promise that no two arrays overlap."""
+
+        def define_pipelines(self) -> list[Any]:
+            self.state.flags.noalias = True
+            own = manager("nopython")  # as it stands in messages
+            for stage in (
+                builder.define_untyped_pipeline(self.state),
+                builder.define_typed_pipeline(self.state),
+                builder.define_nopython_lowering_pipeline(self.state),
+            ):
+                own.passes.extend((RowLoweringPass if each is native else each, text) for each, text in stage.passes)
+            own.finalize()
+            return [own]
+
+    return RowCompiler
+
+
+_ROW_COMPILER = where_there(_row_compiler, "the sweeps over a row of contacts are not taken in whole vectors")
+# Options of the functions whose arrays are rows.
+ROWS: dict[str, Any] = {} if _ROW_COMPILER is None else {"pipeline_class": _ROW_COMPILER}
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Functions inside a loop.
+
+_registered: set[Callable] = set()
+
+
+def hot(function: Any) -> Any:
+    """Decorator: the code is put where it is called. For what runs once per contact and step; the rest compiles faster as a call."""
+    function.compiled_as = IN_PLACE
+    return function
+
+
+def rows(function: Any) -> Any:
+    """Decorator: the arrays are rows that do not overlap, padded to whole vectors; all that is called is put in place."""
+    function.compiled_as = ROWS
+    return function
+
+
+def jitable(*functions: Callable) -> None:
+    """Let Numba compile plain functions, and all that they reach, where a compiled one calls them: as their decorators say."""
+    for function in reached(*functions):
+        if getattr(function, "compiled_as", None) is ROWS:
+            for called in reached(*calls(function)):
+                called.__dict__.setdefault("compiled_as", IN_PLACE)
+    for function in reached(*functions):
+        if function not in _registered and function not in LOWERED:
+            _registered.add(function)
+            register_jitable(**{**OPTIONS, **getattr(function, "compiled_as", {})})(function)
+
+
+def reached(*functions: Any) -> list[Any]:
+    """These plain functions, and all that they call."""
+    found = dict.fromkeys(functions)
+    stack = list(found)
+    for function in stack:  # which grows
+        new = [called for called in calls(function) if called not in found]
+        found.update(dict.fromkeys(new))
+        stack.extend(new)
+    return list(found)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Functions under the hash of all that they reach.
+
+# Switches of Numba's that change what is compiled.
+_SWITCHES = ("OPT", "BOUNDSCHECK", "LOOP_VECTORIZE", "SLP_VECTORIZE", "DEBUGINFO_DEFAULT")
+# Groups of functions of which it is remembered what they reach: some ten of each law of a study of them all.
+MOST_REACHES = 1024
+_reaches: dict[tuple[Callable, ...], Reach] = {}
+_frozen: dict[str, tuple[Callable, ...]] = {}
+_copies: set[tuple[Callable, ...]] = set()
+
+
+def reach_of(*functions: Callable) -> Reach:
+    """Everything that some plain functions reach now; that of an earlier call where nothing of it has changed since."""
+    reach = _reaches.get(functions)
+    if reach is None or not reach.stands():
+        reach = Reach(*functions)
+        if reach.checkable:
+            if len(_reaches) >= MOST_REACHES:
+                _reaches.clear()
+            _reaches[functions] = reach
+    return reach
+
+
+def fingerprint(*functions: Callable) -> str:
+    """Hash of functions, of all that they reach, and of how they are compiled.
+
+    Raises
+    ------
+    LawError
+        Where they reach something that cannot be hashed (granchain.jit.fingerprint).
+    """
+    # Numba's own version, the processor and the Python are in the key of its cache; these are not.
+    switches = {name: getattr(numba.config, name, None) for name in _SWITCHES}
+    how = (OPTIONS, IN_PLACE, bool(ROWS), switches)
+    return hashlib.sha256(f"{reach_of(*functions).fingerprint} {how} NumPy {np.__version__}".encode()).hexdigest()
+
+
+def frozen(*functions: Callable) -> tuple[Callable, ...]:
+    """Copies of functions and of all that they reach, the same ones for functions that do the same.
+
+    Numba compiles a function object once, with the values that it then reads. Nothing else refers to a copy: no assignment, reload or
+    edit in a notebook changes a loop, or leaves it half changed. Copies are their own copies.
+    """
+    if is_frozen(functions):
+        return functions
+    reach = reach_of(*functions)
+    if reach.fingerprint not in _frozen:
+        copies = reach.copies()
+        for compiled_function, function, signatures in copies.signed:
+            jitable(function)
+            # of @vectorize, of @njit
+            add = compiled_function.add if hasattr(compiled_function, "add") else compiled_function.compile
+            for signature in signatures:
+                add(signature)
+            compiled_function.disable_compile()
+        _frozen[reach.fingerprint] = copies.functions
+        _copies.add(copies.functions)
+    return _frozen[reach.fingerprint]
+
+
+def is_frozen(functions: tuple[Callable, ...]) -> bool:
+    """Whether these are copies that `frozen` made together."""
+    return functions in _copies
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Errors of the compiler.
+
+# The place of a line in what Numba writes, and the folders of what is no law of a user's.
+_PLACE = re.compile(r" at (\S[^\n]*) \(([0-9]+)\)")
+_OURS = (os.path.dirname(numba.__file__), str(Path(__file__).parents[1]))
+
+
+def refusal_of(error: NumbaError) -> LawError | None:
+    """The error of a law that Numba cannot compile, the innermost of its reasons; None where the line is not a user's."""
+    message = str(error)
+    place = next((found for found in _PLACE.finditer(message) if not found[1].startswith(_OURS)), None)
+    if place is None:
+        return None
+    reason = message[: place.start()]
+    reason = reason.rpartition("Failed in nopython mode pipeline")[2].partition("\n")[2] or reason
+    first = next((text.strip() for text in reason.splitlines() if text.strip()), "no reason given")
+    return LawError(
+        f"{place[1]}, line {place[2]}: Numba cannot compile it: {first}; allowed: + - * /, math.sqrt, comparisons, "
+        "a if b else c, plain functions, and log, exp, power of granchain.contact.elementary; write it with these"
+    )
