@@ -8,15 +8,14 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from granchain.analysis import energy_put_in, largest_jump, residual_share
+from granchain.analysis import largest_jump
 from granchain.case import Case, check_case
 from granchain.chain import FREE, RIGID, WALL, Chain, End, check_loads
 from granchain.contact import law_named
-from granchain.contact.certified import about_certificate
 from granchain.contact.law import ContactLaw
 from granchain.contact.law_record import LawRecord
 from granchain.contact.pair import Pair
@@ -30,7 +29,8 @@ from granchain.engine.timestep import TimeStep
 from granchain.errors import CaseError, FileError, LawError, RunError
 from granchain.output import Checkpoint, Result
 from granchain.output.checkpoint import Saved
-from granchain.status import Status
+from granchain.run_end import Certificates, about_allowed_step, about_step, balanced, open_ledger, relative_residual, stopped
+from granchain.status import Message, Status
 
 # Wall time that a block of steps may take [s]: how soon an interruption is heard.
 BLOCK_SECONDS = 0.02
@@ -40,8 +40,6 @@ TILED_SECONDS = 0.2
 INSPECTED = 256
 # Threads, ours: more than any machine has processors.
 MOST_THREADS = 4096
-# Part of the ledger's bound above which a run warns.
-WARNED = 0.1
 # Overlap over the smaller radius above which a run warns, ours. Hertz's theory is of contacts small beside the bodies; with its contact
 # radius a, a^2 = R overlap (Johnson 1985, Contact Mechanics, eq. (4.23), doi:10.1017/CBO9781139171731), a is .16 of the radius of two
 # equal spheres there.
@@ -151,9 +149,10 @@ def ended(runs: Sequence[Ended], started: str, wall_time: float) -> Iterator[tup
         if not result.status.failed:
             yield result, ""
         elif run.status.failed:
-            yield result, "\n".join([failure(run.state, run.status), *messages])
+            yield result, "\n".join([failure(run.state, run.status), *map(str, messages)])
         else:
-            yield result, ledger_failure(result, run.case)
+            residual = relative_residual({name: variable.data for name, variable in result.variables.items()})
+            yield result, open_ledger(residual, run.case.energy.bound)
 
 
 def outcomes_of(runs: Sequence[Ended]) -> list[dict[str, np.ndarray]]:
@@ -360,7 +359,7 @@ def march(state: State, watch: Watch | None, journal: Journal, threads: int = 1)
     return status
 
 
-def result_of(run: Ended, outcome: dict[str, np.ndarray], messages: list[str], started: str, wall_time: float) -> Result:
+def result_of(run: Ended, outcome: dict[str, np.ndarray], messages: list[Message], started: str, wall_time: float) -> Result:
     """The state of a run as variables with names."""
     case, chain, state, status = run
     n = chain.n_bodies
@@ -402,11 +401,8 @@ def result_of(run: Ended, outcome: dict[str, np.ndarray], messages: list[str], s
     if records.energy_at.size and entries:
         data |= ledger_of(state, entries)
         data |= outcome
-        residual = relative_residual(data)
-        if status in (Status.COMPLETE, Status.INTERRUPTED) and not residual <= case.energy.bound:  # NaN too
-            status = Status.LEDGER_OPEN
-        elif residual > WARNED * case.energy.bound:
-            messages = [*messages, f"warning: the energy ledger is open by {residual:.3g} of the energy put in; take a smaller step"]
+        status, more = balanced(status, data, case.energy.bound)
+        messages = [*messages, *more]
     return Result(
         data, case=case, law=state.model.name, status=status, time_step=dt, history=history, messages=messages,
         provenance={"started": started, "wall_time": wall_time, "law_sha256": record.sha256, "law_json": record.text},
@@ -440,40 +436,27 @@ def losses_of(state: State, plastic: np.ndarray) -> dict[str, np.ndarray]:
     return {"contact_plastic": plastic, "contact_viscous": viscous, "contact_clamp": clamp}
 
 
-def relative_residual(data: dict[str, np.ndarray]) -> float:
-    """Largest residual of the ledger, relative to the energy put in; see `residual_share`."""
-    put_in = energy_put_in(data["energy_kinetic"], data["energy_external"], data["energy_recoverable"])
-    return float(residual_share(data["energy_residual"], put_in, data["energy_recoverable"]).max())
-
-
-def messages_of(state: State, case: Case, certificates: Certificates) -> list[str]:
+def messages_of(state: State, case: Case, certificates: Certificates) -> list[Message]:
     """What the user should know of the run."""
-    messages = [
-        f"time step {state.time_step.value:.6g} s ({state.time_step.reason})",
-        *certificates.about(case),
-        *impact_speeds(case),
-        *ended_drives(state, case),
-        *opened(state),
-        *deep(state),
-    ]
-    allowed = state.clock.allowed_step
-    if allowed < 2.0 * state.time_step.value and state.step:
-        messages.append(
-            f"warning: the state of the chain allows a step of {allowed:.4g} s at most, less than twice the one taken; take a smaller step"
-        )
+    notes = [*impact_speeds(case), *ended_drives(state, case), *opened(state)]
+    messages = [about_step(state.time_step), *certificates.about(case.laws), *map(Message, notes), *deep(state)]
+    if state.step:
+        messages += about_allowed_step(state.clock.allowed_step, state.time_step, "chain")
     if state.model.coefficient("lowest_force") >= 0 and state.recording.ledger:
         clamped = int(state.clock.clamped)
         steps = max(1, state.step) * int(state.chain.contact_exists.sum())
-        messages.append(f"the clamp at zero force acted in {clamped} of {steps} contact-steps ({100.0 * clamped / steps:.3g} %)")
+        part = 100.0 * clamped / steps
+        messages.append(Message(f"the clamp at zero force acted in {clamped} of {steps} contact-steps ({part:.3g} %)"))
     floors = state.model.remembered("floored")
     if floors >= 0:
         floored = int(state.h[floors].sum())
         own = state.c[state.model.coefficient("impact_speed_floor"), state.chain.contacts]
         floor = " to ".join(f"{value:.4g}" for value in sorted({own.min(), own.max()}))
-        messages.append(f"the floor of the impact speed, {floor} m/s, decided {floored} onsets of contact")
+        messages.append(Message(f"the floor of the impact speed, {floor} m/s, decided {floored} onsets of contact"))
     if state.model.as_printed and state.recording.ledger and state.records.energy_at.size:
-        created = float(-np.minimum(state.energies.plastic[: int(state.clock.entry)], 0.0).min())
-        messages.append(f"as printed, without the energy guard: the contacts had created up to {max(created, 0.0):.4g} J at an instant")
+        created = max(0.0, float(-np.minimum(state.energies.plastic[: int(state.clock.entry)], 0.0).min()))
+        sentence = f"as printed, without the energy guard: the contacts had created up to {created:.4g} J at an instant"
+        messages.append(Message(sentence))
     return messages
 
 
@@ -533,7 +516,7 @@ def opened(state: State) -> list[str]:
     ]
 
 
-def deep(state: State) -> list[str]:
+def deep(state: State) -> list[Message]:
     """A warning where the overlap of a contact is no longer small beside the bodies."""
     chain = state.chain
     if not isinstance(chain, Chain):
@@ -545,44 +528,17 @@ def deep(state: State) -> list[str]:
     if not DEEP < part[k] < np.inf:
         return []
     radius = math.sqrt(float(chain.effective_radii()[k] * overlap[k]))
-    return [
-        f"warning: contact {int(chain.contact_labels[k])} had an overlap of {overlap[k]:.3g} m, {100.0 * part[k]:.2g} % of the smaller "
+    sentence = (
+        f"contact {int(chain.contact_labels[k])} had an overlap of {overlap[k]:.3g} m, {100.0 * part[k]:.2g} % of the smaller "
         f"radius: by Hertz's theory, whose contacts are small beside the bodies, a contact radius of {radius:.3g} m, "
         f"{radius / limits[k]:.2g} of it; allowed without this warning: an overlap to {100.0 * DEEP:.0f} %; load it less, or take a "
         "stiffer material"
-    ]
-
-
-class Certificates:
-    """Messages about the certificates of laws, for as long as this object is held: each law is looked up once."""
-
-    def __init__(self) -> None:
-        self._known: dict[tuple[str, bool], str | None] = {}
-
-    def about(self, case: Case) -> list[str]:
-        """Messages about the law, and about those that it takes restitutions from."""
-        for asked in case.laws:
-            if asked not in self._known:
-                self._known[asked] = about_certificate(law_named(asked[0]), asked[1])
-        return [sentence for asked in case.laws if (sentence := self._known[asked]) is not None]
+    )
+    return [Message(sentence, warning=True)]
 
 
 def failure(state: State, status: Status) -> str:
-    """The sentence of a failed run: what, where, when, what to do."""
-    where = int(state.clock.where)
-    first = int(state.chain.body_labels[0])
+    """The sentence of a run that the engine has stopped."""
+    where, first = int(state.clock.where), int(state.chain.body_labels[0])
     place = f"contact {where - 1 + first}" if status in (Status.BEYOND_RADIUS, Status.OUTSIDE_LAW) else f"bead {max(where - 1, 0) + first}"
-    n_steps = state.time_step.n_steps
-    return (
-        f"the run stopped at t = {state.time:.6g} s (step {min(state.step, n_steps)} of {n_steps}) at {place}: {status.sentence} "
-        f"The step was {state.time_step.value:.4g} s, the stability limit {state.time_step.limit:.4g} s before the run."
-    )
-
-
-def ledger_failure(result: Any, case: Case) -> str:
-    """The sentence of a run whose ledger does not close."""
-    data = {name: variable.data for name, variable in result.variables.items()}
-    return (
-        f"the energy ledger is open by {relative_residual(data):.3g} of the energy put in, allowed: {case.energy.bound:.3g} "
-        f"([energy] bound). {Status.LEDGER_OPEN.sentence}"
-    )
+    return stopped(status, state.step, state.time_step, place)

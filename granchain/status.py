@@ -1,6 +1,25 @@
-"""How a run can end, with the sentence for each."""
+"""How a run can end, with the sentence for each, and what it says of itself."""
 
 from enum import IntEnum
+from typing import NamedTuple
+
+
+class Message(NamedTuple):
+    """What the user should know of a run.
+
+    Parameters
+    ----------
+    text : str
+        A sentence.
+    warning : bool
+        Whether its numbers may be wrong by that.
+    """
+
+    text: str
+    warning: bool = False
+
+    def __str__(self) -> str:
+        return f"warning: {self.text}" if self.warning else self.text
 
 
 class Status(IntEnum):

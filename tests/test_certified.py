@@ -14,7 +14,7 @@ from granchain.contact import certified as table
 from granchain.contact import laws
 from granchain.contact.certified import about_certificate, certified, source_of
 from granchain.contact.hertz import Hertz
-from granchain.simulation import Certificates
+from granchain.run_end import Certificates
 
 ROOT = Path(__file__).parents[1]
 
@@ -53,10 +53,12 @@ def test_a_law_that_failed_its_certificate_is_told_of(monkeypatch):
     told(monkeypatch)
     assert about_certificate(Hertz) is None and about_certificate(Hertz, as_printed=True) is None
     told(monkeypatch, problems=["hertz creates energy", "hertz states order 2"])
-    assert about_certificate(Hertz) == 'warning: contact law "hertz" failed its certificate: hertz creates energy; hertz states order 2'
+    assert (
+        str(about_certificate(Hertz)) == 'warning: contact law "hertz" failed its certificate: hertz creates energy; hertz states order 2'
+    )
     told(monkeypatch, created_as_printed=0.013)
     assert about_certificate(Hertz) is None
-    assert about_certificate(Hertz, as_printed=True) == (
+    assert str(about_certificate(Hertz, as_printed=True)) == (
         'warning: contact law "hertz" as printed, without the energy guard, failed its certificate: a cycle returns up to 1.3 % more '
         "than it took"
     )
@@ -66,13 +68,13 @@ def test_a_law_that_failed_its_certificate_is_told_of(monkeypatch):
 def test_a_law_without_a_certificate_is_told_of(monkeypatch, tmp_path):
     told(monkeypatch, source="of yesterday")
     changed = 'contact law "hertz" has no certificate: its source is not the one that was measured; "granchain laws hertz" measures it'
-    assert about_certificate(Hertz) == f"warning: {changed}"
+    assert str(about_certificate(Hertz)) == f"warning: {changed}"
     told(monkeypatch)
     monkeypatch.setattr(table.sys.modules["granchain.contact.hertz"], "__file__", str(tmp_path / "gone.py"))
-    assert about_certificate(Hertz) == f"warning: {changed}"
+    assert str(about_certificate(Hertz)) == f"warning: {changed}"
     monkeypatch.setattr(table, "certified", dict)
     sentence = 'contact law "hertz" has no certificate: what it delivers was not measured; "granchain laws hertz" measures it'
-    assert about_certificate(Hertz) == sentence
+    assert str(about_certificate(Hertz)) == sentence
 
 
 @pytest.mark.plain
@@ -82,7 +84,7 @@ def test_a_law_of_the_users_own_has_no_certificate_whatever_its_name():
     assert "hertz" in certified()
     measure = '"granchain laws hertz --law-module FILE" measures it'
     sentence = f'contact law "hertz" has no certificate: what it delivers was not measured; {measure}'
-    assert about_certificate(mine) == sentence
+    assert str(about_certificate(mine)) == sentence
 
 
 @pytest.mark.plain
@@ -111,7 +113,7 @@ def test_a_run_says_so_in_one_line_and_its_file_keeps_it(monkeypatch, tmp_path, 
     assert err == 'granchain: warning: contact law "hertz" failed its certificate: hertz creates energy\n'
     monkeypatch.setattr(table, "certified", dict)
     assert obey(["run", *case, "--out", "none.h5", "--json"]) == 0
-    assert any("has no certificate" in message for message in json.loads(capsys.readouterr().out)["messages"])
+    assert any("has no certificate" in message["text"] for message in json.loads(capsys.readouterr().out)["messages"])
     assert obey(["info", "failed.h5"]) == 0 and "failed its certificate: hertz creates energy" in capsys.readouterr().out
 
 
@@ -119,6 +121,6 @@ def test_the_law_of_a_restitution_is_told_of_too(monkeypatch):
     case = load_case("steel-chain", ["contact.law=flores", 'contact.restitution={law="ma-liu", psi=2.84, xi=13.0}'])
     entries = {name: {"source": source_of(laws()[name]), "problems": [], "created_as_printed": 0.0} for name in ("flores", "ma-liu")}
     monkeypatch.setattr(table, "certified", lambda: entries)
-    assert Certificates().about(case) == []
+    assert Certificates().about(case.laws) == []
     entries["ma-liu"]["problems"] = ["ma-liu creates energy"]
-    assert Certificates().about(case) == ['warning: contact law "ma-liu" failed its certificate: ma-liu creates energy']
+    assert [*map(str, Certificates().about(case.laws))] == ['warning: contact law "ma-liu" failed its certificate: ma-liu creates energy']

@@ -31,6 +31,7 @@ from granchain.cli.text import aligned
 from granchain.contact.user import load_law_module
 from granchain.errors import FileError, LawError, clean
 from granchain.output import open_result
+from granchain.status import Message
 
 ROOT = Path(granchain.__file__).parents[1]
 
@@ -445,7 +446,7 @@ def test_a_hostile_file_does_not_reach_the_terminal(
 ) -> None:
     result = open_result(done.cwd / "chain.h5")  # type: ignore[attr-defined]
     result.title = "a \x1b]0;title\x07[bold red]b[/nonsense]"
-    result.messages = ["\x1b[2Jmessage [link=file:///]here"]
+    result.messages = [Message("\x1b[2Jmessage [link=file:///]here")]
     result.save("hostile.h5")
     assert obey(["info", "hostile.h5"]) == 0
     said = capsys.readouterr()

@@ -152,7 +152,7 @@ def test_a_ledger_that_is_open_by_more_than_a_tenth_of_its_bound_is_warned_of() 
     residual = relative_residual({name: variable.data for name, variable in run(small()).variables.items()})
     for tenths, warned in ((5.0, True), (20.0, False)):
         messages = run(small(**{"energy.bound": tenths * residual})).messages
-        assert any(f"the energy ledger is open by {residual:.3g}" in message for message in messages) is warned
+        assert any(f"the energy ledger is open by {residual:.3g}" in message.text for message in messages) is warned
 
 
 RESTING = {
@@ -175,7 +175,7 @@ def test_a_loaded_chain_at_rest_has_a_closed_ledger(what) -> None:
     )  # fmt: skip
     result = run(case.replace(**RESTING[what]))
     residual = np.abs(result.energy_residual).max()
-    assert result.status is Status.COMPLETE and not [message for message in result.messages if "ledger" in message]
+    assert result.status is Status.COMPLETE and not [message for message in result.messages if "ledger" in message.text]
     # a few spacings of doubles, 2e-16 of the number, in sums of some dozen of them
     assert residual < 1e-14 * result.energy_recoverable.max()
 

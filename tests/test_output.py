@@ -34,7 +34,9 @@ from granchain.errors import CaseError, FileError, GranchainWarning
 from granchain.output import Result, claim, open_result, provenance, verify, whole, writer
 from granchain.output.reader import is_of_case
 from granchain.simulation import run
-from granchain.status import Status
+from granchain.status import Message, Status
+
+MESSAGES = [Message(""), Message("\x1b[31m", warning=True), Message("日本")]
 
 
 def left_in(folder):
@@ -100,9 +102,9 @@ def test_every_end_of_a_run_comes_back(tmp_path, status):
 def test_texts_of_any_kind_come_back(tmp_path):
     case = StandIn()
     case.title, case.toml = "", "# ünï\n" * 20_000
-    a_result(case=case, messages=["", "\x1b[31m", "日本"], law="x").save(tmp_path / "a.h5")
+    a_result(case=case, messages=MESSAGES, law="x").save(tmp_path / "a.h5")
     opened = open_result(tmp_path / "a.h5")
-    assert (opened.title, opened.provenance["case_toml"], opened.messages) == ("", case.toml, ["", "\x1b[31m", "日本"])
+    assert (opened.title, opened.provenance["case_toml"], opened.messages) == ("", case.toml, MESSAGES)
 
 
 def test_a_character_that_hdf5_cannot_hold_is_replaced(tmp_path):
@@ -226,7 +228,7 @@ def test_the_provenance_holds_the_case_the_hashes_and_the_versions(saved):
     assert json.loads(texts["case_resolved_json"]) == StandIn().resolved()
     assert hashlib.sha256(texts["case_resolved_json"].encode()).hexdigest() == texts["case_sha256"]
     assert sorted(json.loads(texts["versions"])) == ["h5py", "hdf5", "numba", "numpy", "python"]
-    assert json.loads(texts["messages"]) == ["the floor acted 3 times", "µ and \n too"]
+    assert json.loads(texts["messages"]) == [["the floor acted 3 times", False], ["µ and \n too", True]]
 
 
 def test_the_source_hash_is_over_names_and_contents_of_the_package_files():
@@ -256,7 +258,7 @@ def test_no_text_of_ours_has_a_fixed_length(saved):
 
 def test_the_file_names_no_host_user_or_folder(saved):
     result = open_result(saved)
-    texts = " ".join([*map(str, result.provenance.values()), result.title, *result.messages])
+    texts = " ".join([*map(str, result.provenance.values()), result.title, *map(str, result.messages)])
     for private in (socket.gethostname(), getpass.getuser(), str(Path.home()), os.getcwd(), str(saved.parent)):
         assert private not in texts
     content = saved.read_bytes()

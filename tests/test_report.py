@@ -17,7 +17,7 @@ from granchain.cli import obey
 from granchain.output import Result, open_result
 from granchain.output.conclusion import read_conclusion, save_conclusion
 from granchain.report import report
-from granchain.status import Status
+from granchain.status import Message, Status
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
@@ -197,7 +197,7 @@ UNSEEN = "\x1b[31m\x08\x9b\u202e\u2067\u200b\u2028\ufeff"
 def test_names_and_titles_turn_and_hide_nothing_of_a_page(computed, tmp_path, capsys):
     run, name = open_result(computed / "run.h5"), f"a{UNSEEN}\udcffz"
     # in a name of a file a byte that is not UTF-8 too
-    run.title, run.messages = f"title {UNSEEN} end", [f"message {UNSEEN} end"]
+    run.title, run.messages = f"title {UNSEEN} end", [Message(f"message {UNSEEN} end")]
     run.save(tmp_path / f"{name}.h5")
     facts = read_conclusion(computed / "compared.json")
     facts["trace"]["title"] = facts["results"][0]["label"] = facts["messages"][0] = f"measured {UNSEEN} end"

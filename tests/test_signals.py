@@ -143,7 +143,7 @@ def test_a_pulse_gives_its_momentum_and_then_nothing_with_a_word():
         result = gc.run(driven(end=3e-4, **signal))
         # the trapezoid's error under half a sine, (pi dt/T)^2/12 = 2.1e-5; none under a smooth pulse but its foot, 1.5e-8 of 12/sqrt(2 pi)
         assert result.final_velocity[0] == pytest.approx(impulse / MASS, rel=2.2e-5 if signal is HALF_SINE else 1.5e-7)
-        assert "the drive of the left end ends at 0.0002 s, and holds its last value, 0 N" in result.messages
+        assert "the drive of the left end ends at 0.0002 s, and holds its last value, 0 N" in [one.text for one in result.messages]
 
 
 @pytest.mark.plain
@@ -261,4 +261,4 @@ def test_a_force_table_that_ends_at_rest_pushes_on_with_its_last_value():
     result = gc.run(driven(end=1e-4, time=[0.0, 2e-5, 4e-5], value=[3.0, 3.0, 3.0]))
     # m v = F t
     assert result.final_velocity[0] == pytest.approx(3.0 * 1e-4 / MASS, rel=1e-12)
-    assert "the drive of the left end ends at 4e-05 s, and holds its last value, 3 N" in result.messages
+    assert "the drive of the left end ends at 4e-05 s, and holds its last value, 3 N" in [one.text for one in result.messages]

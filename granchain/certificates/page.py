@@ -33,6 +33,7 @@ class Paragraph:
     """Text in one piece."""
 
     text: str
+    warning: bool = False
 
 
 @dataclass(frozen=True)

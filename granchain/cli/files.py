@@ -109,7 +109,7 @@ def info(
             "sealed": result.sealed,
             "data_verified": data_sha256,
             **(in_json(result) if machine else numbers.as_dict()),
-            "messages": result.messages,
+            "messages": [message._asdict() for message in result.messages],
         }
         print_json({**facts, "variables": variable_facts(result), "provenance": result.provenance})
         return
@@ -120,7 +120,7 @@ def info(
     unread = [name for name in SUMMARISED if name in result.unread]
     if unread:
         print_text(f"not looked into, being more than {LARGEST_SUMMARY:g} bytes: {', '.join(unread)}; granchain.open_result reads them")
-    print_text("\n".join(result.messages))
+    print_text("\n".join(map(str, result.messages)))
     if data_sha256:
         print_text(AGREES.format(data_sha256))
 

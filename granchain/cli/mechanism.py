@@ -58,13 +58,13 @@ def computed(name: str, changes: list[str], target: Path, overwrite: bool) -> Re
 def report(result: Result, facts: dict[str, Any], as_json: bool) -> None:
     """The table of checks of a mechanism, and its messages."""
     for message in result.messages:
-        if message.startswith("warning:"):
-            notify(message)
+        if message.warning:
+            notify(str(message))
     if as_json:
         print_json({**facts, **in_json(result)})
         return
     print_text(as_table(result))
-    print_text("\n".join(message for message in result.messages if not message.startswith("warning:")))
+    print_text("\n".join(message.text for message in result.messages if not message.warning))
 
 
 def checked(result: Result) -> list[Check]:
@@ -90,7 +90,7 @@ def in_json(result: Result) -> dict[str, Any]:
         "time_step": result.time_step,
         "end": float(result.time[-1]) if result.time.size else None,
         "checks": rows,
-        "messages": result.messages,
+        "messages": [message._asdict() for message in result.messages],
     }
 
 

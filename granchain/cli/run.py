@@ -22,6 +22,7 @@ from granchain.cli.text import aligned, notify, number, print_json, print_text
 from granchain.cli.waiting import Waiting
 from granchain.engine.garbage import no_collection
 from granchain.errors import CaseError, FileError, LawError, RunError, clean
+from granchain.status import Status
 
 if TYPE_CHECKING:
     from granchain.analysis import SensorPulse, Summary
@@ -80,7 +81,7 @@ def run(
             report_run(result, target, as_json)
         except KeyboardInterrupt:
             raise InterruptedRun(IN_VAIN.format(target), interruption.exit_code) from None
-        if result.status.label == "interrupted":
+        if result.status is Status.INTERRUPTED:
             go_on = "" if every == 0.0 else "; to go on, give the same command with --resume"
             notify(f"interrupted; {target} holds what was computed until then{go_on}")
             raise typer.Exit(interruption.exit_code)
@@ -145,10 +146,10 @@ def computed(name: str, changes: Sequence[str], file: OutputFile, progress: Prog
         with progress:
             checkpoint.progress = progress.writing(checkpoint.path)
             result = simulated(case, file, checkpoint, progress)
-            if result.status.label == "interrupted" and checkpoint.exists:
+            if result.status is Status.INTERRUPTED and checkpoint.exists:
                 progress.aborted(f"aborted; {file.target} was not written: go on from {checkpoint.path} with --resume")
             result.save(file.target, replace, progress.writing(file.target))
-        if result.status.label != "interrupted":
+        if result.status is not Status.INTERRUPTED:
             checkpoint.remove()
     return result
 
@@ -416,14 +417,15 @@ def report_run(result: Result, target: Path, as_json: bool) -> None:
     from granchain.analysis import summary
 
     for message in result.messages:
-        if message.startswith("warning:"):
-            notify(message)
+        if message.warning:
+            notify(str(message))
     numbers = summary(result)
     if as_json:
-        print_json({"command": "run", "file": str(target), **numbers.as_dict(), "messages": result.messages})
+        messages = [message._asdict() for message in result.messages]
+        print_json({"command": "run", "file": str(target), **numbers.as_dict(), "messages": messages})
         return
     print_text(numbers_of(numbers))
-    print_text("\n".join(message for message in result.messages if not message.startswith("warning:")))
+    print_text("\n".join(message.text for message in result.messages if not message.warning))
     print_text(f"{result.status.label}: {target}")
 
 

@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import Any
 
 from granchain.contact.law import ContactLaw
+from granchain.status import Message
 
 TABLE = Path(__file__).with_name("certified.json")
 _PACKAGE = __name__.rpartition(".")[0] + "."
@@ -72,7 +73,7 @@ def certified() -> dict[str, dict[str, Any]]:
     return table
 
 
-def about_certificate(law: type[ContactLaw], as_printed: bool = False) -> str | None:
+def about_certificate(law: type[ContactLaw], as_printed: bool = False) -> Message | None:
     """The message about a law's certificate, in one line; None where it is clean.
 
     Parameters
@@ -85,18 +86,20 @@ def about_certificate(law: type[ContactLaw], as_printed: bool = False) -> str | 
     measure = f"granchain laws {law.name}" + ("" if ours else " --law-module FILE")
     entry = certified().get(law.name) if ours else None
     if entry is None:
-        return f'contact law "{law.name}" has no certificate: what it delivers was not measured; "{measure}" measures it'
+        return Message(f'contact law "{law.name}" has no certificate: what it delivers was not measured; "{measure}" measures it')
     try:
         same = source_of(law) == entry["source"]
     except OSError:
         same = False
     if not same:
-        return f'warning: contact law "{law.name}" has no certificate: its source is not the one that was measured; "{measure}" measures it'
+        sentence = f'contact law "{law.name}" has no certificate: its source is not the one that was measured; "{measure}" measures it'
+        return Message(sentence, warning=True)
     if entry["problems"]:
-        return f'warning: contact law "{law.name}" failed its certificate: {"; ".join(entry["problems"])}'
+        return Message(f'contact law "{law.name}" failed its certificate: {"; ".join(entry["problems"])}', warning=True)
     if as_printed and entry["created_as_printed"]:
-        return (
-            f'warning: contact law "{law.name}" as printed, without the energy guard, failed its certificate: a cycle returns up to '
+        sentence = (
+            f'contact law "{law.name}" as printed, without the energy guard, failed its certificate: a cycle returns up to '
             f"{100.0 * entry['created_as_printed']:.2g} % more than it took"
         )
+        return Message(sentence, warning=True)
     return None

@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from granchain.analysis import energy_put_in, residual_share
 from granchain.case.mechanism import MechanismCase, SliderCrankCase, load_mechanism
 from granchain.contact.pair import linearised_plastic_stiffness, ma_liu_points
 from granchain.engine.restitution import restitution_at, source_of
@@ -16,6 +15,7 @@ from granchain.errors import GranchainError
 from granchain.mechanism.linkages import Ideal, ideal
 from granchain.mechanism.setup import dimensions_of, pair_of, surfaces_of
 from granchain.output import Result
+from granchain.run_end import relative_residual
 
 # Wang, Liu & Liu 2022, sec. 5.1, doi:10.1016/j.ijmecsci.2022.107214: critical overlaps [m], K_p [N/m], restitution, the largest overlap [m]
 # at the speed [m/s] that they start from.
@@ -69,8 +69,7 @@ def checks_of(result: Result) -> list[Check]:
         got = f"nothing of {', '.join(missing)}" if missing else "the case of a chain"
         raise GranchainError(f"checks: got {got}, allowed the result of a mechanism; run it anew")
     found = [*(slider_crank(case, result) if isinstance(case, SliderCrankCase) else scotch_yoke(case, result))]
-    put_in = energy_put_in(result.energy_kinetic, result.energy_external)
-    residual = float(residual_share(result.energy_residual, put_in).max())
+    residual = relative_residual({name: variable.data for name, variable in result.variables.items()})
     lost = {name: float(getattr(result, f"energy_{name}")[-1]) for name in ("viscous", "plastic", "friction", "external")}
     found += [
         Check("work of the crank", lost["external"], "J"),

@@ -8,10 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from granchain.analysis import energy_put_in, residual_share
 from granchain.case.mechanism import MechanismCase
-from granchain.contact import law_named
-from granchain.contact.certified import about_certificate
 from granchain.contact.model import Functions
 from granchain.engine.contact_step import features_of
 from granchain.engine.setup import Contacts
@@ -35,14 +32,13 @@ from granchain.mechanism.state import (
     rows,
 )
 from granchain.output import Result
-from granchain.status import Status
+from granchain.run_end import Certificates, about_allowed_step, about_step, balanced, open_ledger, relative_residual, stopped
+from granchain.status import Message, Status
 
 # Steps between two looks at a signal: some hundredth of a second.
 BLOCK = 2**16
 # Entries of the energy ledger, unless the case says otherwise.
 ENTRIES = 1000
-# Part of the ledger's bound above which a run warns.
-WARNED = 0.1
 
 
 class Machine:
@@ -97,11 +93,6 @@ class Machine:
         """Steps done."""
         return int(self._steps[0])
 
-    @property
-    def time(self) -> float:
-        """Time of the state [s]."""
-        return min(self.step, self.time_step.n_steps) * self.time_step.value
-
     def advance(self, count: int) -> Status:
         """Do some more steps."""
         stop = min(self.step + count, self.time_step.n_steps + 1)
@@ -144,19 +135,15 @@ def run_mechanism(case: MechanismCase) -> Result:
     wall_time = time.perf_counter() - clock
     provenance = {"started": started.isoformat(timespec="seconds"), "wall_time": wall_time}
     data, messages = variables_of(machine), messages_of(machine, case)
-    residual = residual_of(data)
-    failed_ledger = status is Status.COMPLETE and not residual <= case.energy.bound
-    if failed_ledger:  # NaN too
-        status = Status.LEDGER_OPEN
-    elif not status.failed and residual > WARNED * case.energy.bound:
-        messages.append(f"warning: the energy ledger is open by {residual:.3g} of the energy put in; take a smaller step")
+    ended, more = balanced(status, data, case.energy.bound)
     result = Result(
-        data, case=case, law=case.contact.law, status=status, time_step=step.value, messages=messages, provenance=provenance,
+        data, case=case, law=case.contact.law, status=ended, time_step=step.value, messages=[*messages, *more], provenance=provenance,
     )  # fmt: skip
-    if failed_ledger:
-        raise RunError(ledger_failure(residual, case), result)
     if status.failed:
-        raise RunError("\n".join([failure(machine, status), *messages]), result)
+        place = f"surface {int(machine.clock.where)} of the joint"
+        raise RunError("\n".join([stopped(status, machine.step, step, place), *map(str, messages)]), result)
+    if ended.failed:
+        raise RunError(open_ledger(relative_residual(data), case.energy.bound), result)
     return result
 
 
@@ -177,41 +164,10 @@ def variables_of(machine: Machine) -> dict[str, Any]:
     return data
 
 
-def residual_of(data: dict[str, Any]) -> float:
-    """Largest residual of the ledger, relative to the energy put in; 0 where nothing moves."""
-    if not data["energy_time"].size:
-        return 0.0
-    return float(residual_share(data["energy_residual"], energy_put_in(data["energy_kinetic"], data["energy_external"])).max())
-
-
-def messages_of(machine: Machine, case: MechanismCase) -> list[str]:
+def messages_of(machine: Machine, case: MechanismCase) -> list[Message]:
     """What the user should know of the run."""
-    messages = [f"time step {machine.time_step.value:.6g} s ({machine.time_step.reason})"]
-    certificate = about_certificate(law_named(case.contact.law), bool(vars(case.law_inputs()).get("as_printed", False)))
-    if certificate is not None:
-        messages.append(certificate)
+    as_printed = bool(vars(case.law_inputs()).get("as_printed", False))
+    messages = [about_step(machine.time_step), *Certificates().about([(case.contact.law, as_printed)])]
     if machine.clock.clamped:
-        messages.append(f"the clamp at zero force acted in {int(machine.clock.clamped)} contact-steps")
-    allowed = machine.clock.allowed_step
-    if allowed < 2.0 * machine.time_step.value:
-        messages.append(
-            f"warning: the state of the joint allows a step of {allowed:.4g} s at most, less than twice the one taken; take a smaller step"
-        )
-    return messages
-
-
-def ledger_failure(residual: float, case: MechanismCase) -> str:
-    """The sentence of a run whose ledger does not close."""
-    return (
-        f"the energy ledger is open by {residual:.3g} of the energy put in, allowed: {case.energy.bound:.3g} ([energy] bound). "
-        f"{Status.LEDGER_OPEN.sentence}"
-    )
-
-
-def failure(machine: Machine, status: Status) -> str:
-    """The sentence of a failed run: what, where, when, what to do."""
-    return (
-        f"the run stopped at t = {machine.time:.6g} s (step {min(machine.step, machine.time_step.n_steps)} of "
-        f"{machine.time_step.n_steps}) at surface {int(machine.clock.where)} of the joint: {status.sentence} The step was "
-        f"{machine.time_step.value:.4g} s, the stability limit {machine.time_step.limit:.4g} s before the run."
-    )
+        messages.append(Message(f"the clamp at zero force acted in {int(machine.clock.clamped)} contact-steps"))
+    return messages + about_allowed_step(machine.clock.allowed_step, machine.time_step, "joint")

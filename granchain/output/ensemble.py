@@ -23,7 +23,7 @@ from granchain.output.result import Result, dataset_of
 from granchain.output.variables import CONTENT, ENSEMBLE, FORMAT, LABELS, TABLE, Variable
 from granchain.output.whole import Growing, room_beside
 from granchain.output.writer import CHUNK, attach_scales, put_provenance, storage_of
-from granchain.status import Status
+from granchain.status import Message, Status
 
 # Axes along which each run has its own instants, or labels that the others do not share: the dimension that counts them, and the variable
 # that says how many.
@@ -109,7 +109,7 @@ class SideBySide:
         self._lengths: dict[str, np.ndarray] = {}
         self._labels: dict[str, dict[bytes, tuple[int, np.ndarray]]] = {}
         self._which: dict[str, np.ndarray] = {}
-        self._messages: list[list[str]] = [[] for _ in range(self._count)]
+        self._messages: list[list[Message]] = [[] for _ in range(self._count)]
         self._laws: dict[tuple[str, str], int] = {}
         self._law = [-1] * self._count
         self._hashes = [""] * self._count

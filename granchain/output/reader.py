@@ -24,7 +24,7 @@ from granchain.output.units import unit_in
 from granchain.output.variables import CONTENT, ENSEMBLE, FORMAT, LABELS, STUDY, Entry, Unread, check_axes, table_of
 from granchain.output.whole import DAMAGED, HEAD, LARGEST_FILE, OUTPUT_MARK, StoredFile, check_seal, quoted
 from granchain.output.writer import CHUNK
-from granchain.status import Status
+from granchain.status import Message, Status
 
 # Deflate packs at most 258 bytes into 2 bits (RFC 1951: longest match; one bit each for length and distance): 1032 times. A file has
 # more in it than packed zeros, so its data never reach 1000 times its size.
@@ -300,7 +300,7 @@ def _restored(
     if not is_of_case(stored_case, provenance.get("case_sha256")) or not is_given(provenance.get("case_json")):
         raise RefusedError(f"the case in it differs from its hash; {DAMAGED}")
     messages = json.loads(provenance.pop("messages", "[]"))
-    if not isinstance(messages, list) or not all(isinstance(message, str) for message in messages):
+    if not isinstance(messages, list) or not all(isinstance(one, list) and [*map(type, one)] == [str, bool] for one in messages):
         raise RefusedError(f"its messages are not a list of texts; {DAMAGED}")
     table = table_of(data)
     try:
@@ -311,7 +311,7 @@ def _restored(
             status=status,
             time_step=attributes["time_step"],
             history=[Quantity(name, unit, meaning, output=True) for name, (unit, meaning) in meanings.items() if name not in table],
-            messages=messages,
+            messages=[Message(*message) for message in messages],
         )
     except ValueError as error:
         raise RefusedError(f"{error}; {DAMAGED}") from None

@@ -29,7 +29,7 @@ from granchain.output.variables import (
 )
 from granchain.output.whole import LARGEST_FILE, OUTPUT_MARK, claim, write_whole
 from granchain.output.writer import image, root_attributes, write_large
-from granchain.status import Status
+from granchain.status import Message, Status
 
 # Bytes of a file that is built in memory; a larger one is written piece by piece.
 LARGEST_IMAGE = 64 * 1024**2
@@ -62,8 +62,8 @@ class Result:
         Time step [s].
     history : sequence of Quantity
         History quantities of the law that `data` holds per contact.
-    messages : sequence of str
-        Messages of the run.
+    messages : sequence of Message
+        What the run says of itself.
     provenance : mapping, optional
         What the run knows of itself: `started` (UTC, ISO 8601), `wall_time` [s]; the rest is filled in.
 
@@ -78,7 +78,7 @@ class Result:
     title: str
     status: Status
     time_step: float
-    messages: list[str]
+    messages: list[Message]
     sealed: bool = True
     """False where the file that the result was read from carries no seal: nothing vouches for its attributes, units and case."""
 
@@ -91,7 +91,7 @@ class Result:
         status: Status,
         time_step: float,
         history: Sequence[Quantity] = (),
-        messages: Sequence[str] = (),
+        messages: Sequence[Message] = (),
         provenance: Mapping[str, Any] | None = None,
     ):
         self.unread: dict[str, Unread] = {}
@@ -99,7 +99,7 @@ class Result:
         self.law = _clean(law)
         self.status = Status(status)
         self.time_step = float(time_step)
-        self.messages = [_clean(message) for message in messages]
+        self.messages = [Message(_clean(text), bool(warning)) for text, warning in messages]
         self.title = _clean(getattr(case, "title", "") or "")
         self._case = case
         self._given = {name: _clean(value) if isinstance(value, str) else float(value) for name, value in (provenance or {}).items()}
@@ -138,7 +138,7 @@ class Result:
     def _repr_html_(self) -> str:
         """What a notebook shows: how the run ended, the forces of some sensors, and the variables."""
         facts = [("contact law", self.law), ("status", self.status.label), ("time step", f"{self.time_step:.4g} s")]
-        facts += [("message", message) for message in self.messages[:3]]
+        facts += [("warning" if message.warning else "message", message.text) for message in self.messages[:3]]
         picture = ""
         if {"time", "sensor_force", "sensor_bead"} <= self.variables.keys() and len(self.time) and len(self.sensor_bead):
             facts.append(("last sample", f"{float(self.time[-1]):.4g} s"))

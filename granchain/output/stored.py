@@ -33,7 +33,7 @@ from granchain.output.result import Result, dataset_of
 from granchain.output.units import unit_in
 from granchain.output.variables import ENSEMBLE, LABELS, TABLE, Unread, Variable
 from granchain.output.whole import DAMAGED, LARGEST_FILE, check_seal
-from granchain.status import Status
+from granchain.status import Message, Status
 
 # Names in the root of a file: those of some dozen laws, and of the keys that were varied.
 MOST_NAMES = 2000
@@ -199,7 +199,7 @@ class StoredEnsemble:
                 status=self.status[place],
                 time_step=float(self._step[place]),
                 history=[Quantity(name, unit, meaning, output=True) for name, (_, unit, meaning) in parts.items() if name not in TABLE],
-                messages=self._messages[place],
+                messages=[Message(*message) for message in self._messages[place]],
             )
             if result.data_sha256 != self._hashes[place]:
                 raise RefusedError(f"the data of run {place} differ from their hash; {DAMAGED}")

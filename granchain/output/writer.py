@@ -15,7 +15,7 @@ from typing import Any, Protocol
 from granchain.output.provenance import NUMBERS
 from granchain.output.variables import FORMAT, Variable, attributes_in_file
 from granchain.output.whole import SEAL, Growing
-from granchain.status import Status
+from granchain.status import Message, Status
 
 # Values in one chunk: 256 KiB of f8, compressed well and read quickly at any number of columns.
 CHUNK = 32768
@@ -40,7 +40,7 @@ class Written(Held, Protocol):
     law: str
     status: Status
     time_step: float
-    messages: list[str]
+    messages: list[Message]
 
 
 def image(result: Written) -> bytes:

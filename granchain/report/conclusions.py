@@ -66,7 +66,7 @@ def equivalence_blocks(facts: Mapping[str, Any], name: str) -> list[Block]:
     blocks: list[Block] = [
         Heading(f"What stands in for {to}", 1),
         Paragraph(f"By the {short(facts.get('measure'))} of the first pulse at {len(listed(facts.get('sensor_bead')))} sensors."),
-        *(Paragraph(f"warning: {message}") for one in laws for message in listed(one.get("messages"))),
+        *(Paragraph(f"warning: {message}", warning=True) for one in laws for message in listed(one.get("messages"))),
         *drawn(lambda: equivalence(as_equivalents(facts, laws)), "Ranking of the laws, and what is left bead by bead."),
         Heading("Ranking", 2),
         Grid(("rank", "law", *free, "residual [%]", "at an end"), tuple(rows)),
@@ -108,7 +108,7 @@ def fit_blocks(facts: Mapping[str, Any], name: str) -> list[Block]:
     blocks: list[Block] = [
         Heading(f"Fit to {short(trace.get('title')) or name}", 1),
         Paragraph(f"Fitted to {short(facts.get('measure'))}; the trace is {short(trace.get('kind'))}."),
-        *(Paragraph(f"warning: {message}") for message in listed(facts.get("messages"))),
+        *(Paragraph(f"warning: {message}", warning=True) for message in listed(facts.get("messages"))),
         *drawn(lambda: fit(as_fit(facts)), "Measured and fitted numbers at every sensor, what is left, and the correlation of the keys."),
         Heading("Values", 2),
         Grid(("key", "value", "+-", "90 %: from", "to"), tuple(rows)),
@@ -183,7 +183,7 @@ def comparison_blocks(facts: Mapping[str, Any], name: str) -> list[Block]:
     if trace.get("doi"):
         blocks.append(Paragraph(f"Source of the trace: doi:{trace['doi']}."))
     blocks += [Paragraph(str(message)) for message in listed(facts.get("messages"))]
-    blocks += [Paragraph(f"warning: {missed}") for one in results for missed in listed(one.get("missed"))]
+    blocks += [Paragraph(f"warning: {missed}", warning=True) for one in results for missed in listed(one.get("missed"))]
     blocks += pulse_picture(f"Comparison with {short(trace.get('title'))}", results)
     for quantity, (factor, title) in QUANTITIES.items():
         # arrivals count from a zero of time that says nothing

@@ -97,7 +97,7 @@ def in_html(block: Block, anchor: str = "") -> str:
     if isinstance(block, Heading):
         return f"<h{block.level}{anchor}>{escaped(block.text)}</h{block.level}>"
     if isinstance(block, Paragraph):
-        mark = ' class="warning"' if block.text.startswith("warning:") else ""
+        mark = ' class="warning"' if block.warning else ""
         return f"<p{mark}>{linked(block.text)}</p>"
     if isinstance(block, Picture):
         image = base64.b64encode(as_svg(block.figure)).decode("ascii")

@@ -55,9 +55,9 @@ def run_blocks(result: Result, name: str, checks: Sequence[Check] | None = None)
     """
     numbers = summary(result)
     blocks: list[Block] = [Heading(result.title or name, 1), Paragraph(first_line(result, numbers))]
-    blocks += [Paragraph(message if message.startswith("warning:") else f"{message}.") for message in result.messages]
+    blocks += [Paragraph(str(one), warning=True) if one.warning else Paragraph(f"{one.text}.") for one in result.messages]
     if not result.sealed:
-        blocks.append(Paragraph("warning: the file has no seal: another program changed it or cut it off."))
+        blocks.append(Paragraph("warning: the file has no seal: another program changed it or cut it off.", warning=True))
     blocks += [*pulses(numbers), *ledger(numbers)] if checks is None else check_blocks(checks)
     blocks += pictures(result)
     blocks += law_blocks(result.law, inputs_of_case(result.provenance.get("case_resolved_json", "{}")))

@@ -7,7 +7,7 @@ import numpy as np
 
 from granchain.contact.law import Quantity
 from granchain.output import Result
-from granchain.status import Status
+from granchain.status import Message, Status
 
 HISTORY = (Quantity("residual_overlap", "m", "overlap at which the contact opens", output=True), Quantity("my_dent", "", output=True))
 
@@ -88,7 +88,7 @@ def a_result(samples=300, seed=0, **more):
         "status": Status.COMPLETE,
         "time_step": 1.25e-8,
         "history": HISTORY,
-        "messages": ["the floor acted 3 times", "µ and \n too"],
+        "messages": [Message("the floor acted 3 times"), Message("µ and \n too", warning=True)],
         "provenance": {"started": "2026-11-21T22:44:00+00:00", "wall_time": 0.125},
     }
     return Result(values(samples, seed), **(asked | more))
