@@ -37,63 +37,6 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "OPEN",
-    "Case",
-    "Certificate",
-    "Comparison",
-    "ContactLaw",
-    "Disorder",
-    "Distribution",
-    "Elastoplastic",
-    "Ensemble",
-    "Equivalent",
-    "Fit",
-    "ImpactComparison",
-    "ImpactResult",
-    "Material",
-    "MechanismCase",
-    "Pair",
-    "ProgressLine",
-    "Quantity",
-    "Result",
-    "Sensor",
-    "Source",
-    "Spectrum",
-    "Trace",
-    "Verification",
-    "analysis",
-    "bands",
-    "certificate",
-    "cite",
-    "compare",
-    "compare_impacts",
-    "disorder",
-    "dispersion",
-    "distribution",
-    "equivalent",
-    "errors",
-    "figures",
-    "fit",
-    "impact",
-    "laws",
-    "load_case",
-    "load_mechanism",
-    "lognormal",
-    "normal",
-    "open_ensemble",
-    "open_result",
-    "read_trace",
-    "run",
-    "run_many",
-    "run_mechanism",
-    "spectrum",
-    "sweep",
-    "theory",
-    "uniform",
-    "verify",
-]
-
 # Where each public name lives. It is imported when it is asked for: `import granchain` costs nothing.
 _HOMES = {
     "granchain.case": ("Case", "MechanismCase", "load_case", "load_mechanism"),
@@ -126,6 +69,8 @@ _HOMES = {
 # Modules whose functions are called by their own names: `gc.figures.force_traces`.
 _MODULES = ("analysis", "errors", "figures", "theory")
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = sorted([*_HOME, *_MODULES])
 
 
 def __getattr__(name: str) -> "Any":

@@ -87,6 +87,14 @@ class Problems:
         return not any(place in self._above or not self._places.isdisjoint((place, *above(place))) for place in places)
 
 
+def check_whole(where: str, given: Any, problems: Problems, advice: str, least: int = 1, most: int = 2**63 - 1) -> bool:
+    """Whether something is a whole number within limits; reported where it is not."""
+    if isinstance(given, int) and not isinstance(given, bool) and least <= given <= most:
+        return True
+    problems.add(where, shown(given), f"a whole number from {least}" + (f" to {most}" if most < 2**63 - 1 else ""), advice)
+    return False
+
+
 def above(place: str) -> list[str]:
     """The tables that a key is in: chain and chain.segment of chain.segment.0."""
     parts = place.split(".")

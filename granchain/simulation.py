@@ -27,6 +27,7 @@ from granchain.engine.setup import Contacts, Planned, Row, alike, contacts_toget
 from granchain.engine.state import Recording, State
 from granchain.engine.timestep import TimeStep
 from granchain.errors import CaseError, FileError, LawError, RunError
+from granchain.keys import Problems, check_whole
 from granchain.output import Checkpoint, Result
 from granchain.output.checkpoint import Saved
 from granchain.run_end import Certificates, about_allowed_step, about_step, balanced, open_ledger, relative_residual, stopped
@@ -126,8 +127,9 @@ def run(
 
 def check_threads(threads: int) -> None:
     """Refuse what is no number of threads."""
-    if isinstance(threads, bool) or not isinstance(threads, int) or not 1 <= threads <= MOST_THREADS:
-        raise CaseError(f"threads: got {threads!r}, allowed a whole number from 1 to {MOST_THREADS}; leave it out for one")
+    problems = Problems()
+    if not check_whole("threads", threads, problems, "leave it out", most=MOST_THREADS):
+        raise CaseError(problems.sentences)
 
 
 class Ended(NamedTuple):

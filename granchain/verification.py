@@ -19,6 +19,7 @@ from granchain.contact import laws
 from granchain.engine.setup import time_step_of
 from granchain.engine.timestep import TimeStep
 from granchain.output import Result
+from granchain.plain_data import plain_data
 from granchain.simulation import prepare, run
 from granchain.status import Status
 
@@ -165,15 +166,8 @@ class Verification:
     def as_dict(self) -> dict[str, Any]:
         """Plain numbers, words and lists; a number that is not finite is None."""
         facts = dataclasses.asdict(self) | {"doubt": self.doubt, "largest_relative_error": self.largest, "kept": self.kept}
-        return {name: _plain(value) for name, value in facts.items()}
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _plain(inner) for name, inner in value.items()}
-    if isinstance(value, tuple):
-        return [_plain(inner) for inner in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+        found: dict[str, Any] = plain_data(facts)
+        return found
 
 
 def verify(case: Case, tolerance: float = 1e-3) -> Verification:

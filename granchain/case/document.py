@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import hashlib
 import json
 import re
 import stat
@@ -22,6 +21,7 @@ from granchain.contact import laws
 from granchain.errors import CaseError, FileError, GranchainWarning
 from granchain.keys import Problems, shown, suggestion
 from granchain.material import MATERIALS, Material
+from granchain.plain_data import sha256_of
 
 # The deepest keys, such as chain.segment.0.material.density, are five levels down; the rest is room.
 DEPTH = 12
@@ -62,12 +62,6 @@ def read_document(path: Path, set: Iterable[str], names: list[str], example: str
     return text, document, changes, problems
 
 
-def digest(resolved: Mapping[str, Any]) -> str:
-    """SHA-256 of a case as plain data."""
-    line = json.dumps(resolved, sort_keys=True, separators=(",", ":"), allow_nan=False)
-    return hashlib.sha256(line.encode("ascii")).hexdigest()
-
-
 def digest_of_case(resolved: Mapping[str, Any]) -> str:
     """Digest of a chain's case as plain data, without what changes nothing: a drag of zero, and names of materials that no pair asks for.
 
@@ -75,7 +69,7 @@ def digest_of_case(resolved: Mapping[str, Any]) -> str:
     """
     contact = resolved.get("contact")
     named = isinstance(contact, Mapping) and bool(contact.get("pair"))
-    return digest(without(resolved, lambda key, value: (key == "drag" and value == 0.0) or (key == "name" and not named)))
+    return sha256_of(without(resolved, lambda key, value: (key == "drag" and value == 0.0) or (key == "name" and not named)))
 
 
 def without(document: Any, left_out: Callable[[str, Any], bool]) -> Any:

@@ -14,11 +14,12 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field, PrivateAttr
 
 from granchain.case.checks import MEMORY, law_table
-from granchain.case.document import CASES, change, digest, jsonable, noted, plain, read_document
+from granchain.case.document import CASES, change, jsonable, noted, plain, read_document
 from granchain.case.tables import ContactTable, Heading, MaterialKey, material_of
 from granchain.case.title import title_of
 from granchain.errors import CaseError
 from granchain.keys import Problems, Table, add_missing, choice, key, number, read_table, shown, suggestion
+from granchain.plain_data import sha256_of
 
 MECHANISMS = CASES / "mechanisms"
 # Numbers of a sample, and bytes that it takes.
@@ -169,7 +170,7 @@ class MechanismCase(Heading):
     @property
     def sha256(self) -> str:
         """Digest of `resolved()`."""
-        return digest(self.resolved())
+        return sha256_of(self.resolved())
 
     @property
     def end(self) -> float:

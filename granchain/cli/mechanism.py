@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,6 +11,7 @@ from granchain.cli.options import JsonOption, LawModuleOption, SetOption, app, b
 from granchain.cli.text import aligned, notify, number, print_json, print_text
 from granchain.engine.garbage import no_collection
 from granchain.errors import GranchainError, RunError
+from granchain.plain_data import plain_data
 
 if TYPE_CHECKING:
     from granchain.mechanism.checks import Check
@@ -80,16 +80,13 @@ def checked(result: Result) -> list[Check]:
 
 def in_json(result: Result) -> dict[str, Any]:
     """Status and checks of a mechanism's result, ready for JSON; None for what is not there."""
-    rows = [check._asdict() for check in checked(result)]
-    for row in rows:
-        row["value"] = row["value"] if math.isfinite(row["value"]) else None
     return {
         "title": result.title,
         "law": result.law,
         "status": result.status.label,
         "time_step": result.time_step,
         "end": float(result.time[-1]) if result.time.size else None,
-        "checks": rows,
+        "checks": plain_data(checked(result)),
         "messages": [message._asdict() for message in result.messages],
     }
 

@@ -18,11 +18,12 @@ import numpy as np
 
 from granchain.case import Case
 from granchain.errors import FileError
-from granchain.output.provenance import compact, granchain_version, source_hash, versions
+from granchain.output.provenance import granchain_version, source_hash, versions
 from granchain.output.result import Result, dataset_of
 from granchain.output.variables import CONTENT, ENSEMBLE, FORMAT, LABELS, TABLE, Variable
 from granchain.output.whole import Growing, room_beside
 from granchain.output.writer import CHUNK, attach_scales, put_provenance, storage_of
+from granchain.plain_data import canonical
 from granchain.status import Message, Status
 
 # Axes along which each run has its own instants, or labels that the others do not share: the dimension that counts them, and the variable
@@ -244,14 +245,14 @@ class SideBySide:
             "source_hash": source_hash(),
             "platform": f"{platform.system()} {platform.machine()}",
             "data_sha256": hashlib.sha256("\n".join(self._hashes).encode()).hexdigest(),
-            "case_json": compact(self.given.first, ordered=True),
-            "case_resolved_json": compact(self.first),
-            "changes": compact(self.changes),
-            "given": compact({"runs": self.given.runs, "beside": self.given.beside}, ordered=True),
-            "kinds": compact(kinds),
-            "laws": compact({"of_run": self._law, "records": list(self._laws)}),
-            "messages": compact(self._messages),
-            "run_sha256": compact(self._hashes),
+            "case_json": canonical(self.given.first, ordered=True),
+            "case_resolved_json": canonical(self.first),
+            "changes": canonical(self.changes),
+            "given": canonical({"runs": self.given.runs, "beside": self.given.beside}, ordered=True),
+            "kinds": canonical(kinds),
+            "laws": canonical({"of_run": self._law, "records": list(self._laws)}),
+            "messages": canonical(self._messages),
+            "run_sha256": canonical(self._hashes),
         }
 
     def to_xarray(self, status: Sequence[Status], messages: Sequence[str]) -> Any:
@@ -379,7 +380,7 @@ class Given:
         known: dict[str, int] = {}
         for case in cases:
             given = case.as_given()
-            tables, beside = given.pop("tables"), compact(given, ordered=True)
+            tables, beside = given.pop("tables"), canonical(given, ordered=True)
             self.first = self.first or {"tables": tables, **given}
             like = self.first["tables"]
             change = {name: part for name, part in tables.items() if like.get(name) is not part and like.get(name) != part}

@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from functools import cache
 from importlib import metadata
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -49,11 +48,6 @@ def granchain_version() -> str:
     """Version of the package that is loaded."""
     loaded = getattr(sys.modules.get("granchain"), "__version__", None)
     return str(loaded) if loaded else metadata.version("granchain")
-
-
-def compact(value: Any, ordered: bool = False) -> str:
-    """JSON on one line: as it is hashed, or with keys in the order they have; titles name changes in that of a case as given."""
-    return json.dumps(value, sort_keys=not ordered, separators=(",", ":"), allow_nan=False)
 
 
 @cache

@@ -15,7 +15,7 @@ import numpy as np
 from granchain.contact.law import Quantity
 from granchain.errors import FileError, GranchainError, GranchainWarning
 from granchain.markup import card, folded, table, traces
-from granchain.output.provenance import NUMBERS, TEXTS, compact, data_sha256, granchain_version, source_hash, versions
+from granchain.output.provenance import NUMBERS, TEXTS, data_sha256, granchain_version, source_hash, versions
 from granchain.output.variables import (
     SPARSE,
     Unread,
@@ -29,6 +29,7 @@ from granchain.output.variables import (
 )
 from granchain.output.whole import LARGEST_FILE, OUTPUT_MARK, claim, write_whole
 from granchain.output.writer import image, root_attributes, write_large
+from granchain.plain_data import canonical
 from granchain.status import Message, Status
 
 # Bytes of a file that is built in memory; a larger one is written piece by piece.
@@ -182,9 +183,9 @@ class Result:
         found["platform"] = f"{platform.system()} {platform.machine()}"
         if self._case is not None:
             found["case_toml"] = _clean(self._case.toml or "")
-            found["case_json"] = compact(self._case.as_given(), ordered=True)
+            found["case_json"] = canonical(self._case.as_given(), ordered=True)
             # As the case hashes it, but for what changes nothing.
-            found["case_resolved_json"] = compact(self._case.resolved())
+            found["case_resolved_json"] = canonical(self._case.resolved())
             found["case_sha256"] = self._case.sha256
         return found | self._given | {"data_sha256": self.data_sha256}
 

@@ -15,7 +15,6 @@ from granchain.case.document import digest_of_case
 from granchain.contact.law import Quantity
 from granchain.errors import FileError
 from granchain.output.ensemble import COUNTED, LARGEST_ENSEMBLE, UNSHARED, changed, tables_with
-from granchain.output.provenance import compact
 from granchain.output.reader import (
     LARGEST_RATIO,
     RefusedError,
@@ -33,6 +32,7 @@ from granchain.output.result import Result, dataset_of
 from granchain.output.units import unit_in
 from granchain.output.variables import ENSEMBLE, LABELS, TABLE, Unread, Variable
 from granchain.output.whole import DAMAGED, LARGEST_FILE, check_seal
+from granchain.plain_data import canonical
 from granchain.status import Message, Status
 
 # Names in the root of a file: those of some dozen laws, and of the keys that were varied.
@@ -207,8 +207,8 @@ class StoredEnsemble:
         result.provenance = {name: self.provenance[name] for name in self.provenance if name not in (*MORE, "messages", "wall_time")}
         document = self.document(place)
         result.provenance |= {
-            "case_json": compact(self.given(place), ordered=True),
-            "case_resolved_json": compact(document), "case_sha256": digest_of_case(document),
+            "case_json": canonical(self.given(place), ordered=True),
+            "case_resolved_json": canonical(document), "case_sha256": digest_of_case(document),
             "data_sha256": self._hashes[place], **self._law_of(place),
         }  # fmt: skip
         result.title = str(document.get("title", ""))

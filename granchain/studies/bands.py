@@ -16,14 +16,15 @@ from granchain.case import Case, check_case
 from granchain.case.checks import MEMORY
 from granchain.case.tolerances import Tolerance, check_tolerances, held, tolerances_of
 from granchain.errors import CaseError, GranchainWarning, RunError
-from granchain.keys import Problems, shown
+from granchain.keys import Problems, check_whole, shown
 from granchain.output.provenance import granchain_version, source_hash, versions
 from granchain.output.result import dataset_of
 from granchain.output.variables import Variable
+from granchain.plain_data import canonical
 from granchain.studies.distributions import Distribution, normal, uniform
 from granchain.studies.interruption import scipy_stats
 from granchain.studies.measures import Measures, measure, no_interruption
-from granchain.studies.plan import MOST_DRAWN, OF_A_MEMBER, Plan, canonical, quasi_random
+from granchain.studies.plan import MOST_DRAWN, OF_A_MEMBER, Plan, quasi_random
 
 # Members of a band, unless more or fewer are asked for.
 MEMBERS = 1024
@@ -176,12 +177,13 @@ def uncertain(case: Any, tolerance: Any, n: Any, seed: Any, sensitivity: bool = 
     """
     problems = Problems()
     check_case(case)
-    if isinstance(n, bool) or not isinstance(n, int) or n < 2:
-        problems.add("n", shown(n), "a whole number from 2", "give the number of members; a power of 2 fills the box evenly")
-    elif sensitivity and n & (n - 1):
+    if (
+        check_whole("n", n, problems, "give the number of members; a power of 2 fills the box evenly", least=2)
+        and sensitivity
+        and n & (n - 1)
+    ):
         problems.add("n", f"{n} with sensitivity", "a power of 2", f"take {2 ** n.bit_length()}")
-    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**63:
-        problems.add("seed", shown(seed), "a whole number from 0", "give for example seed=0")
+    check_whole("seed", seed, problems, "give for example seed=0", least=0)
     if not case.sensors.beads:
         problems.add("sensors.beads", "none", "one sensor bead or more", "name beads whose force is looked at")
     given = case.tolerance if tolerance is None else tolerance

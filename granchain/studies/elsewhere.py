@@ -26,11 +26,11 @@ from granchain.contact.user import file_of, load_law_module
 from granchain.errors import CaseError, GranchainError, LawError, RunError, text_of
 from granchain.keys import shown
 from granchain.output.provenance import granchain_version, source_hash
+from granchain.plain_data import canonical
 from granchain.simulation import law_records
 from granchain.status import Status
 from granchain.studies.measures import TOGETHER, Measures, measure, no_interruption
 from granchain.studies.members import as_they_end
-from granchain.studies.plan import canonical
 
 # What a task takes at least [s]: sending it takes some milliseconds.
 TASK_SECONDS = 0.3

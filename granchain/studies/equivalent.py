@@ -19,13 +19,14 @@ from granchain.case import Case
 from granchain.contact import laws as known_laws
 from granchain.errors import CaseError, RunError
 from granchain.keys import Problems, shown, suggestion
+from granchain.plain_data import plain_data
 from granchain.studies.interruption import scipy_stats, uninterrupted
 from granchain.studies.measures import Measures, no_interruption
 from granchain.studies.measures import measure as measured
 from granchain.studies.members import checked
 from granchain.studies.search import Lowest, descend, not_told_apart
 
-MEASURES = ("peaks", "arrivals", "traces")
+COMPARED_BY = ("peaks", "arrivals", "traces")
 FREE: Mapping[str, tuple[float, float]] = {"restitution": (0.05, 0.99)}
 # Points of the grid of one free input: of all laws, none has two minima closer than a tenth of the range of the restitution.
 GRID = 25
@@ -125,19 +126,9 @@ class Equivalent:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain numbers, words, lists and dicts; a number that is not finite is None."""
-        return {
-            "law": self.law,
-            "rank": self.rank,
-            "inputs": self.inputs,
-            "residual": _plain(self.residual),
-            "per_bead": [_plain(one) for one in self.per_bead],
-            "at_bound": list(self.at_bound),
-            "minima": [one._asdict() for one in self.minima],
-            "moves": [one._asdict() | {"residual": _plain(one.residual), "kept": _plain(one.kept)} for one in self.moves],
-            "grid": self.grid.tolist(),
-            "grid_residual": [_plain(one) for one in self.grid_residual],
-            "messages": list(self.messages),
-        }
+        names = ("law", "rank", "inputs", "residual", "per_bead", "at_bound", "minima", "moves", "grid", "grid_residual", "messages")
+        found: dict[str, Any] = plain_data({name: getattr(self, name) for name in names})
+        return found
 
 
 def equivalent(
@@ -180,7 +171,7 @@ def equivalent(
         With every mistake in what is asked for, before anything is computed; and where a pulse does not reach a sensor.
     """
     threads = checked([case], threads)
-    asked = _asked(case, to, laws, FREE if free is None else free, measure)
+    asked = _looked_through(case, to, laws, FREE if free is None else free, measure)
     target = Target(asked.reference, asked.measure)
     found = _searched(target, asked, threads)
     return _ranked(_moved(found, asked, threads) if moves else found)
@@ -213,11 +204,11 @@ class Asked(NamedTuple):
     measure: str
 
 
-def _asked(case: Case, to: Any, laws: Any, free: Any, measure: Any) -> Asked:
+def _looked_through(case: Case, to: Any, laws: Any, free: Any, measure: Any) -> Asked:
     """All that is asked for, or every mistake in it."""
     problems = Problems()
-    if measure not in MEASURES:
-        problems.add("measure", shown(measure), ", ".join(MEASURES), suggestion(measure, MEASURES, "name one of these"))
+    if measure not in COMPARED_BY:
+        problems.add("measure", shown(measure), ", ".join(COMPARED_BY), suggestion(measure, COMPARED_BY, "name one of these"))
     reference = _reference(case, to, problems)
     if not case.sensors.beads:
         problems.add("sensors.beads", "none", "one sensor or more", "name the beads in which laws are compared")
@@ -588,7 +579,3 @@ def _ranked(found: Sequence[Equivalent]) -> list[Equivalent]:
 
 def _named(names: Sequence[str], point: np.ndarray) -> dict[str, float]:
     return dict(zip(names, map(float, point), strict=True))
-
-
-def _plain(value: float) -> float | None:
-    return float(value) if math.isfinite(value) else None

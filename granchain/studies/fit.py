@@ -23,6 +23,7 @@ from granchain.comparison.agreement import Agreement
 from granchain.comparison.sides import Computed, Measured, stated_sensor
 from granchain.errors import CaseError, GranchainError, RunError, TraceError
 from granchain.keys import Problems, shown, suggestion
+from granchain.plain_data import plain_data
 from granchain.sensor import Sensor
 from granchain.status import Status
 from granchain.studies.interruption import scipy_stats
@@ -31,7 +32,7 @@ from granchain.studies.members import checked
 from granchain.studies.search import Lowest, descend, not_told_apart
 from granchain.traces import Trace, read_trace
 
-MEASURES = ("peaks", "arrivals", "features", "traces")
+FITTED_TO = ("peaks", "arrivals", "features", "traces")
 # The difference of the clocks, which is found beside the free keys where times are compared.
 CLOCK, CALIBRATION = "the clock of the trace", "the calibration of the trace"
 # Two keys of such a correlation have errors that are three times those that each would have if the other were known: 1/sqrt(1 - r^2).
@@ -151,33 +152,13 @@ class Fit:
     def as_dict(self) -> dict[str, Any]:
         """Plain numbers, words, lists and dicts; a number that is not finite is None."""
         about = self.trace.about
-        return {
-            "trace": {"title": about.title, "kind": about.kind, "doi": about.doi},
-            "measure": self.measure,
-            "keys": list(self.values),
-            "values": self.values,
-            "start": self.start,
-            "errors": {key: _plain(error) for key, error in self.errors.items()},
-            "intervals": {
-                f"{level:g}": {key: [_plain(end) for end in ends] for key, ends in self.interval(level).items()} for level in (0.9, 0.95)
-            },
-            "covariance": [[_plain(one) for one in row] for row in self.covariance],
-            "correlation": [[_plain(one) for one in row] for row in self.correlation],
-            "not_told_apart": [list(group) for group in self.not_told_apart],
-            "scatter": _plain(self.scatter),
-            "degrees_of_freedom": self.degrees_of_freedom,
-            "time_shift": _plain(self.time_shift),
-            "gain": self.gain,
-            "sensors": [
-                {
-                    "bead": one.bead,
-                    "residual": _plain(one.residual),
-                    **{name: {part: _plain(x) for part, x in getattr(one, name)._asdict().items()} for name in ("peak", "arrival")},
-                }
-                for one in self.sensors
-            ],
-            "messages": list(self.messages),
-        }
+        names = ("measure", "values", "start", "errors", "covariance", "correlation", "not_told_apart", "scatter")
+        found: dict[str, Any] = plain_data(
+            {name: getattr(self, name) for name in (*names, "degrees_of_freedom", "time_shift", "gain", "sensors", "messages")}
+            | {"keys": list(self.values), "intervals": {f"{level:g}": self.interval(level) for level in (0.9, 0.95)}}
+            | {"trace": {"title": about.title, "kind": about.kind, "doi": about.doi}}
+        )
+        return found
 
 
 def fit(
@@ -218,7 +199,7 @@ def fit(
         Where the case gives no pulses to begin with.
     """
     threads = checked([case], threads)
-    quantities = _asked(case, free, measure)
+    quantities = _free_quantities(case, free, measure)
     if not isinstance(trace, Trace):
         trace = read_trace(trace)
     against = Against(case, trace, measure, cutoff, tuple(quantities), threads)
@@ -242,11 +223,11 @@ def fit(
     return _concluded(against, found, dict(zip(free, start.tolist(), strict=True)), low, high, size)
 
 
-def _asked(case: Case, free: Any, measure: Any) -> dict[str, Any]:
+def _free_quantities(case: Case, free: Any, measure: Any) -> dict[str, Any]:
     """The quantities that are free, or every mistake in what is asked for."""
     problems = Problems()
-    if measure not in MEASURES:
-        problems.add("measure", shown(measure), ", ".join(MEASURES), suggestion(measure, MEASURES, "name one of these"))
+    if measure not in FITTED_TO:
+        problems.add("measure", shown(measure), ", ".join(FITTED_TO), suggestion(measure, FITTED_TO, "name one of these"))
     keys = list(free) if isinstance(free, (list, tuple)) else []
     if not keys:
         problems.add("free", shown(free) if free else "none", "one key or more", 'write for example ["contact.psi"]')
@@ -620,7 +601,3 @@ def _sensors(against: Against, model: Computed | None, residual: np.ndarray, shi
         )
         for k, (bead, pulse, off) in enumerate(zip(against.beads, model.pulses, against.of_sensors(residual), strict=True))
     )
-
-
-def _plain(value: float) -> float | None:
-    return float(value) if math.isfinite(value) else None

@@ -26,6 +26,7 @@ from granchain.engine.garbage import no_collection
 from granchain.engine.stack import Stack, shape_of
 from granchain.engine.state import Recording, State
 from granchain.errors import CaseError
+from granchain.keys import Problems, check_whole
 from granchain.simulation import BLOCK_SECONDS, FIRST_BLOCK, MOST_THREADS, prepare_together, recording_of
 from granchain.status import Status
 
@@ -161,19 +162,21 @@ class Members:
 
 def checked(cases: Sequence[Any], threads: int | None) -> int:
     """The number of threads, once all that is asked for is looked through."""
-    problems = [
+    problems = Problems()
+    wrong = [
         f"cases[{place}]: got {type(case).__name__}, allowed a Case; make it with granchain.load_case or case.replace"
         for place, case in enumerate(cases)
         if not isinstance(case, Case)
     ]
     if not cases:
-        problems.append("cases: got none, allowed one or more; give a list of cases")
+        wrong.append("cases: got none, allowed one or more; give a list of cases")
+    problems.repeat(wrong)
     if threads is None:
         threads = len(os.sched_getaffinity(0))
-    elif isinstance(threads, bool) or not isinstance(threads, int) or not 1 <= threads <= MOST_THREADS:
-        problems.append(f"threads: got {threads!r}, allowed a whole number from 1 to {MOST_THREADS}; leave it out for one a processor")
-    if problems:
-        raise CaseError(problems)
+    else:
+        check_whole("threads", threads, problems, "leave it out", most=MOST_THREADS)
+    if problems.sentences:
+        raise CaseError(problems.sentences)
     return threads
 
 

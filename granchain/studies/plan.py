@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from granchain.case import Case
 from granchain.case.checks import MEMORY
 from granchain.case.document import plain
 from granchain.errors import CaseError
-from granchain.keys import Problems, shown
+from granchain.keys import Problems, check_whole, shown
 from granchain.studies.distributions import Disorder, Distribution, values_of
 from granchain.studies.interruption import scipy_stats, uninterrupted
 
@@ -216,11 +215,8 @@ def planned(case: Any, vary: Any, how: str = "product", n: int = 1, seed: int = 
         problems.add("case", shown(case), "a Case", "make it with granchain.load_case")
     if how not in HOW:
         problems.add("how", shown(how), ", ".join(f'"{word}"' for word in HOW), "name one of them")
-    if isinstance(n, bool) or not isinstance(n, int) or n < 1:
-        problems.add("n", shown(n), "a whole number from 1", "give the number of draws")
-        n = 1
-    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**63:
-        problems.add("seed", shown(seed), "a whole number from 0", "give for example seed=0")
+    check_whole("n", n, problems, "give the number of draws")
+    check_whole("seed", seed, problems, "give for example seed=0", least=0)
     found: dict[str, Any] = {}
     if not isinstance(vary, Mapping) or not vary:
         got = "nothing" if not vary else shown(vary)
@@ -235,7 +231,7 @@ def planned(case: Any, vary: Any, how: str = "product", n: int = 1, seed: int = 
     if problems.sentences:
         raise CaseError(problems.sentences)
     plan = Plan(case, found, how, n, seed)
-    check_whole(plan, problems)
+    check_plan(plan, problems)
     if problems.sentences:
         raise CaseError(problems.sentences)
     return plan
@@ -275,7 +271,7 @@ def doubled(values: list[Any]) -> list[Any]:
     return []
 
 
-def check_whole(plan: Plan, problems: Problems) -> None:
+def check_plan(plan: Plan, problems: Problems) -> None:
     """What keys mean to each other, and to memory."""
     lengths = {key: len(values) for key, values in plan.listed.items()}
     if plan.how == "zip" and len(set(lengths.values())) > 1:
@@ -289,8 +285,3 @@ def check_whole(plan: Plan, problems: Problems) -> None:
     if plan.members * OF_A_MEMBER > MEMORY:
         got = f"{plan.members:.6g} members, which take {plan.members * OF_A_MEMBER / 2**30:.3g} GiB"
         problems.add("vary", got, f"{MEMORY // 2**30} GiB", "take fewer values or draws")
-
-
-def canonical(value: Any) -> str:
-    """One line of JSON, the same for the same data."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)

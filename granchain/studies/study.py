@@ -19,9 +19,10 @@ from granchain.keys import Table, declared, shown
 from granchain.output.provenance import granchain_version, source_hash, versions
 from granchain.output.result import dataset_of
 from granchain.output.variables import CONTENT, FORMAT, STUDY, Variable
+from granchain.plain_data import canonical
 from granchain.status import Status
 from granchain.studies.measures import OF_MEMBER, OF_SENSOR, Measures
-from granchain.studies.plan import TAKEN, Plan, canonical
+from granchain.studies.plan import TAKEN, Plan
 
 # Variables of each sensor, and of each member: unit and meaning.
 MEANING = {

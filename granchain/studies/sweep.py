@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import time
 import uuid
@@ -25,12 +24,13 @@ from granchain.output import claim
 from granchain.output.provenance import granchain_version, source_hash
 from granchain.output.study import StudyFile, StudyPart, open_study
 from granchain.output.whole import LARGEST_FILE
+from granchain.plain_data import sha256_of
 from granchain.simulation import law_records
 from granchain.studies.elsewhere import Elsewhere, ExecutorError
 from granchain.studies.many import LOT
 from granchain.studies.measures import OF_MEMBER, OF_SENSOR, Measures, Summary, measure
 from granchain.studies.members import checked
-from granchain.studies.plan import OF_A_MEMBER, Plan, canonical, planned
+from granchain.studies.plan import OF_A_MEMBER, Plan, planned
 from granchain.studies.study import attributes_of, dataset, measures_of, variables_of
 
 
@@ -385,7 +385,7 @@ def stored(path: str | os.PathLike[str]) -> dict[str, dict[str, Any]]:
 def points(cases: Sequence[Case], work: Work) -> list[str]:
     """The name of each member: the hash of its resolved case but for the title, of the version and of what is measured."""
     about = [granchain_version(), source_hash(), work.traces, None if work.summary is None else name_of(work.summary)]
-    return [digest({key: part for key, part in case.resolved().items() if key != "title"}, about) for case in cases]
+    return [sha256_of([{key: part for key, part in case.resolved().items() if key != "title"}, about]) for case in cases]
 
 
 def check_laws(path: str | os.PathLike[str], cases: Sequence[Case], there: Sequence[str]) -> None:
@@ -410,11 +410,6 @@ def check_laws(path: str | os.PathLike[str], cases: Sequence[Case], there: Seque
                 f"{os.fspath(path)}: got a member of another law: {changed} ({case.title[:100]}), allowed the law that computed it; begin "
                 "anew with --overwrite (in Python: overwrite=True), or name another file"
             )
-
-
-def digest(*parts: Any) -> str:
-    """One hash of plain data."""
-    return hashlib.sha256(canonical(parts).encode()).hexdigest()
 
 
 def name_of(function: Callable) -> str:
