@@ -289,8 +289,10 @@ def test_xarray_opens_the_file_without_a_warning_as_to_xarray_gives_it(saved, en
         warnings.simplefilter("error")
         with xarray.open_dataset(saved, engine=engine) as opened:
             opened.load()
-        with xarray.open_datatree(saved, engine=engine) as tree:
-            assert "provenance" in tree
+        # xarray 2024.10 and newer
+        if hasattr(xarray, "open_datatree"):
+            with xarray.open_datatree(saved, engine=engine) as tree:
+                assert "provenance" in tree
         xarray.testing.assert_identical(opened, open_result(saved).to_xarray())
     assert opened.sensor_force.dims == ("time", "sensor_bead")
     assert opened.sensor_force.units == "N"
