@@ -1,6 +1,5 @@
 """`granchain plot` and `granchain animate` as they are called, and the course of a pulse along a chain: one small run for all."""
 
-import json
 import shutil
 from itertools import pairwise
 from pathlib import Path
@@ -16,6 +15,7 @@ from granchain import analysis, figures
 from granchain.cli import obey
 from granchain.errors import GranchainError
 from granchain.figures.motion import contact_forces
+from granchain.output.conclusion import save_conclusion
 from granchain.status import Status
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -120,7 +120,7 @@ def test_a_wrong_option_of_plot_is_refused_before_anything_is_drawn(here, capsys
 
 
 def test_files_of_unlike_kinds_are_refused_and_every_unreadable_one_is_named(here, capsys):
-    Path("found.json").write_text(json.dumps({"granchain_format": "1.2", "kind": "fit"}))
+    save_conclusion("found.json", "fit", None, {})
     assert obey(["plot", "fast.h5", "found.json", "--out", "out"]) == 2
     expected = "plot: got files of unlike kinds (the run of a chain: fast.h5; a conclusion: found.json), allowed files of one kind"
     assert expected in capsys.readouterr().err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import json
 import re
@@ -148,9 +149,33 @@ def test_conclusions_are_shown_with_what_they_were_made_from(concluded, tmp_path
     assert report([tmp_path / "s.json", tmp_path / "g.json"]).count(b"No figure") == 2
 
 
+@pytest.mark.promise("R9")
+def test_every_digit_of_a_conclusion_is_under_its_seal(tmp_path, figure):
+    facts = {"values": {"contact.psi": 2.8437219, "striker.speed": 1.7652}, "sensors": [{"bead": 9, "residual": -0.25}], "scatter": 1.5e-3}
+    save_conclusion(tmp_path / "f.json", "fit", None, facts)
+    whole = (tmp_path / "f.json").read_text()
+    begin, changed, opened = whole.index('"values"'), 0, 0
+    for at in range(begin, whole.index('"sha256"')):
+        if whole[at].isdigit():
+            other = whole[:at] + str((int(whole[at]) + 1) % 10) + whole[at + 1 :]
+            (tmp_path / "f.json").write_text(other)
+            changed += 1
+            with contextlib.suppress(errors.FileError):
+                read_conclusion(tmp_path / "f.json")
+                opened += 1
+    assert changed > 20 and read_conclusion(tmp_path / "f.json", unsealed=True)["kind"] == "fit"
+    figure("digits of a conclusion that another one replaced unseen", opened, at_most=0)
+
+
 def test_a_conclusion_is_read_as_it_was_written_and_replaces_nothing_else(tmp_path):
     save_conclusion(tmp_path / "e.json", "comparison", None, {"results": []})
     assert read_conclusion(tmp_path / "e.json")["results"] == []
+    whole = (tmp_path / "e.json").read_text()
+    for edit in (("comparison", "comparisom"), ('"results": []', '"results": [1]'), ('"sha256": "', '"sha256": "0')):
+        assert edit[0] in whole
+        (tmp_path / "e.json").write_text(whole.replace(*edit))
+        with pytest.raises(errors.FileError, match="damaged or changed"):
+            read_conclusion(tmp_path / "e.json")
     (tmp_path / "mine.json").write_text(json.dumps({"mine": 1}))
     with pytest.raises(errors.FileError):
         save_conclusion(tmp_path / "mine.json", "comparison", None, {}, overwrite=True)
@@ -253,7 +278,7 @@ def test_no_number_of_a_conclusion_ends_the_report(values, concluded, figure):
                 put(changed, place, value)
             path.write_text(json.dumps(changed))
             try:
-                report([path])
+                report([path], unsealed=True)
             except Exception as error:
                 ended.append((path.name, chosen[0], value, repr(error)))
         path.write_text(json.dumps(document))

@@ -58,7 +58,7 @@ def plot(
     if kind == STUDY:
         figures, known = figures_of_studies(files, unsealed)
     elif kind == CONCLUSION:
-        figures, known = figures_of_conclusions(files)
+        figures, known = figures_of_conclusions(files, unsealed)
     else:
         figures, known = figures_of_results(files, only, label, unsealed)
     if only is not None and known:
@@ -121,14 +121,14 @@ def figures_of_studies(files: Sequence[str], unsealed: bool) -> tuple[dict[str, 
     return figures, list(dict.fromkeys(names))
 
 
-def figures_of_conclusions(files: Sequence[str]) -> tuple[dict[str, Draw], list[str]]:
+def figures_of_conclusions(files: Sequence[str], unsealed: bool) -> tuple[dict[str, Draw], list[str]]:
     """The figure of each file that --out FILE.json of a command wrote."""
     from granchain.output.conclusion import read_conclusion
 
     figures: dict[str, Draw] = {}
     names = []
     for file, stem in zip(files, stems_of(files), strict=True):
-        facts = read_conclusion(file)
+        facts = read_conclusion(file, unsealed)
         names.append(str(facts["kind"]))
         figures[f"{stem}-{hyphened(names[-1])}"] = partial(figure_of_conclusion, facts, file)
     return figures, list(dict.fromkeys(map(hyphened, names)))

@@ -15,10 +15,13 @@ from granchain.case import Case
 from granchain.errors import FileError
 from granchain.output.provenance import granchain_version, source_hash, versions
 from granchain.output.variables import FORMAT
-from granchain.output.whole import OUTPUT_MARK, StoredFile, claim, read_whole, write_whole
+from granchain.output.whole import DAMAGED, OUTPUT_MARK, UNSEALED, StoredFile, claim, read_whole, write_whole
+from granchain.plain_data import sha256_of
 
 # Bytes of such a file, ours: the equivalence of six laws over eight sensors has 1e5.
 LARGEST_CONCLUSION = 2**26
+# The last key of such a file: the hash of all others.
+SEALED_BY = "sha256"
 
 
 @contextlib.contextmanager
@@ -69,6 +72,7 @@ def save_conclusion(path: str | os.PathLike[str], kind: str, case: Case | None, 
         **({} if case is None else about_case(case)),
         **facts,
     }
+    document |= {SEALED_BY: sha256_of(document)}
     text = json.dumps(document, allow_nan=False, indent=1)
     write_whole(path, text.encode() + b"\n", overwrite, marks=(OUTPUT_MARK,))
 
@@ -78,13 +82,13 @@ def about_case(case: Case) -> dict[str, Any]:
     return {"case": case.as_given(), "case_resolved": case.resolved(), "case_toml": case.toml, "case_sha256": case.sha256}
 
 
-def read_conclusion(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """What such a file holds.
+def read_conclusion(path: str | os.PathLike[str], unsealed: bool = False) -> dict[str, Any]:
+    """What such a file holds; `unsealed` as of `granchain.open_result`.
 
     Raises
     ------
     FileError
-        Where it is missing, too large or of another kind.
+        Where it is missing, too large, of another kind or changed.
     """
     if len(StoredFile(path, "a file of numbers")) > LARGEST_CONCLUSION:
         raise FileError(f"{os.fspath(path)}: got more than {LARGEST_CONCLUSION} bytes, allowed a file of numbers; name another")
@@ -98,6 +102,9 @@ def read_conclusion(path: str | os.PathLike[str]) -> dict[str, Any]:
             f"{os.fspath(path)}: got a file that granchain did not write, allowed one that --out FILE.json of compare, "
             "equivalent or fit wrote"
         )
+    seal = document.pop(SEALED_BY, None)
+    if seal != sha256_of(document) and not unsealed:
+        raise FileError(f"{os.fspath(path)}: {UNSEALED if seal is None else DAMAGED}")
     return document
 
 

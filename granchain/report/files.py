@@ -62,7 +62,7 @@ def blocks_of(path: str | os.PathLike[str], unsealed: bool = False) -> list[Bloc
     """What a report says of one file."""
     name = Path(path).name
     if Path(path).suffix.lower() == ".json":
-        return conclusion_blocks(read_conclusion(path), name)
+        return conclusion_blocks(read_conclusion(path, unsealed), name)
     if is_study(path, unsealed):
         return study_blocks(open_study(path, unsealed).to_xarray(), name)
     result = open_result(path, variables=needed, most=LARGEST_PICTURE, unsealed=unsealed)
