@@ -88,7 +88,7 @@ def laws_of_file(file: str) -> Any:
     from granchain.output.study import is_study, open_study
 
     if is_study(file):
-        return SimpleNamespace(law=str(open_study(file).to_xarray().attrs["law"]), provenance={})
+        return SimpleNamespace(law=str(open_study(file).attrs["law"]), provenance={})
     try:
         return open_result(file, variables=nothing)
     except HoldsEnsembleError:

@@ -113,7 +113,7 @@ def figures_of_studies(files: Sequence[str], unsealed: bool) -> tuple[dict[str, 
     figures: dict[str, Draw] = {}
     names: list[str] = []
     for file, stem in zip(files, stems_of(files), strict=True):
-        drawn = study_figures(open_study(file, unsealed).to_xarray())
+        drawn = study_figures(open_study(file, unsealed))
         if not drawn:
             notify(f"{file}: no figure: a distribution takes {MANY} runs, a curve a key of several values, or several sensors; sweep more")
         figures |= {f"{stem}-{hyphened(name)}": draw for name, draw in drawn.items()}

@@ -12,7 +12,6 @@ import hashlib
 import json
 import os
 from collections.abc import Iterable, Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -33,8 +32,6 @@ from granchain.output.reader import (
     refusing,
     text_attribute,
 )
-from granchain.output.result import dataset_of
-from granchain.output.units import unit_in
 from granchain.output.variables import CONTENT, FORMAT, STUDY, Variable
 from granchain.output.whole import (
     LARGEST_FILE,
@@ -183,35 +180,10 @@ def unpacked(text: str, columns: int = 0) -> np.ndarray:
     return values.reshape(-1, columns) if columns else values
 
 
-class StudyFile:
-    """What the file of a study holds.
-
-    Parameters
-    ----------
-    variables : dict of str to Variable
-    attributes : dict
-        Of its root.
-    """
-
-    sealed = True
-
-    def __init__(self, variables: dict[str, Variable], attributes: dict[str, Any]):
-        self.variables, self.attributes = variables, attributes
-
-    @property
-    def provenance(self) -> dict[str, Any]:
-        """Where it comes from."""
-        return {"versions": versions(), "source_hash": source_hash(), "data_sha256": data_sha256(self.variables)}
-
-    def to_xarray(self) -> Any:
-        """As an `xarray.Dataset`, as xarray would open the file."""
-        attributes = dict(self.attributes)
-        inside = str(attributes.pop("coordinates", "")).split()
-        return dataset_of(self.variables, attributes, inside)
-
-    def save(self, path: str | os.PathLike[str], overwrite: bool) -> None:
-        """Write it, whole or not at all; take the `claim` first."""
-        write_whole(path, image_of(self, self.attributes, self.provenance), overwrite, marks=(OUTPUT_MARK,))
+def save_study(variables: dict[str, Variable], attributes: dict[str, Any], path: str | os.PathLike[str], overwrite: bool) -> None:
+    """Write the file of a study, whole or not at all; take the `claim` first."""
+    about = {"versions": versions(), "source_hash": source_hash(), "data_sha256": data_sha256(variables)}
+    write_whole(path, image_of(variables, attributes, about), overwrite, marks=(OUTPUT_MARK,))
 
 
 def is_study(path: str | os.PathLike[str], unsealed: bool = False) -> bool:
@@ -227,52 +199,32 @@ def is_study(path: str | os.PathLike[str], unsealed: bool = False) -> bool:
         return CONTENT in file.attrs and text_attribute(file, CONTENT) == STUDY
 
 
-def open_study(path: str | os.PathLike[str], unsealed: bool = False) -> StudyFile:
-    """Read the file of a study; `unsealed` as of `granchain.open_result`.
+def open_study(path: str | os.PathLike[str], unsealed: bool = False) -> Any:
+    """The file of a study as an `xarray.Dataset`; `unsealed` as of `granchain.open_result`.
 
     Raises
     ------
     FileError
-        Where it is missing, damaged, from a newer granchain or no study.
+        Where it is missing, damaged, of another format or no study.
     """
     import h5py
+    import xarray
 
     content = content_of(path)
-    sealed = check_seal(path, content, unsealed)
+    check_seal(path, content, unsealed)
     with refusing(path), content.stream() as stream, h5py.File(stream, "r") as file:
-        study = _read(file, len(content))
-    study.sealed = sealed
-    return study
-
-
-def _read(file: Any, size: int) -> StudyFile:
-    import h5py
-
-    check_format(file, STUDY)
-    if len(file) > MOST_NAMES:
-        raise RefusedError(f"holds {len(file)} names, a study at most {MOST_NAMES}; it is not one of granchain's")
-    held = {name: member(file, name) for name in file if name != "provenance"}
-    texts = {name for name, dataset in held.items() if h5py.check_string_dtype(dataset.dtype) is not None}
-    for name, dataset in held.items():
-        check_stored(name, dataset)
-        if name in texts:
-            check_text(dataset, name, dataset.shape)
-        elif dataset.dtype.str not in ("<f8", "<i8"):
-            raise RefusedError(f"{name!r} holds values of type {dataset.dtype!s:.50}; it is not one of granchain's")
-    claimed = sum(map(bytes_of, held.values()))
-    if claimed > min(LARGEST_FILE, LARGEST_RATIO * size):
-        raise RefusedError(f"claims {claimed} bytes of data, more than its {size} bytes can hold; it is damaged, or made to do harm")
-    variables = {}
-    for name, dataset in held.items():
-        dims = tuple(_scale_of(dataset, axis, name) for axis in range(len(dataset.shape)))
-        data = np.asarray(dataset.asstr()[()] if name in texts else dataset[()], dtype=object if name in texts else None)
-        unit = unit_in(dataset.attrs, partial(text_attribute, dataset))
-        variables[name] = Variable(dims, data, unit, text_attribute(dataset, "long_name"))
-    values = {name: file.attrs[name] for name in file.attrs}
-    return StudyFile(variables, {name: value if isinstance(value, str) else value.item() for name, value in values.items()})
-
-
-def _scale_of(dataset: Any, axis: int, name: str) -> str:
-    """Name of an axis: of the scale that is attached to it, or of the scale that this is."""
-    scales = dataset.dims[axis].values()
-    return str(scales[0].name).lstrip("/") if scales else name
+        check_format(file, STUDY)
+        if len(file) > MOST_NAMES:
+            raise RefusedError(f"holds {len(file)} names, a study at most {MOST_NAMES}; it is not one of granchain's")
+        held = {name: member(file, name) for name in file if name != "provenance"}
+        for name, dataset in held.items():
+            check_stored(name, dataset)
+            if dataset.dtype.str not in ("<f8", "<i8"):
+                check_text(dataset, name, dataset.shape)
+        claimed = sum(map(bytes_of, held.values()))
+        if claimed > min(LARGEST_FILE, LARGEST_RATIO * len(content)):
+            raise RefusedError(
+                f"claims {claimed} bytes of data, more than its {len(content)} bytes can hold; it is damaged, or made to do harm"
+            )
+    with refusing(path), content.stream() as stream, xarray.open_dataset(stream, engine="h5netcdf") as opened:
+        return opened.load()

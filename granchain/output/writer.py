@@ -23,24 +23,19 @@ CHUNK = 32768
 AT_ONCE = 16 * 1024**2
 
 
-class Held(Protocol):
-    """What a file holds: of a result, or of an ensemble."""
+class Written(Protocol):
+    """What a file holds of a result."""
 
     sealed: bool
     variables: dict[str, Variable]
-
-    @property
-    def provenance(self) -> dict[str, Any]: ...
-
-
-class Written(Held, Protocol):
-    """What a file holds of a result."""
-
     title: str
     law: str
     status: Status
     time_step: float
     messages: list[Message]
+
+    @property
+    def provenance(self) -> dict[str, Any]: ...
 
 
 def image(result: Written) -> bytes:
@@ -48,23 +43,26 @@ def image(result: Written) -> bytes:
 
     A result that was read without its seal gets none: a copy vouches for no more than what it was made from.
     """
-    return image_of(result, root_attributes(result), said_of(result), packed=is_packed(result))
+    attributes, about = root_attributes(result), said_of(result)
+    return image_of(result.variables, attributes, about, packed=is_packed(result), sealed=result.sealed)
 
 
-def image_of(held: Held, attributes: dict[str, Any], provenance: dict[str, Any], *, packed: bool = True) -> bytes:
+def image_of(
+    variables: Mapping[str, Variable], attributes: dict[str, Any], provenance: dict[str, Any], *, packed: bool = True, sealed: bool = True
+) -> bytes:
     """The bytes of a file with these attributes at its root, and this under `/provenance`."""
     import h5py
 
     with h5py.File.in_memory() as file:
-        fill(file, held, attributes, provenance, packed=packed)
+        fill(file, variables, attributes, provenance, packed=packed)
         file.flush()
         content: bytes = file.id.get_file_image()
-    return content + SEAL % hashlib.sha256(content).hexdigest().encode() if held.sealed else content
+    return content + SEAL % hashlib.sha256(content).hexdigest().encode() if sealed else content
 
 
 def fill(
     file: Any,
-    held: Held,
+    variables: Mapping[str, Variable],
     attributes: dict[str, Any],
     provenance: dict[str, Any],
     *,
@@ -77,8 +75,8 @@ def fill(
     text = h5py.string_dtype()
     for name, value in attributes.items():
         file.attrs.create(name, value, dtype=None if isinstance(value, (int, float)) else text)
-    size, done = sum(v.data.nbytes for v in held.variables.values()), 0
-    for name, v in held.variables.items():
+    size, done = sum(v.data.nbytes for v in variables.values()), 0
+    for name, v in variables.items():
         if progress is None or v.data.nbytes <= AT_ONCE:
             storage = {"dtype": text} if v.is_text else storage_of(v.data.shape, packed)
             file.create_dataset(name, data=v.data, track_times=False, **storage)
@@ -91,7 +89,7 @@ def fill(
             dataset[at : at + rows] = v.data[at : at + rows]
             done += v.data[at : at + rows].nbytes
             progress(done / size)
-    attach_scales(file, held.variables)
+    attach_scales(file, variables)
     put_provenance(file, provenance)
 
 
@@ -121,7 +119,7 @@ def write_large(result: Written, path: str | os.PathLike[str], overwrite: bool, 
                 growing.check()
                 done(part)
 
-            fill(file, result, root_attributes(result), said_of(result), packed=is_packed(result), progress=piece)
+            fill(file, result.variables, root_attributes(result), said_of(result), packed=is_packed(result), progress=piece)
         growing.publish(sealed=result.sealed)
 
     try:

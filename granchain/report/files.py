@@ -64,7 +64,7 @@ def blocks_of(path: str | os.PathLike[str], unsealed: bool = False) -> list[Bloc
     if Path(path).suffix.lower() == ".json":
         return conclusion_blocks(read_conclusion(path, unsealed), name)
     if is_study(path, unsealed):
-        return study_blocks(open_study(path, unsealed).to_xarray(), name)
+        return study_blocks(open_study(path, unsealed), name)
     result = open_result(path, variables=needed, most=LARGEST_PICTURE, unsealed=unsealed)
     return run_blocks(result, name, checks_of_file(path, unsealed) if "crank_angle" in result.variables else None)
 

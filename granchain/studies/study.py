@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -192,29 +192,33 @@ def about_key(case: Case, key: str) -> tuple[str, str]:
     return "", f"of the case: {key}"
 
 
-def measures_of(variables: Mapping[str, Variable], attributes: Mapping[str, Any]) -> tuple[list[str], Measures]:
-    """Names of the members in a file of a study, and what was measured of them."""
-    records = json.loads(attributes["laws_json"])
-    names = variables["point"].data.ravel().tolist()
-    n, sensors = len(names), len(variables["sensor_bead"].data)
+def measures_of(study: Any) -> tuple[list[str], Measures]:
+    """Names of the members of a study's data set, and what was measured of them."""
+    records = json.loads(study.attrs["laws_json"])
+    lists = {name: study[name].values.ravel().tolist() for name in ("point", "sensor_bead", "status", "message", "law_sha256")}
+    n, sensors = len(lists["point"]), len(lists["sensor_bead"])
     labels = {status.label: status for status in Status}
     own = {*OF_SENSOR, *OF_MEMBER, *TAKEN}
-    more = {name: v.data.ravel().tolist() for name, v in variables.items() if v.long_name == f"of the summary: {name}" and name not in own}
-    numbers: dict[str, Any] = {name: variables[name].data.reshape(n, sensors) for name in OF_SENSOR}
-    numbers |= {name: variables[name].data.reshape(n) for name in OF_MEMBER}
+    more = {
+        name: one.values.ravel().tolist()
+        for name, one in study.data_vars.items()
+        if one.attrs.get("long_name") == f"of the summary: {name}" and name not in own
+    }
+    numbers: dict[str, Any] = {name: study[name].values.reshape(n, sensors) for name in OF_SENSOR}
+    numbers |= {name: study[name].values.reshape(n) for name in OF_MEMBER}
     found = Measures(
-        sensor_bead=tuple(variables["sensor_bead"].data.tolist()),
-        status=[labels[label] for label in variables["status"].data.ravel().tolist()],
-        message=variables["message"].data.ravel().tolist(),
-        law=[records[sha256] for sha256 in variables["law_sha256"].data.ravel().tolist()],
+        sensor_bead=tuple(lists["sensor_bead"]),
+        status=[labels[label] for label in lists["status"]],
+        message=lists["message"],
+        law=[records[sha256] for sha256 in lists["law_sha256"]],
         time=[np.zeros(0)] * n,
         force=[np.zeros((0, sensors))] * n,
         summaries=[{name: values[place] for name, values in more.items()} for place in range(n)],
         **numbers,
     )
-    if "sensor_force" in variables:
-        time, force = variables["time"].data.reshape(n, -1), variables["sensor_force"].data
-        force = force.reshape(n, time.shape[1], sensors)
-        for place, count in enumerate(variables["n_samples"].data.ravel().tolist()):
+    if "sensor_force" in study:
+        time = study["time"].values.reshape(n, -1)
+        force = study["sensor_force"].values.reshape(n, time.shape[1], sensors)
+        for place, count in enumerate(study["n_samples"].values.ravel().tolist()):
             found.time[place], found.force[place] = time[place, :count], force[place, :count]
-    return names, found
+    return lists["point"], found

@@ -22,7 +22,7 @@ from granchain.jit.options import fingerprint
 from granchain.keys import Problems, shown
 from granchain.output import claim
 from granchain.output.provenance import granchain_version, source_hash
-from granchain.output.study import StudyFile, StudyPart, open_study
+from granchain.output.study import StudyPart, open_study, save_study
 from granchain.output.whole import LARGEST_FILE
 from granchain.plain_data import sha256_of
 from granchain.simulation import law_records
@@ -347,8 +347,7 @@ def to_file(plan: Plan, cases: Sequence[Case], work: Work, out: str | os.PathLik
                     stacklevel=3,
                 )
                 return dataset(plan, found, work.traces, names)
-            study = StudyFile(variables_of(plan, found, names, work.traces), attributes_of(plan, found))
-            study.save(out, overwrite or resume)
+            save_study(variables_of(plan, found, names, work.traces), attributes_of(plan, found), out, overwrite or resume)
             keep = False
         finally:
             part.close(keep)
@@ -377,9 +376,8 @@ def computed(work: Work, cases: Sequence[Case], names: Sequence[str], missing: S
 def stored(path: str | os.PathLike[str]) -> dict[str, dict[str, Any]]:
     """The members in the file of a study, by name."""
     study = open_study(path)
-    variables = study.variables
-    names, found = measures_of(variables, study.attributes)
-    return {name: found.record(place, "sensor_force" in variables) for place, name in enumerate(names)}
+    names, found = measures_of(study)
+    return {name: found.record(place, "sensor_force" in study) for place, name in enumerate(names)}
 
 
 def points(cases: Sequence[Case], work: Work) -> list[str]:
