@@ -18,7 +18,7 @@ from granchain import figures
 from granchain.certificates.examples import example_inputs
 from granchain.contact.onset import onset_weight
 from granchain.figures.frame import new_figure, palette, styled
-from granchain.impacts import contact_of_two, two_bodies
+from granchain.two_body import contact_of_two, two_bodies
 
 STEPS = np.unique(np.round(np.geomspace(11, 1100, 19)).astype(int))
 

@@ -18,7 +18,7 @@ from granchain.contact import laws
 from granchain.contact.law import OPEN, ContactLaw
 from granchain.errors import CaseError
 from granchain.figures.frame import new_figure, palette, styled
-from granchain.impacts import contact_of_two, two_bodies
+from granchain.two_body import contact_of_two, two_bodies
 
 # Wang, Liu & Liu 2022, sec. 5.2, doi:10.1016/j.ijmecsci.2022.107214: the striker of the steel chain [m/s].
 SPEED = 1.77

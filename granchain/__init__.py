@@ -17,15 +17,12 @@ if TYPE_CHECKING:
     from granchain.contact.guard import Elastoplastic
     from granchain.contact.law import OPEN, ContactLaw, Quantity, Source
     from granchain.contact.pair import Pair
-    from granchain.impacts import ImpactResult, impact
-    from granchain.lattice import dispersion
     from granchain.material import Material
     from granchain.mechanism.runs import run_mechanism
     from granchain.output import Result, open_result
     from granchain.progress import ProgressLine
     from granchain.sensor import Sensor
     from granchain.simulation import run
-    from granchain.spectra import Spectrum, spectrum
     from granchain.studies import Ensemble, open_ensemble, run_many
     from granchain.studies.bands import bands
     from granchain.studies.distributions import Disorder, Distribution, disorder, distribution, lognormal, normal, uniform
@@ -33,7 +30,10 @@ if TYPE_CHECKING:
     from granchain.studies.fit import Fit, fit
     from granchain.studies.sweep import sweep
     from granchain.traces import Trace, read_trace
+    from granchain.two_body import ImpactResult, impact
     from granchain.verification import Verification, verify
+    from granchain.waves.dispersion import dispersion
+    from granchain.waves.spectra import Spectrum, spectrum
 
 __version__ = "0.1.0"
 
@@ -48,15 +48,15 @@ _HOMES = {
     "granchain.contact.guard": ("Elastoplastic",),
     "granchain.contact.law": ("OPEN", "ContactLaw", "Quantity", "Source"),
     "granchain.contact.pair": ("Pair",),
-    "granchain.impacts": ("ImpactResult", "impact"),
-    "granchain.lattice": ("dispersion",),
+    "granchain.two_body": ("ImpactResult", "impact"),
+    "granchain.waves.dispersion": ("dispersion",),
     "granchain.material": ("Material",),
     "granchain.mechanism.runs": ("run_mechanism",),
     "granchain.output": ("Result", "open_result"),
     "granchain.progress": ("ProgressLine",),
     "granchain.sensor": ("Sensor",),
     "granchain.simulation": ("run",),
-    "granchain.spectra": ("Spectrum", "spectrum"),
+    "granchain.waves.spectra": ("Spectrum", "spectrum"),
     "granchain.studies": ("Ensemble", "open_ensemble", "run_many"),
     "granchain.studies.bands": ("bands",),
     "granchain.studies.distributions": ("Disorder", "Distribution", "disorder", "distribution", "lognormal", "normal", "uniform"),

@@ -10,11 +10,11 @@ from support.synthetic import CREST, PEAK_FORCE, RADIUS, synthetic, wave_speed
 
 import granchain as gc
 from granchain import analysis, theory
+from granchain.analysis.arrays import FirstPulses, wave_speeds
 from granchain.cli.run import numbers_of
-from granchain.errors import CaseError, GranchainError
+from granchain.errors import GranchainError
 from granchain.report.run import pulses as report_pulses
 from granchain.status import Status
-from granchain.studies.features import Pulses, wave_speeds
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -73,7 +73,7 @@ def jumps_at(count, *known):
     force, time = np.full(count, np.nan), np.full(count, np.nan)
     for slot, f, t in known:
         force[slot], time[slot] = f, t
-    return analysis.Jumps(force, time)
+    return analysis.ForceJumps(force, time)
 
 
 # zero, then 8 - 0.02 t^2 from t = 0 on: the samples at -1, 0, 1, ... are 0, 8, 7.98, ...
@@ -197,7 +197,7 @@ def test_a_static_force_is_part_of_the_peak_and_not_of_the_pulse():
     peak = analysis.peak(TIME, force, 10.0)
     assert (peak.force, peak.time) == pytest.approx((17.0, 3.3), rel=1e-13)
     assert analysis.pulse_width(TIME, force, baseline=10.0) == pytest.approx(analysis.pulse_width(TIME, parabola(TIME)), rel=1e-12)
-    assert analysis.pulse_impulse(TIME, force, 10.0) == pytest.approx(analysis.impulse(TIME, parabola(TIME)), rel=1e-12)
+    assert analysis.pulse_impulse(TIME, force, 10.0) == pytest.approx(np.trapezoid(parabola(TIME), TIME), rel=1e-12)
 
 
 # --- all pulses -----------------------------------------------------------------------------------------------------
@@ -289,17 +289,12 @@ def test_a_width_at_no_level_is_refused(level):
         analysis.pulse_width(TIME, parabola(TIME), level)
 
 
-def test_the_impulse_of_a_triangle_is_its_area():
-    assert analysis.impulse([0.0, 1.0, 4.0], [0.0, 6.0, 0.0]) == pytest.approx(12.0, rel=1e-15)
-
-
 def test_the_impulse_of_the_first_pulse_leaves_out_the_second():
     time = np.linspace(0.0, 30.0, 3001)
     force = gaussian(time, 5.0, 8.0, 0.5) + gaussian(time, 9.0, 20.0, 0.5)
     # area of a gaussian; what is left out beyond 1 % of the peak, at 3.03 deviations, is 0.12 % of it
     area = 5.0 * 0.5 * math.sqrt(2.0 * math.pi)
     assert analysis.pulse_impulse(time, force) == pytest.approx(area * (1.0 - 0.0012), rel=1e-4)
-    assert analysis.impulse(time, force) == pytest.approx(area * (1.0 + 9.0 / 5.0), rel=1e-9)
 
 
 def test_the_impulse_of_the_first_pulse_ends_where_the_force_rises_again():
@@ -310,17 +305,7 @@ def test_an_unfinished_pulse_has_no_impulse():
     assert math.isnan(analysis.pulse_impulse([0.0, 1.0, 2.0, 3.0], [0.0, 8.0, 6.0, 5.0]))
 
 
-def test_the_momentum_is_summed_over_bodies_at_every_instant():
-    momentum = analysis.momentum([1.0, 2.0, 4.0], [[1.0, 0.0, 0.0], [0.5, -1.0, 2.0]])
-    assert momentum.tolist() == [1.0, 6.5]
-
-
 # --- positions and speed --------------------------------------------------------------------------------------------
-
-
-def test_the_positions_are_those_of_touching_spheres_with_their_gaps():
-    assert analysis.positions([1.0, 1.0, 1.0]).tolist() == [0.0, 2.0, 4.0]
-    assert analysis.positions([1.0, 2.0, 4.0], [0.5, 0.25]).tolist() == [0.0, 3.5, 9.75]
 
 
 def test_the_wave_speed_of_a_steady_wave_is_exact_and_has_a_sign():
@@ -409,22 +394,15 @@ def test_errors_without_an_order_are_refused(steps, errors):
         analysis.observed_order(steps, errors)
 
 
-def test_three_values_give_the_order_and_richardson_the_limit():
+def test_richardson_gives_the_limit():
     def value(step):
         return 9.0 + 0.4 * step**2
 
-    assert analysis.order_of_three(value(0.4), value(0.2), value(0.1)) == pytest.approx(2.0, rel=1e-10)
-    assert analysis.order_of_three(value(0.9), value(0.3), value(0.1), ratio=3.0) == pytest.approx(2.0, rel=1e-10)
     found = analysis.richardson(value(0.2), value(0.1))
     assert found.value == pytest.approx(9.0, rel=1e-14)
     assert found.error == pytest.approx(value(0.1) - 9.0, rel=1e-10)
     third = analysis.richardson(5.0 + 0.3**3, 5.0 + 0.1**3, ratio=3.0, order=3.0)
     assert third.value == pytest.approx(5.0, rel=1e-14)
-
-
-def test_equal_values_have_no_order():
-    assert math.isnan(analysis.order_of_three(1.0, 1.0, 1.0))
-    assert math.isnan(analysis.order_of_three(2.0, 1.0, 1.0))
 
 
 # --- summary --------------------------------------------------------------------------------------------------------
@@ -469,7 +447,7 @@ def test_work_from_outside_is_put_in_and_stored_energy_is_not():
 
 
 def test_a_ledger_in_which_nothing_moves_says_so():
-    nothing = {f"energy_{name}": np.zeros(51) for name in analysis.LEDGER}
+    nothing = {f"energy_{name}": np.zeros(51) for name in analysis.ENERGIES}
     energy = analysis.summary(synthetic(change=nothing)).energy
     assert energy.line == "energy: none was put in"
     assert math.isnan(energy.largest_residual)
@@ -556,7 +534,9 @@ def test_the_wave_speeds_of_a_study_leave_out_pulses_that_meet_too():
     arrival = np.array([one.arrival for one in summary.sensors])
     runs = np.array([arrival, arrival[[1, 2, 0]]])
     there = np.ones(runs.shape, dtype=bool)
-    speeds = wave_speeds(np.array([[one.position for one in summary.sensors]] * 2), Pulses(0.0 * runs, runs, 0.0 * runs, there, ~there))
+    speeds = wave_speeds(
+        np.array([[one.position for one in summary.sensors]] * 2), FirstPulses(0.0 * runs, runs, 0.0 * runs, there, ~there)
+    )
     assert speeds[0] == pytest.approx(summary.wave_speed, rel=1e-12) and math.isnan(speeds[1])
 
 
@@ -572,7 +552,7 @@ def test_a_row_driven_with_noise_has_no_first_pulses():
 
 def test_a_result_without_sensors_and_ledger_has_a_summary():
     bare = ("time", "sensor_bead", "sensor_force", "sensor_contact", "contact_force", "contact_overlap")
-    ledger = ("energy_time", *(f"energy_{name}" for name in analysis.LEDGER))
+    ledger = ("energy_time", *(f"energy_{name}" for name in analysis.ENERGIES))
     summary = analysis.summary(synthetic(without=(*bare, *ledger)))
     assert summary.sensors == () and summary.energy is None and math.isnan(summary.wave_speed)
     assert summary.end == pytest.approx(148e-6, rel=1e-9)
@@ -594,18 +574,3 @@ def test_a_failed_run_with_nan_has_a_summary_up_to_the_nan():
     summary = analysis.summary(synthetic(change={"sensor_force": force, "energy_residual": residual}, status=Status.NOT_FINITE))
     assert summary.sensors[0].peak == pytest.approx(PEAK_FORCE * theory.solitary_wave().bead_force, rel=1e-5)
     assert summary.as_dict()["energy"]["largest_residual"] is None
-
-
-def test_a_file_whose_case_cannot_be_read_has_peaks_and_no_positions():
-    result = synthetic()
-
-    class Unread:
-        title = "synthetic wave"
-
-        def bodies(self):
-            raise CaseError("contact.law: not installed")
-
-    result._case = Unread()
-    summary = analysis.summary(result)
-    assert summary.sensors[0].peak > 50.0
-    assert math.isnan(summary.sensors[0].position) and math.isnan(summary.wave_speed)

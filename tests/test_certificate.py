@@ -25,8 +25,8 @@ from granchain.contact.guard import Elastoplastic
 from granchain.contact.law import ContactLaw, Quantity
 from granchain.contact.user import load_law_module
 from granchain.errors import CaseError, LawError
-from granchain.impacts import impact
 from granchain.material import MATERIALS
+from granchain.two_body import impact
 
 LAWS = laws()
 LAWS_PAGE = Path(__file__).parents[1] / "docs" / "laws.md"

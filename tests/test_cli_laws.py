@@ -18,7 +18,7 @@ from granchain.cli import obey
 from granchain.contact import families, laws
 from granchain.contact import law as law_module
 from granchain.contact.user import load_law_module
-from granchain.impacts import impact
+from granchain.two_body import impact
 
 MY_LAW = Path(granchain.__file__).parents[1] / "docs" / "examples" / "my_law.py"
 MA_LIU = ("--set", "psi=2.84", "--set", "xi=13")
@@ -272,7 +272,7 @@ def test_bodies_that_stick_are_a_row_of_a_sweep_and_the_end_of_a_single_impact(c
 def test_a_contact_that_is_not_run_to_its_end_is_a_row_of_a_sweep_and_not_said_to_stick(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sys.modules["granchain.impacts"], "LONGEST", 9000)
+    monkeypatch.setattr(sys.modules["granchain.two_body"], "LONGEST", 9000)
     law = ("impact", "flores", "--speed", "1")
     assert obey([*law, "--restitutions", "0.03,0.9"]) == 0
     said = capsys.readouterr()

@@ -10,12 +10,12 @@ from support.synthetic import RADIUS, synthetic, wave_speed
 
 import granchain
 from granchain import analysis, figures
+from granchain.analysis.noise import Noise
+from granchain.analysis.reading import merged_from, reading_of
 from granchain.cli import obey
 from granchain.cli.compare import tables
 from granchain.comparison import compare, time_shift
-from granchain.comparison.local_fit import Noise
-from granchain.comparison.reading import reading_of
-from granchain.comparison.sides import merged_from, piezo_force
+from granchain.comparison.sides import piezo_force
 from granchain.errors import TraceError
 from granchain.sensor import Sensor
 from granchain.status import Status

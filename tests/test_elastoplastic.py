@@ -21,7 +21,7 @@ from granchain.contact.guard import GUARD_WINDOWS, Elastoplastic
 from granchain.contact.pair import Pair
 from granchain.engine.scans import coefficients
 from granchain.errors import LawError, RunError
-from granchain.impacts import impact
+from granchain.two_body import impact
 
 # The chain of Wang, Liu & Liu 2022, table 8: two steel beads of radius 2.38 mm and 0.45 g, E 193 GPa, nu 0.3, s_y 900 MPa.
 RADIUS, MODULUS, MASS, YIELD_STRESS, POISSON = 1.19e-3, 193e9 / (2.0 * (1.0 - 0.3**2)), 2.25e-4, 900e6, 0.3

@@ -16,8 +16,8 @@ from support.synthetic import CREST, RADIUS, synthetic, wave_speed
 import granchain as gc
 from granchain import analysis, figures
 from granchain.errors import FileError, GranchainError
-from granchain.impacts import ImpactResult
 from granchain.status import Status
+from granchain.two_body import ImpactResult
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -628,7 +628,7 @@ def test_the_stack_of_the_ledger_ends_at_what_was_put_in():
     result = synthetic()
     _, (ledger, _) = figures.energy(result)
     top = ledger.collections[-1].get_paths()[0].vertices[:, 1].max()
-    held = sum(result.variables[f"energy_{name}"].data for name in analysis.HELD)
+    held = sum(result.variables[f"energy_{name}"].data for name in analysis.ENERGIES_HELD)
     assert top == pytest.approx(1e3 * held.max(), rel=1e-12)
     assert lines(ledger)["put in"].get_ydata() == pytest.approx(np.full(51, 1.0), rel=1e-12)
     assert ledger.get_ylabel() == "energy (mJ)"

@@ -20,7 +20,7 @@ from granchain.contact.pair import Pair
 from granchain.engine.scans import coefficients
 from granchain.engine.setup import contacts_of
 from granchain.errors import CaseError, LawError
-from granchain.impacts import impact
+from granchain.two_body import impact
 
 # Two of the chain's beads: Wang, Liu & Liu 2022, table 8, doi:10.1016/j.ijmecsci.2022.107214.
 PAIR = Pair(effective_radius=1.19e-3, effective_modulus=193e9 / (2.0 * (1.0 - 0.3**2)), effective_mass=2.25e-4, yield_stress=900e6)

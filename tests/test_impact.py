@@ -20,7 +20,7 @@ from granchain.contact.law import DAMPING, PSI
 from granchain.contact.pair import Pair
 from granchain.contact.viscous import LEAST_CLAMPED
 from granchain.errors import CaseError, LawError
-from granchain.impacts import NotEnded, impact
+from granchain.two_body import NotEnded, impact
 
 # Wang, Liu & Liu 2022, table 1, doi:10.1016/j.ijmecsci.2022.107214, as corrected: the table swaps masses and densities, and the contact
 # is internal (a ball of 20 mm in a socket of 20.5 mm): R = .0205*.02/.0005 = .82 m; 200 GPa/.29 on 65 GPa/.33; m = (4/3) pi .02^3 7800
@@ -216,7 +216,7 @@ def test_a_clamped_force_that_vanishes_for_a_while_is_not_the_end(monkeypatch):
     (gone,) = np.flatnonzero(found.force[1:-1] == 0.0)[[1]] + 1
     assert found.duration > 1.5 * found.time[gone] and found.force[gone + 3] > 0.0
     # also not where a run ends among them
-    monkeypatch.setattr(sys.modules["granchain.impacts"], "FIRST_STEPS", int(gone))
+    monkeypatch.setattr(sys.modules["granchain.two_body"], "FIRST_STEPS", int(gone))
     assert impact(**inputs).numbers() == found.numbers()
 
 
@@ -316,7 +316,7 @@ def test_identified_damping_delivers_what_is_asked_just_past_a_jump_of_the_force
 def test_a_long_contact_recorded_by_strides_is_the_one_recorded_step_by_step(monkeypatch):
     inputs = {"law": "gonthier-exact", "pair": BEADS, "speed": 1.77, "restitution": 0.03}
     whole = impact(**inputs)
-    monkeypatch.setattr(sys.modules["granchain.impacts"], "CLOSELY", 2000)
+    monkeypatch.setattr(sys.modules["granchain.two_body"], "CLOSELY", 2000)
     thinned = impact(**inputs)
     # 9,342 steps (measured): 2,000 of them, then every eighth
     assert whole.time.size > 9000 and 2000 < thinned.time.size < 3000
@@ -334,7 +334,7 @@ def test_a_long_contact_recorded_by_strides_is_the_one_recorded_step_by_step(mon
 
 
 def test_a_contact_that_takes_too_many_steps_is_not_said_to_stick(monkeypatch):
-    monkeypatch.setattr(sys.modules["granchain.impacts"], "LONGEST", 5000)
+    monkeypatch.setattr(sys.modules["granchain.two_body"], "LONGEST", 5000)
     with pytest.raises(NotEnded) as raised:
         impact(law="flores", pair=BEADS, speed=1.77, restitution=0.03)
     told = str(raised.value)

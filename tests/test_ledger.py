@@ -19,9 +19,9 @@ from granchain.engine.ledger import added
 from granchain.engine.setup import contacts_of, time_step_of
 from granchain.engine.state import Recording, State
 from granchain.engine.timestep import TimeStep
-from granchain.impacts import contact_of_two, law_inputs, two_bodies
 from granchain.simulation import chain_of, relative_residual, run
 from granchain.status import Status
+from granchain.two_body import contact_of_two, law_inputs, two_bodies
 
 SMALL = {"chain.beads": 15, "sensors.beads": [], "sensors.contacts": [], "snapshots": None, "time.end": 1.2e-4}
 FLORES = {"contact.law": "flores", "contact.restitution": 0.65}

@@ -26,7 +26,7 @@ from granchain.contact import laws
 from granchain.contact.law import ContactLaw, Source
 from granchain.contact.viscous import Half
 from granchain.errors import CaseError, FileError, LawError, TraceError
-from granchain.impacts import impact
+from granchain.two_body import impact
 
 DATA = Path(__file__).parents[1] / "data"
 STEEL, CROQUET, LINES = DATA / "leeb-steel", DATA / "gugan-croquet", DATA / "one-line-impacts"

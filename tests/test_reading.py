@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from support.synthetic_sensors import true_numbers
 
-from granchain.comparison.first_pulse import lowest_about
-from granchain.comparison.local_fit import Noise
-from granchain.comparison.reading import reading_of
+from granchain.analysis.noise import Noise, lowest_about
+from granchain.analysis.reading import reading_of
 
 pytestmark = [pytest.mark.filterwarnings("error"), pytest.mark.promise("N12")]
 

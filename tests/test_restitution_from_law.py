@@ -13,8 +13,8 @@ from granchain.contact.law import SPEED_NODES
 from granchain.contact.pair import Pair
 from granchain.engine.restitution import restitution_at, source_of
 from granchain.errors import CaseError
-from granchain.impacts import impact
 from granchain.simulation import run
+from granchain.two_body import impact
 
 MA_LIU = {"law": "ma-liu", "psi": 2.84, "xi": 13.0}
 # The chain's pair: Wang, Liu & Liu 2022, table 8

@@ -8,7 +8,7 @@ from support.processes import answer
 from support.synthetic import synthetic
 
 from granchain.analysis import peak
-from granchain.comparison.sides import RIPPLES
+from granchain.analysis.noise import RIPPLES
 from granchain.errors import GranchainError
 from granchain.sensor import Sensor
 

@@ -23,8 +23,8 @@ from granchain.engine.scans import kinds_of
 from granchain.engine.setup import Row, contacts_of, contacts_together, time_step_of
 from granchain.engine.state import Recording, State
 from granchain.errors import CaseError
-from granchain.impacts import collide, contact_of_two, impact, two_bodies
 from granchain.material import MATERIALS
+from granchain.two_body import collide, contact_of_two, impact, two_bodies
 
 pytestmark = pytest.mark.plain
 

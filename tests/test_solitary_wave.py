@@ -10,7 +10,7 @@ from granchain import theory
 from granchain.analysis import observed_order
 from granchain.contact.pair import Pair
 from granchain.engine.state import Recording
-from granchain.impacts import impact
+from granchain.two_body import impact
 
 # K = (4/3) E sqrt(R) of the steel chain, E = 193 GPa/(2 (1 - .3^2)), R = 1.19 mm
 STIFFNESS = 4.0 / 3.0 * 193e9 / (2.0 * (1.0 - 0.3**2)) * np.sqrt(1.19e-3)

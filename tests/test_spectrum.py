@@ -10,13 +10,14 @@ import numpy as np
 import pytest
 
 import granchain as gc
-from granchain import figures, spectra
+from granchain import figures
 from granchain.case import Case
 from granchain.cli import obey
 from granchain.cli.spectrum import report
 from granchain.errors import GranchainError
-from granchain.spectra import Row, bands_of, mapped, relation
 from granchain.theory import dispersion
+from granchain.waves import spectra
+from granchain.waves.spectra import Row, bands_of, mapped, relation
 
 
 def dimer(seed: int = 1, pressed: float = 20.0, end: float = 0.025, rms: float = 1e-9, **contact: Any) -> Case:

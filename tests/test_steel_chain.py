@@ -92,7 +92,7 @@ def test_the_energy_ledger_of_the_steel_chain_closes(law, figure):
 
 def test_the_printed_restitution_of_the_first_pair_needs_the_full_mass():
     from granchain.contact.pair import Pair
-    from granchain.impacts import impact
+    from granchain.two_body import impact
 
     # E 193 GPa, nu .3, R 1.19 mm, s_y 900 MPa at 1.77 m/s: .8390 with m = .225 g; the printed .81 comes with .45 g (.8059)
     common = {"effective_radius": 1.19e-3, "effective_modulus": 193e9 / (2.0 * (1.0 - 0.3**2)), "yield_stress": 900e6}

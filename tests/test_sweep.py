@@ -10,6 +10,7 @@ import pytest
 
 import granchain as gc
 from granchain import analysis
+from granchain.analysis import arrays
 from granchain.cli.sweep import report
 from granchain.keys import Problems
 from granchain.status import Status
@@ -646,19 +647,17 @@ def two_pulses(draw):
 
 
 def test_pulses_of_any_traces_are_those_of_each_trace(monkeypatch):
-    from granchain.studies import features
-
     left = []
 
     def counted(*arguments, **options):
         left.append(arguments)
-        return analysis.peak(*arguments, **options)
+        return analysis.pulse(*arguments, **options)
 
-    monkeypatch.setattr(features, "peak", counted)
+    monkeypatch.setattr(arrays, "pulse", counted)
     draw = np.random.default_rng(5)
     traces = [two_pulses(draw) for _ in range(400)]
     times = [1e-6 * np.arange(len(trace)) for trace in traces]
-    found = features.first_pulses(times, [trace[:, None] for trace in traces])
+    found = arrays.first_pulses(times, [trace[:, None] for trace in traces])
     # most are looked at in arrays, and those that are not are left to the functions of one trace
     assert len(left) < 250
     merged = 0
@@ -668,7 +667,7 @@ def test_pulses_of_any_traces_are_those_of_each_trace(monkeypatch):
         expected = (top.force, top.time, analysis.pulse_width(time, trace, baseline=base), top.complete, top.merged)
         assert np.array_equal([values[place, 0] for values in found], expected, equal_nan=True), place
         merged += top.merged
-    stops = features.plain_stops(traces)
-    expected = [analysis.pulse_stop(trace, analysis.static(trace)) for trace in traces]
+    stops = arrays.plain_stops(traces)
+    expected = [analysis.pulse_stop(trace, analysis.static_force(trace)) for trace in traces]
     assert all(stop in (0, -1 if own is None else own) for stop, own in zip(stops, expected, strict=True))
     assert merged > 5 and (stops > 0).sum() > 150 and (stops < 0).sum() > 5

@@ -17,7 +17,7 @@ from granchain.contact.law import ContactLaw
 from granchain.contact.pair import Pair
 from granchain.contact.viscous import jankowski_ratio, ratio_of_decay
 from granchain.errors import LawError
-from granchain.impacts import impact
+from granchain.two_body import impact
 
 # Two of the chain's beads: Wang, Liu & Liu 2022, table 8, doi:10.1016/j.ijmecsci.2022.107214.
 MASS = 2.25e-4

@@ -16,9 +16,9 @@ from granchain.errors import CaseError, LawError
 if TYPE_CHECKING:
     from granchain.contact.law import ContactLaw
     from granchain.contact.pair import Pair
-    from granchain.impacts import ImpactResult
     from granchain.keys import Problems
     from granchain.material import Material
+    from granchain.two_body import ImpactResult
 
 
 @app.command()
@@ -299,7 +299,7 @@ class Row:
 def collisions(asked: Study) -> list[Row]:
     """All impacts, law by law; one that does not end is a row of its own where there are others."""
     from granchain.certificates.measure import REFINED
-    from granchain.impacts import NeverOpens, NotEnded, impact
+    from granchain.two_body import NeverOpens, NotEnded, impact
 
     rows = []
     sweep: Sequence[float | None] = [None] if asked.restitutions is None else asked.restitutions

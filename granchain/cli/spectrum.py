@@ -24,7 +24,7 @@ from granchain.cli.text import aligned, notify, print_json, print_text
 from granchain.errors import GranchainError
 
 if TYPE_CHECKING:
-    from granchain.spectra import Spectrum
+    from granchain.waves.spectra import Spectrum
 
 
 @app.command()
@@ -48,8 +48,8 @@ def spectrum(
     load_laws(law_module)
     check_width(width)
     from granchain.output import open_result
-    from granchain.spectra import SEGMENTS
-    from granchain.spectra import spectrum as found_in
+    from granchain.waves.spectra import SEGMENTS
+    from granchain.waves.spectra import spectrum as found_in
 
     start = source if source in (None, "left", "right") else whole("--from", str(source), "a bead, left or right")
     end = None if sensor is None else whole("--to", sensor, "a bead")

@@ -17,7 +17,7 @@ from granchain.contact import laws as known_laws
 from granchain.contact.law import ContactLaw
 from granchain.contact.pair import PAIR_QUANTITIES, Pair
 from granchain.errors import CaseError, GranchainError, LawError, nearest
-from granchain.impacts import ImpactResult, impact
+from granchain.two_body import ImpactResult, impact
 
 # What may be fitted, one number a law.
 FITS = {

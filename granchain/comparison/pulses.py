@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from granchain.analysis import wave_speed
+from granchain.analysis.transport import wave_speed
 from granchain.comparison.agreement import QUANTITIES, RELATIVE, Agreement, Comparison, ResultAgreement, SensorAgreement
 from granchain.comparison.shift import Shift, time_shift
 from granchain.comparison.sides import Computed, Measured, needed_sensor, stated_sensor
 from granchain.errors import TraceError
 
 if TYPE_CHECKING:
-    from granchain.comparison.reading import Reading
+    from granchain.analysis.reading import SensorReading
     from granchain.output import Result
     from granchain.traces import Trace
 
@@ -287,7 +287,7 @@ def _window(measured: Measured, k: int, sides: Sequence[Computed], shifts: Seque
     return slice(*np.searchsorted(measured.time, [start, end]))
 
 
-def _speed(places: Sequence[float], arrivals: Sequence[Agreement], readings: Sequence[Reading], time: float) -> Agreement:
+def _speed(places: Sequence[float], arrivals: Sequence[Agreement], readings: Sequence[SensorReading], time: float) -> Agreement:
     """Speed between two sensors; the common shift does not matter to it."""
     way = places[1] - places[0]
     delay, computed = arrivals[1].measured - arrivals[0].measured, arrivals[1].computed - arrivals[0].computed
@@ -297,7 +297,7 @@ def _speed(places: Sequence[float], arrivals: Sequence[Agreement], readings: Seq
 
 
 def _wave(
-    places: Sequence[float], arrivals: Sequence[Agreement], readings: Sequence[Reading], known: Sequence[int], time: float
+    places: Sequence[float], arrivals: Sequence[Agreement], readings: Sequence[SensorReading], known: Sequence[int], time: float
 ) -> Agreement:
     """Speed from the sensors with a measured arrival, and a computed one in every result."""
     x = np.array([places[k] for k in known])

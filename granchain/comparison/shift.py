@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from granchain.analysis import vertex
+from granchain.analysis.definition import vertex
 
 
 class Shift(NamedTuple):

@@ -4,27 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from granchain.analysis import (
-    MERGED_NOISE,
-    PULSE_BEGINS,
-    Jumps,
-    body_positions,
-    first_pulse,
-    has_merged,
-    impulse,
-    is_smooth,
-    jumps_of,
-    peak,
-    pulse_width,
-)
-from granchain.comparison.first_pulse import RIPPLES
-from granchain.comparison.local_fit import Noise
-from granchain.comparison.reading import Reading, pulse_end, reading_of
+from granchain.analysis.definition import PULSE_BEGINS, ForceJumps
+from granchain.analysis.noise import Noise
+from granchain.analysis.reading import ComputedPulse, SensorReading, computed_pulse, merged_from, readings_of
+from granchain.analysis.results import is_smooth, jumps_at
 from granchain.sensor import NYQUIST, Sensor
 from granchain.traces.noise import noise_of
 
@@ -35,46 +22,6 @@ if TYPE_CHECKING:
 # Where no filter is given and there is noise, forces are drawn and subtracted with a cutoff of so many times the inverse of
 # the narrowest measured pulse's width.
 CUTOFF_WIDTHS = 4.0
-
-
-class Pulse(NamedTuple):
-    """Numbers of a computed pulse: peak [N], arrival [s], width [s], impulse [N s], how long it lasts before and after its peak [s], and
-    whether they are those of another pulse that has merged with the first."""
-
-    peak: float
-    arrival: float
-    width: float
-    impulse: float
-    before: float
-    after: float
-    merged: bool = False
-
-
-NO_PULSE = Pulse(math.nan, math.nan, math.nan, math.nan, math.nan, math.nan)
-
-
-def computed_pulse(time: np.ndarray, force: np.ndarray, filtered: bool, jumps: Jumps | None = None, smooth: bool = True) -> Pulse:
-    """First pulse of a computed trace by `analysis`; its impulse ends as a measured one does.
-
-    What is before the force first leaves the ripples of a filter is not shown to `analysis`, whose pulse begins at 1 % of the largest.
-    """
-    level = (RIPPLES if filtered else PULSE_BEGINS) * float(force.max(initial=0.0))
-    if not level > 0.0:
-        return NO_PULSE
-    start = max(int(np.argmax(force >= level)) - 1, 0)
-    later = Jumps(jumps.force[start:], jumps.time[start:]) if jumps is not None else None
-    top = peak(time[start:], force[start:], jumps=later, smooth=smooth)
-    if not top.complete:
-        return NO_PULSE
-    window = first_pulse(force[start:])
-    i = start + window.start + int(np.argmax(force[start:][window]))
-    end = pulse_end(force[i:], top.force)
-    begin = int(np.argmax(force >= PULSE_BEGINS**2 * top.force))
-    area = impulse(time[: i + end + 1], force[: i + end + 1]) if end is not None else math.nan
-    last = float(time[i + end] if end is not None else time[-1])
-    width = pulse_width(time[start:], force[start:], jumps=later, smooth=smooth)
-    before = top.time - float(time[begin])
-    return Pulse(top.force, top.time, width, area, before, last - top.time, top.merged)
 
 
 class Computed:
@@ -96,13 +43,13 @@ class Computed:
         least = PULSE_BEGINS**2 * float(plain.max(initial=0.0))
         self.pulses = []
         for k, bead in enumerate(beads):
-            jumps = None if filtered or stated.front_mass is not None else jumps_of(result, result.sensor_bead.tolist().index(bead))
+            jumps = None if filtered or stated.front_mass is not None else jumps_at(result, result.sensor_bead.tolist().index(bead))
             if jumps is not None:
-                jumps = Jumps(jumps.force - force[0, k], jumps.time)
-            there = plain[:, k].max() > least
-            self.pulses.append(computed_pulse(self.time, plain[:, k], filtered, jumps, smooth) if there else NO_PULSE)
-        centres, labels = body_positions(result), np.asarray(result.bead).tolist()
-        self.positions = [float(centres[labels.index(bead)]) for bead in beads]
+                jumps = ForceJumps(jumps.force - force[0, k], jumps.time)
+            moves = plain[:, k].max() > least
+            self.pulses.append(computed_pulse(self.time, plain[:, k], filtered, jumps, smooth) if moves else ComputedPulse())
+        labels = np.asarray(result.bead).tolist()
+        self.positions = [float(result.position[labels.index(bead)]) for bead in beads]
         self._spline = CubicSpline(self.time, self.force, axis=0)
 
     def at(self, times: np.ndarray) -> np.ndarray:
@@ -166,7 +113,7 @@ class Measured:
         self._above = raw - lines
         self.filter(stated)
 
-    def read(self, force: np.ndarray) -> list[Reading]:
+    def read(self, force: np.ndarray) -> list[SensorReading]:
         """Read forces (sample, sensor) [N] on the clock of the trace as if they had its noise."""
         return readings_of(self.time, self.stated.smooth(self.interval, force), self._noises, self.stated.cutoff is not None)
 
@@ -193,40 +140,6 @@ class Measured:
     def messages(self) -> list[str]:
         """What is wrong with the trace, bead by bead."""
         return [f"bead {bead}: {note}" for bead, reading in zip(self.beads, self.readings, strict=True) for note in reading.messages]
-
-
-def merged_from(time: np.ndarray, force: np.ndarray, reading: Reading, noise: float) -> bool:
-    """Whether a larger pulse has merged with the one that was read; `force` [N] is above the baseline, `noise` its deviation [N]."""
-    if not math.isfinite(reading.before):
-        return False
-    pulse = force[np.searchsorted(time, reading.arrival.value - reading.before) :]
-    # from where it stands out of the noise: a pulse that begins in it would end in it
-    return has_merged(pulse[int(np.argmax(pulse >= MERGED_NOISE * noise)) :], noise=noise)
-
-
-def readings_of(time: np.ndarray, force: np.ndarray, noises: Sequence[Noise], filtered: bool) -> list[Reading]:
-    """What each sensor read. A small first pulse that sensors saw at one time is crosstalk; another may be either."""
-    readings = [reading_of(time, column, noise, filtered) for column, noise in zip(force.T, noises, strict=True)]
-    interval = float(time[-1] - time[0]) / (len(time) - 1)
-    doubtful = {k: reading.small for k, reading in enumerate(readings) if math.isfinite(reading.small)}
-    for k, at in doubtful.items():
-        one = readings[k]
-        near = max(one.small_width, 2.0 * interval)
-        others = [at - other for j, other in doubtful.items() if j != k]
-        if any(abs(apart) < near for apart in others):
-            size = f"{one.small_height:.3g} N at {1e6 * at:.4g} us"
-            note = f"a disturbance of {size}, at other sensors too, is no wave and not taken for the pulse"
-            later = reading_of(time, force[:, k], noises[k], filtered, at + near)
-            readings[k] = _withheld(later, note) if math.isfinite(later.small) else replace(later, messages=(note, *later.messages))
-        else:
-            readings[k] = _withheld(one)
-    return readings
-
-
-def _withheld(one: Reading, *messages: str) -> Reading:
-    """A reading whose first pulse may be no wave."""
-    note = f"a pulse of {one.small_height:.3g} N at {1e6 * one.small:.4g} us before a much larger one may be crosstalk: no number is given"
-    return Reading(baseline=one.baseline, messages=(*messages, note, *one.messages))
 
 
 def stated_sensor(trace: Trace, cutoff: float | None) -> Sensor:

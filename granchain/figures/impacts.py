@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from granchain.impacts import ImpactResult
+    from granchain.two_body import ImpactResult
 
 
 @styled

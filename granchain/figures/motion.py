@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from granchain.analysis import body_positions
 from granchain.errors import CaseError, FileError, GranchainError
 from granchain.figures.frame import head, look, narrow, need, new_figure, small, styled, time_unit
 from granchain.output import write_whole
@@ -113,9 +112,7 @@ def motion_of(result: Result, frames: int, beads: tuple[int, int] | None) -> Mot
         # of the two contacts of a body; a missing one counts 0
         beside = np.pad(forces, ((0, 0), (1, 1)))
         mean = 0.5 * (beside[:, :-1] + beside[:, 1:])[:, chosen]
-    place, half = body_positions(result)[chosen], np.asarray(result.radius)[chosen]
-    if not np.isfinite(place).all():
-        place = np.cumsum(2.0 * half) - half
+    place, half = np.asarray(result.position)[chosen], np.asarray(result.radius)[chosen]
     moved, speed = result.displacement[np.ix_(rows, chosen)], result.velocity[np.ix_(rows, chosen)]
     if not (np.isfinite(moved).all() and np.isfinite(speed).all()):
         raise GranchainError(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from granchain.analysis import front_speed, power_law, sensor_pulses, speeds_between
+from granchain.analysis import front_of, power_law, sensor_pulses, speeds_between
 from granchain.errors import GranchainError
 from granchain.figures.frame import (
     figure_of,
@@ -91,7 +91,7 @@ def course_of(result: Result) -> Course:
         np.array([getattr(pulse, name) for pulse in seen], dtype=float) for name in ("bead", "position", "peak", "arrival", "width")
     )
     between, speed = 0.5 * (bead[:-1] + bead[1:]), speeds_between(position, arrival)
-    return Course(bead, peak, arrival, width, between, speed, front_speed(tuple(seen)), left_out)
+    return Course(bead, peak, arrival, width, between, speed, front_of(seen)[0], left_out)
 
 
 class Decay(NamedTuple):

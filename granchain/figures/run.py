@@ -10,11 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from granchain.analysis import (
-    DRAG,
-    HELD,
+    ENERGIES_HELD,
     OF_ROUNDING,
     between_snapshots,
-    body_positions,
     driven_without_pulse,
     energy_put_in,
     first_pulse,
@@ -318,7 +316,7 @@ def _arrival(time: np.ndarray, values: np.ndarray) -> float:
 
 def _front_speed(result: Result, quantity: str, places: np.ndarray, arrivals: np.ndarray) -> float:
     """Speed of the front [m/s]; nan where the place of a contact or the case is not known."""
-    centres = dict(zip(result.bead.tolist(), body_positions(result).tolist(), strict=True))
+    centres = dict(zip(result.bead.tolist(), result.position.tolist(), strict=True))
     if quantity == "force":
         # A contact is half way between the centres of its bodies, near enough for beads of like size.
         centres = {k: 0.5 * (x + centres[k + 1]) for k, x in centres.items() if k + 1 in centres}
@@ -409,7 +407,7 @@ def energy(result: Result, ax: Sequence[Axes] | None = None) -> tuple[Figure, np
         Ledger, residual.
     """
     need(result, "energy_time")
-    held = (*HELD, *((DRAG,) if f"energy_{DRAG}" in result.variables else ()))
+    held = (*ENERGIES_HELD, *(("drag",) if "energy_drag" in result.variables else ()))
     parts = {name: getattr(result, f"energy_{name}") for name in held}
     put_in = energy_put_in(parts["kinetic"], result.energy_external, parts["recoverable"])
     total = parts["kinetic"][0] + parts["recoverable"][0] + result.energy_external
@@ -499,7 +497,7 @@ def losses(result: Result, ax: Axes | None = None) -> tuple[Figure, Axes]:
     # The colours of the ledger over time.
     for name in parts:
         if np.any(lost[name] != 0.0):
-            above, colour = below + scale * lost[name], palette()[HELD.index(name)]
+            above, colour = below + scale * lost[name], palette()[ENERGIES_HELD.index(name)]
             axes.stairs(above, edges, baseline=below, fill=True, color=colour, alpha=0.85, linewidth=0.0, label=labels[name])
             below = above
     if np.any(below != 0.0):

@@ -10,7 +10,7 @@ import numpy as np
 
 from granchain.errors import GranchainError
 from granchain.figures.frame import figure_of, given_panels, narrow, new_figure, one_panel, palette, styled, write_heading
-from granchain.spectra import INCOHERENT, Spectrum
+from granchain.waves.spectra import INCOHERENT, Spectrum
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from granchain.analysis import PULSE_BEGINS
+from granchain.analysis.definition import PULSE_BEGINS
 from granchain.case import Case
 from granchain.case.quantities import quantity_of, value_at
 from granchain.comparison.agreement import Agreement

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from granchain.analysis import Jumps
+from granchain.analysis.arrays import first_pulses, passed_on, wave_speeds
+from granchain.analysis.definition import ForceJumps
 from granchain.case import Case
 from granchain.engine.law_hash import functions_sha256
 from granchain.engine.state import Recording, State
@@ -21,7 +22,6 @@ from granchain.output import Result
 from granchain.output.study import packed, unpacked
 from granchain.simulation import Ended, ended, recording_of
 from granchain.status import Status
-from granchain.studies.features import first_pulses, passed_on, wave_speeds
 from granchain.studies.many import LOT
 from granchain.studies.members import Members, Piece, Ready, checked, lots, memory_of
 
@@ -290,7 +290,7 @@ class Gathering:
         smooth = not ready[0].state.model.law.has_jumps()
         if not smooth:
             beside = [
-                Jumps(one.state.records.jump_force[: len(time), :sensors], one.state.records.jump_time[: len(time), :sensors])
+                ForceJumps(one.state.records.jump_force[: len(time), :sensors], one.state.records.jump_time[: len(time), :sensors])
                 for one, time in zip(ready, times, strict=True)
             ]
         pulses = first_pulses(times, force, beside, smooth=smooth)

@@ -66,6 +66,7 @@ def synthetic(
         "bead": labels,
         "radius": np.full(beads, RADIUS),
         "mass": np.full(beads, MASS),
+        "position": (2.0 * RADIUS + gap) * np.arange(beads),
         "final_displacement": np.zeros(beads),
         "final_velocity": np.zeros(beads),
         "sensor_contact": np.array(contacts),
@@ -91,8 +92,6 @@ def synthetic(
     data |= change or {}
     history = (Quantity("residual_overlap", "m", "overlap at which the unloading contact opens", output=True),)
     data = {name: values for name, values in data.items() if name not in without}
-    case = SimpleNamespace(
-        title=title, bodies=lambda: {"gap": np.full(beads - 1, gap)}, energy=SimpleNamespace(bound=1e-2), toml="", sha256="", resolved=dict
-    )
+    case = SimpleNamespace(title=title, energy=SimpleNamespace(bound=1e-2), toml="", sha256="", resolved=dict)
     history = history if "residual_overlap" in data else ()
     return Result(data, case=case, law=law, status=status, time_step=4e-8, history=history)

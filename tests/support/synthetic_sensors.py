@@ -171,8 +171,9 @@ def _result(pulses: Pulses, columns: np.ndarray, law: str) -> Result:
         "bead": np.arange(1, N_BEADS + 1),
         "radius": np.full(N_BEADS, 2.38e-3),
         "mass": np.full(N_BEADS, 0.45e-3),
+        "position": 4.76e-3 * np.arange(N_BEADS),
         "final_displacement": np.zeros(N_BEADS),
         "final_velocity": np.zeros(N_BEADS),
     }
-    case = SimpleNamespace(title="synthetic", bodies=lambda: {"gap": np.zeros(N_BEADS - 1)}, energy=None, toml="", sha256="", resolved=dict)
+    case = SimpleNamespace(title="synthetic", energy=None, toml="", sha256="", resolved=dict)
     return Result(data, case=case, law=law, status=Status.COMPLETE, time_step=4e-8, history=())

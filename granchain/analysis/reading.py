@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 
-from granchain.analysis import PULSE_BEGINS, PULSE_ENDS
-from granchain.comparison.first_pulse import DOUBT, Found, Pulse, fell_before, foot_of, half_height, pulses_in
-from granchain.comparison.local_fit import WITHHELD, Noise, Number, crossing_of, top_of
+from granchain.analysis.definition import MERGED_NOISE, PULSE_BEGINS, PULSE_ENDS, ForceJumps, has_merged, peak, pulse_width
+from granchain.analysis.noise import DOUBT, RIPPLES, Noise, NoisyPulse, Smoothed, fell_before, foot_of, half_height, pulses_in
+from granchain.analysis.uncertainty import WITHHELD, Number, crossing_of, top_of
 from granchain.traces.noise import LEAST_QUIET, Baseline, baseline_of, step_of
 
 # The top of a pulse of any law is above 1 - e of its peak for at most 1.7 sqrt(e) of its width (Hertz 1.6, wang-liu-hysteretic 1.7 over
@@ -24,15 +26,15 @@ FLAT_DOUBTS = (1.5, 1.0, 0.75)
 # A sample that stands alone differs from the cubic through its four neighbours by more than these differ from each other.
 ALONE = 1.0
 # Below this part of a later pulse a first one may be a disturbance, such as crosstalk of the trigger.
-SMALL = 0.25
+DISTURBANCE = 0.25
 # A disturbance is no wave where it is this much shorter, or longer, than the pulse.
-SHORT = 1.0 / 3.0
+SHORTEST = 1.0 / 3.0
 # Crossings of a level, at both ends of its doubt, that are this many times as far apart as the slope gives are those of two flanks.
 JUMPS = 2.5
 # Fewer samples in the width than that are stated.
 FEW_SAMPLES = 8.0
 # With fewer, one sample may hold all of the top, and the width of what is left means nothing.
-LEAST_SAMPLES = 3.0
+FEWEST_SAMPLES = 3.0
 # With fewer, one or two samples at a limit of the instrument look like a top: a Gaussian pulse falls by a tenth over .2 of its width.
 ONE_AT_LIMIT = 5.0
 # Standard deviations from a top at a limit up to where the flanks would meet, and those that make a flat top no round one.
@@ -41,7 +43,7 @@ SURELY, PERHAPS = 2.0, 1.5
 
 
 @dataclass(frozen=True, eq=False)
-class Reading:
+class SensorReading:
     """The first pulse of one sensor.
 
     Attributes
@@ -75,7 +77,7 @@ class Reading:
     messages: tuple[str, ...] = ()
 
 
-def reading_of(time: np.ndarray, recorded: np.ndarray, noise: Noise, filtered: bool = False, begin: float = -math.inf) -> Reading:
+def reading_of(time: np.ndarray, recorded: np.ndarray, noise: Noise, filtered: bool = False, begin: float = -math.inf) -> SensorReading:
     """Read the first pulse of a sensor.
 
     Parameters
@@ -95,27 +97,27 @@ def reading_of(time: np.ndarray, recorded: np.ndarray, noise: Noise, filtered: b
     original, recorded = recorded, _without_lone_samples(time, recorded, noise, messages)
     lone = np.flatnonzero(recorded != original)
     baseline = Baseline(float(np.median(recorded[: max(len(recorded) // 100, LEAST_QUIET)])), 0.0, 0.0, 0.0, 0.0, LEAST_QUIET)
-    small: tuple[Pulse, float] | None = None
+    small: tuple[NoisyPulse, float] | None = None
     # The baseline is found before the pulse, and the pulse above the baseline.
     for turn in range(2):
         force = recorded - baseline.at(np.arange(len(recorded)))
         found = pulses_in(force, noise, filtered)
         pulses = [pulse for pulse in found.pulses if time[pulse.top] >= begin]
         if not pulses:
-            return Reading(baseline=baseline, messages=(*messages, "no whole pulse stands out of the measured trace"))
+            return SensorReading(baseline=baseline, messages=(*messages, "no whole pulse stands out of the measured trace"))
         first = pulses[0]
         left, right = half_height(found.smooth, first.top)
         foot = foot_of(found, first, left) if math.isfinite(left) else 0
-        if found.smooth[foot] > SMALL * first.height:
+        if found.smooth[foot] > DISTURBANCE * first.height:
             # Between two tops of one pulse.
             foot = min(foot, first.start)
         largest = max(pulses, key=lambda pulse: pulse.height)
         # Above the second baseline another may be first.
-        if first.height < SMALL * largest.height:
+        if first.height < DISTURBANCE * largest.height:
             small = first, interval * (right - left)
         if turn == 0 and small is not None:
             ratio = (right - left) / float(np.diff(half_height(found.smooth, largest.top))[0])
-            if not SHORT < ratio < 1.0 / SHORT:
+            if not SHORTEST < ratio < 1.0 / SHORTEST:
                 length = "shorter" if ratio < 1.0 else "longer"
                 size = f"{first.height:.3g} N at {1e6 * time[first.top]:.4g} us"
                 note = f"a disturbance of {size}, much {length} than the pulse, is not taken for it"
@@ -139,30 +141,37 @@ def reading_of(time: np.ndarray, recorded: np.ndarray, noise: Noise, filtered: b
         )
     if not right - left >= 2.0 * FEW_SAMPLES and ((lone > foot) & (lone < first.stop + first.top - foot)).any():
         messages.append("one of these is in the pulse, whose few samples do not tell it from a dip or a top: no number is given")
-        return Reading(baseline=baseline, messages=tuple(messages))
-    reading = _numbers(time, force, noise, found, first, foot, baseline, messages)
+        return SensorReading(baseline=baseline, messages=tuple(messages))
+    reading = _pulse_numbers(time, force, noise, found, first, foot, baseline, messages)
     reading = replace(reading, messages=tuple(messages))
     if small is None:
         return reading
     return replace(reading, small=float(time[small[0].top]), small_height=small[0].height, small_width=small[1])
 
 
-def _numbers(
-    time: np.ndarray, force: np.ndarray, noise: Noise, found: Found, pulse: Pulse, foot: int, baseline: Baseline, messages: list[str]
-) -> Reading:
+def _pulse_numbers(
+    time: np.ndarray,
+    force: np.ndarray,
+    noise: Noise,
+    found: Smoothed,
+    pulse: NoisyPulse,
+    foot: int,
+    baseline: Baseline,
+    messages: list[str],
+) -> SensorReading:
     interval = float(time[-1] - time[0]) / (len(time) - 1)
     top = pulse.top
     if pulse.stop >= len(force):
         messages.append("the trace ends before the pulse has fallen to half its height: its peak may be still to come, no number is given")
-        return Reading(baseline=baseline)
+        return SensorReading(baseline=baseline)
     if fell_before(found, pulse):
         messages.append("noise does not tell whether its first pulse is one or two: no number is given")
-        return Reading(baseline=baseline)
+        return SensorReading(baseline=baseline)
     left, right = half_height(found.smooth, top)
     sides = [side for side in (top - left, right - top) if math.isfinite(side)]
     if not sides or top < 1:
         messages.append("the trace holds too little of the pulse: no number is given")
-        return Reading(baseline=baseline)
+        return SensorReading(baseline=baseline)
     peak, place = top_of(force, top, max(min(sides), 1.0), noise)
     place = _other_tops(found, pulse, place)
     flat = _flat_top(force, found, noise, top, right - left, SURELY)
@@ -186,7 +195,7 @@ def _numbers(
     tilt = math.hypot(baseline.slope, baseline.slope_error) * min(sides) ** 2 / max(pulse.height, found.doubt)
     arrival = Number(float(time[0]) + interval * place.value, interval * math.hypot(place.uncertainty, tilt))
     if not whole or flat is not None or not math.isfinite(peak.value):
-        return Reading(arrival=arrival, baseline=baseline)
+        return SensorReading(arrival=arrival, baseline=baseline)
     perhaps = _flat_top(force, found, noise, top, right - left, PERHAPS)
     if perhaps is None and right - left < FEW_SAMPLES:
         perhaps = _few_at_top(force, noise, top, right - left)
@@ -196,22 +205,22 @@ def _numbers(
         if right - left >= ONE_AT_LIMIT:
             messages.append("its top may be flat, which noise hides: the uncertainty of the peak goes up to where the flanks would meet")
     peak = Number(peak.value, math.hypot(max(peak.uncertainty, lost), baseline.uncertainty(top)))
-    width = _width(force, noise, found, top, peak, interval)
+    width = _width_of(force, noise, found, top, peak, interval)
     if math.isnan(width.value):
         messages.append("the measured trace is too noisy, or too short, for a width at half height")
-    elif width.value < LEAST_SAMPLES * interval:
+    elif width.value < FEWEST_SAMPLES * interval:
         messages.append(f"only {width.value / interval:.2g} samples in the width of the pulse: its peak, width and impulse are withheld")
-        return Reading(arrival=arrival, baseline=baseline)
+        return SensorReading(arrival=arrival, baseline=baseline)
     elif width.value < FEW_SAMPLES * interval:
         messages.append(f"only {width.value / interval:.2g} samples in the width of the pulse")
     begin = max(0, foot - round(0.5 * (top - foot)))
-    area, end = _impulse(force, noise, found, pulse, begin, baseline, right - left < FEW_SAMPLES)
+    area, end = _impulse_of(force, noise, found, pulse, begin, baseline, right - left < FEW_SAMPLES)
     if perhaps is not None:
         # The triangle above the top.
         area = Number(area.value, math.hypot(area.uncertainty, 0.5 * lost * (perhaps.stop - perhaps.start)))
     if math.isnan(area.value):
         messages.append("the trace ends before the pulse does: its impulse is withheld")
-    return Reading(
+    return SensorReading(
         peak,
         arrival,
         width,
@@ -223,7 +232,7 @@ def _numbers(
     )
 
 
-def _short_baseline(recorded: np.ndarray, found: Found, n: int, left: float, noise: Noise, height: float) -> Baseline:
+def _short_baseline(recorded: np.ndarray, found: Smoothed, n: int, left: float, noise: Noise, height: float) -> Baseline:
     """Baseline from so few samples that they may stand on the foot of the pulse.
 
     A foot that rises as e^(i/t), by `rise` over the n samples, is rise/(e^(n/t) - 1) high at their beginning; t is its mean from their end
@@ -238,7 +247,7 @@ def _short_baseline(recorded: np.ndarray, found: Found, n: int, left: float, noi
     return Baseline(float(recorded[:n].mean()), 0.0, 0.5 * (n - 1), sure, 0.0, min(n, LEAST_QUIET - 1))
 
 
-def _with_fall(baseline: Baseline, found: Found, pulse: Pulse) -> Baseline:
+def _with_fall(baseline: Baseline, found: Smoothed, pulse: NoisyPulse) -> Baseline:
     """The baseline, less sure where the trace later falls below it: beads do not pull, so that has drifted, evenly as far as is known."""
     after = found.smooth[pulse.stop :]
     if not len(after) or after.min() > -2.0 * found.doubt:
@@ -263,7 +272,7 @@ def _without_lone_samples(time: np.ndarray, force: np.ndarray, noise: Noise, mes
     return corrected
 
 
-def _other_tops(found: Found, pulse: Pulse, place: Number) -> Number:
+def _other_tops(found: Smoothed, pulse: NoisyPulse, place: Number) -> Number:
     """The place of the peak, less sure where the pulse is as high elsewhere, within the doubt, with a dip between."""
     high = found.smooth[pulse.start : pulse.stop] > found.smooth[pulse.top] - math.sqrt(2.0) * found.doubt
     parts = np.flatnonzero(np.diff(np.concatenate([[0], high.astype(int), [0]])))
@@ -273,7 +282,7 @@ def _other_tops(found: Found, pulse: Pulse, place: Number) -> Number:
     return Number(place.value, math.hypot(place.uncertainty, away / 3.0))
 
 
-def _flat_top(force: np.ndarray, found: Found, noise: Noise, top: int, width: float, deviations: float) -> slice | None:
+def _flat_top(force: np.ndarray, found: Smoothed, noise: Noise, top: int, width: float, deviations: float) -> slice | None:
     """The samples of a top that is flatter than that of any pulse; None where it is none.
 
     Over a stretch of length l a top sags by (l/FLAT_TOP width)^2 of its height at least: that is compared with what a parabola through the
@@ -283,7 +292,7 @@ def _flat_top(force: np.ndarray, found: Found, noise: Noise, top: int, width: fl
     first = max(top - 2, 0)
     highest = first + int(np.argmax(force[first : top + 3]))
     # Equal readings of a trace that has noise, and no steps to round to, are the limit itself.
-    near = _run(force, highest, step)
+    near = _stretch_about(force, highest, step)
     n = near.stop - near.start
     if n >= (2 if noise.sample > 0.0 and step == 0.0 else 3) and n - 1 > FLAT_TOP * math.sqrt(step / float(force[highest])) * width:
         return near
@@ -292,7 +301,7 @@ def _flat_top(force: np.ndarray, found: Found, noise: Noise, top: int, width: fl
         within = max(part * doubt, step)
         if within > (1.0 - PULSE_ENDS) * float(trace[start]):
             continue
-        near = _run(trace, start, within)
+        near = _stretch_about(trace, start, within)
         n = near.stop - near.start
         if n < 3:
             continue
@@ -307,7 +316,7 @@ def _few_at_top(force: np.ndarray, noise: Noise, top: int, width: float) -> slic
     """The samples about a top that may all be at a limit: two that noise does not distinguish, or any of fewest samples."""
     first = max(top - 2, 0)
     highest = first + int(np.argmax(force[first : top + 3]))
-    near = _run(force, highest, SURELY * math.sqrt(2.0) * noise.sample)
+    near = _stretch_about(force, highest, SURELY * math.sqrt(2.0) * noise.sample)
     return near if near.stop - near.start >= 2 or width < ONE_AT_LIMIT else None
 
 
@@ -331,14 +340,14 @@ def _by_flanks(force: np.ndarray, top: slice, left: float, right: float) -> floa
     return highest
 
 
-def _run(trace: np.ndarray, i: int, within: float) -> slice:
+def _stretch_about(trace: np.ndarray, i: int, within: float) -> slice:
     """Samples around one that are no more than this below it."""
     low = trace < trace[i] - within
     before, after = np.flatnonzero(low[:i]), np.flatnonzero(low[i:])
     return slice(int(before[-1]) + 1 if len(before) else 0, i + int(after[0]) if len(after) else len(low))
 
 
-def _width(force: np.ndarray, noise: Noise, found: Found, top: int, peak: Number, interval: float) -> Number:
+def _width_of(force: np.ndarray, noise: Noise, found: Smoothed, top: int, peak: Number, interval: float) -> Number:
     level = 0.5 * peak.value
     places = half_height(found.smooth, top, peak.value)
     if not all(map(math.isfinite, places)):
@@ -364,8 +373,8 @@ def _width(force: np.ndarray, noise: Noise, found: Found, top: int, peak: Number
     return Number(interval * (crossings[1] - crossings[0]), interval * sure) if math.isfinite(sure) else WITHHELD
 
 
-def _impulse(
-    force: np.ndarray, noise: Noise, found: Found, pulse: Pulse, begin: int, baseline: Baseline, few: bool
+def _impulse_of(
+    force: np.ndarray, noise: Noise, found: Smoothed, pulse: NoisyPulse, begin: int, baseline: Baseline, few: bool
 ) -> tuple[Number, float]:
     """Sum over a pulse [N samples], and where it ends [samples].
 
@@ -448,3 +457,84 @@ def _shoulder(after: np.ndarray, height: float, doubt: float) -> np.ndarray:
         later[:-away] = np.maximum(later[:-away], known[away:])
     steps = (falls < 0.5 * np.minimum(before, later)) & (np.minimum(before, later) > doubt)
     return np.asarray(((falls < 0.5 * doubt) & (after < height - 2.0 * doubt)) | steps)
+
+
+def merged_from(time: np.ndarray, force: np.ndarray, reading: SensorReading, noise: float) -> bool:
+    """Whether a larger pulse has merged with the one that was read.
+
+    `force` [N] is above the baseline, `noise` its standard deviation [N].
+    """
+    if not math.isfinite(reading.before):
+        return False
+    later = force[np.searchsorted(time, reading.arrival.value - reading.before) :]
+    # from where it stands out of the noise: a pulse that begins in it would end in it
+    return has_merged(later[int(np.argmax(later >= MERGED_NOISE * noise)) :], noise=noise)
+
+
+def readings_of(time: np.ndarray, force: np.ndarray, noises: Sequence[Noise], filtered: bool) -> list[SensorReading]:
+    """What each sensor read.
+
+    A small first pulse that sensors saw at one time is crosstalk; another may be either.
+    """
+    readings = [reading_of(time, column, noise, filtered) for column, noise in zip(force.T, noises, strict=True)]
+    interval = float(time[-1] - time[0]) / (len(time) - 1)
+    doubtful = {k: reading.small for k, reading in enumerate(readings) if math.isfinite(reading.small)}
+    for k, at in doubtful.items():
+        one, notes = readings[k], []
+        near = max(one.small_width, 2.0 * interval)
+        if any(abs(at - other) < near for j, other in doubtful.items() if j != k):
+            size = f"{one.small_height:.3g} N at {1e6 * at:.4g} us"
+            notes.append(f"a disturbance of {size}, at other sensors too, is no wave and not taken for the pulse")
+            one = reading_of(time, force[:, k], noises[k], filtered, at + near)
+        if math.isfinite(one.small):
+            size = f"{one.small_height:.3g} N at {1e6 * one.small:.4g} us"
+            notes.append(f"a pulse of {size} before a much larger one may be crosstalk: no number is given")
+            one = SensorReading(baseline=one.baseline, messages=one.messages)
+        readings[k] = replace(one, messages=(*notes, *one.messages))
+    return readings
+
+
+class ComputedPulse(NamedTuple):
+    """Numbers of a computed pulse: peak [N], arrival [s], width [s], impulse [N s].
+
+    How long it lasts before and after its peak [s], and whether they are those of another pulse that
+    has merged with the first.
+    """
+
+    peak: float = math.nan
+    arrival: float = math.nan
+    width: float = math.nan
+    impulse: float = math.nan
+    before: float = math.nan
+    after: float = math.nan
+    merged: bool = False
+
+
+def computed_pulse(
+    time: np.ndarray,
+    force: np.ndarray,
+    filtered: bool,
+    jumps: ForceJumps | None = None,
+    smooth: bool = True,
+) -> ComputedPulse:
+    """First pulse of a computed trace; its impulse ends as a measured one does.
+
+    What is before the force first leaves the ripples of a filter is not looked at.
+    """
+    level = (RIPPLES if filtered else PULSE_BEGINS) * float(force.max(initial=0.0))
+    if not level > 0.0:
+        return ComputedPulse()
+    start = max(int(np.argmax(force >= level)) - 1, 0)
+    later = jumps.since(start) if jumps is not None else None
+    top = peak(time[start:], force[start:], jumps=later, smooth=smooth)
+    if not top.complete:
+        return ComputedPulse()
+    i = start + top.sample
+    end = pulse_end(force[i:], top.force)
+    begin = int(np.argmax(force >= PULSE_BEGINS**2 * top.force))
+    whole = slice(0, i + end + 1 if end is not None else 0)
+    area = float(np.trapezoid(force[whole], time[whole])) if end is not None else math.nan
+    last = float(time[i + end] if end is not None else time[-1])
+    width = pulse_width(time[start:], force[start:], jumps=later, smooth=smooth)
+    before = top.time - float(time[begin])
+    return ComputedPulse(top.force, top.time, width, area, before, last - top.time, top.merged)

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from granchain.errors import CaseError, GranchainError, LawError
-from granchain.lattice import Cell, cell_of
 from granchain.markup import card, table
 from granchain.output.result import check_result
 from granchain.theory import dispersion
+from granchain.waves.dispersion import Cell, cell_of
 
 if TYPE_CHECKING:
     from granchain.output import Result

@@ -18,40 +18,40 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.polynomial import polynomial
 
-from granchain.analysis import vertex
+from granchain.analysis.definition import vertex
+from granchain.analysis.noise import Noise
 
 # Half lengths of the stretches, in parts of the time from the top to the nearer half height: each 1/sqrt(2) of the one before.
-STRETCHES = tuple(2.0 ** (0.5 - 0.5 * i) for i in range(11))
+FITTED_LENGTHS = tuple(2.0 ** (0.5 - 0.5 * i) for i in range(11))
 # Degree of the polynomial in the exponent, and of that through a flank: the lowest with an odd term beyond the first, and with a curvature.
 TOP_DEGREE, FLANK_DEGREE = 3, 2
 # Order of the error of the shape, of a smooth pulse.
-SMOOTH = 2.0
+SHAPE_ORDER = 2.0
 # Stretches are compared where the longer one is from 1.25 to 3 times as long.
-LONGER = (1.25, 3.0)
+LENGTH_RATIOS = (1.25, 3.0)
 # One difference of two estimates may be small by chance: what all estimates differ by that are up to so many times less sure is covered.
-COMPARABLE = 1.75
+ALIKE_UNCERTAIN = 1.75
 # No kink between two samples is seen: its place is known to this part of an interval at best.
 LEAST_PLACE = 0.02
 # Part of the stretch in which a kink may be the top that counts as a standard deviation: six of them reach its ends. Kogut and Etsion's law
 # makes two tops 0.04 of the width apart, with a dip of 0.003 of the height between.
-HIDDEN = 0.17
+HIDDEN_KINK = 0.17
 # A sample, or the mean of two, that is so many standard deviations above the curve belongs to another top: of Gaussian noise, one of two
 # thousand is. No curve is better than the last number, in parts of the peak.
-STRANGE, EXACT = 3.3, 1e-4
+UNEXPLAINED, EXACT = 3.3, 1e-4
 # A curve that misses the samples by so many times the noise has not the shape of the pulse.
-MISSED = 2.0
+MISFIT = 2.0
 # What no sample shows: a Gaussian pulse has the fourth difference 3 s^2/F at its peak F, s the second, and a parabola through three
 # samples is off by 1/128 of the fourth difference half way between two (Newton's remainder t^2 (t^2 - 1)/24 at t = 1/2): 0.023 s^2/F.
 # Skew pulses are off by more: four times as much covers.
-BETWEEN = 0.1
+BETWEEN_SAMPLES = 0.1
 # Steps of Gauss and Newton, after which parameters found from logarithms of the samples move by no part of their uncertainty.
-STEPS = 4
+NEWTON_STEPS = 4
 
 
 class Number(NamedTuple):
@@ -64,40 +64,7 @@ class Number(NamedTuple):
 WITHHELD = Number(math.nan, math.nan)
 
 
-@dataclass(frozen=True, eq=False)
-class Noise:
-    """White noise of a size [N], and the response of the filter that it went through to one sample of it (empty: none)."""
-
-    size: float
-    response: np.ndarray
-
-    @property
-    def passed(self) -> float:
-        """Part of the standard deviation that the filter leaves."""
-        return float(np.linalg.norm(self.response)) if len(self.response) else 1.0
-
-    @property
-    def sample(self) -> float:
-        """Standard deviation of one sample [N]."""
-        return self.size * self.passed
-
-    def of_sum(self, weights: np.ndarray) -> float:
-        """Standard deviation of a weighted sum of consecutive samples [N]."""
-        if len(self.response) and self.size > 0.0:
-            from scipy.signal import fftconvolve
-
-            weights = fftconvolve(weights, self.response)
-        return self.size * float(np.linalg.norm(weights))
-
-    def smoothed(self, scale: float) -> float:
-        """Standard deviation of a sample after a Gaussian of this standard deviation [samples]; at most, where there is a filter too.
-
-        The squares of the weights of a Gaussian sum to 1/(2 sqrt(pi) scale).
-        """
-        return self.size * min(self.passed, 1.0 / math.sqrt(2.0 * math.sqrt(math.pi) * scale)) if scale > 0.0 else self.sample
-
-
-class _Fit(NamedTuple):
+class _Estimate(NamedTuple):
     """One estimate: half length of its stretch [samples], numbers, what noise makes of each; the stretch and the curve of a curved one."""
 
     length: float
@@ -107,14 +74,14 @@ class _Fit(NamedTuple):
     curve: np.ndarray = np.empty(0)
 
 
-def _chosen(fits: Sequence[_Fit], which: int) -> Number:
+def _surest(fits: Sequence[_Estimate], which: int) -> Number:
     """Of estimates over ever shorter stretches, the one with the smallest uncertainty, which covers the others of nearly the same."""
     found = []
     for k, fit in enumerate(fits):
         shape = [
-            abs(longer.values[which] - fit.values[which]) / ((longer.length / fit.length) ** SMOOTH - 1.0)
+            abs(longer.values[which] - fit.values[which]) / ((longer.length / fit.length) ** SHAPE_ORDER - 1.0)
             for longer in fits[:k]
-            if LONGER[0] <= longer.length / fit.length <= LONGER[1]
+            if LENGTH_RATIOS[0] <= longer.length / fit.length <= LENGTH_RATIOS[1]
         ]
         # The longest stretches have none to be compared with; two and three samples have the remainder of their interpolation.
         if fit.length <= 1.0:
@@ -130,7 +97,7 @@ def _chosen(fits: Sequence[_Fit], which: int) -> Number:
     apart = [
         abs(one.value - best.value) * best.uncertainty / one.uncertainty
         for one in found
-        if 0.0 < one.uncertainty <= COMPARABLE * best.uncertainty
+        if 0.0 < one.uncertainty <= ALIKE_UNCERTAIN * best.uncertainty
     ]
     return Number(best.value, max([best.uncertainty, *apart]))
 
@@ -148,22 +115,22 @@ def top_of(force: np.ndarray, top: float, reach: float, noise: Noise) -> tuple[N
         From there to the nearer half height [samples].
     noise : Noise
     """
-    fits: list[_Fit] = []
-    for part in STRETCHES:
-        near = _near(force, top, part * reach)
+    fits: list[_Estimate] = []
+    for part in FITTED_LENGTHS:
+        near = _samples_near(force, top, part * reach)
         fit = None if fits and near.stop - near.start >= round(2.0 * fits[-1].length) else _exponential(force, near, top, noise)
         if fit is not None:
             fits.append(fit)
             top = fit.values[1]
-    near = _near(force, top, max(0.25 * reach, 1.0))
+    near = _samples_near(force, top, max(0.25 * reach, 1.0))
     i = near.start + int(np.argmax(force[near]))
     second = 0.0
     if 0 < i < len(force) - 1:
-        fits.append(_parabola(force, i, noise))
+        fits.append(_through_three(force, i, noise))
         second = abs(float(force[i - 1] - 2.0 * force[i] + force[i + 1]))
-    peak, place = _chosen(fits, 0), _chosen(fits, 1)
+    peak, place = _surest(fits, 0), _surest(fits, 1)
     peak = Number(
-        peak.value, math.hypot(peak.uncertainty, BETWEEN * second**2 / max(float(force[i]), second)) if second else peak.uncertainty
+        peak.value, math.hypot(peak.uncertainty, BETWEEN_SAMPLES * second**2 / max(float(force[i]), second)) if second else peak.uncertainty
     )
     # Where the force is below its peak by no more than the uncertainty of that, or than what the curve misses the samples by, a small kink
     # may be the top; from the half height to the peak the force rises as a parabola does, about.
@@ -172,19 +139,19 @@ def top_of(force: np.ndarray, top: float, reach: float, noise: Noise) -> tuple[N
         if fit.values[1] == place.value and len(fit.curve):
             away = _another_top(force, fit, peak, place, noise)
             missed = float(np.linalg.norm(force[fit.near] - fit.curve)) / math.sqrt(len(fit.curve) - TOP_DEGREE - 1)
-            height = max(height, missed if missed > MISSED * noise.sample else 0.0)
+            height = max(height, missed if missed > MISFIT * noise.sample else 0.0)
     hidden = reach * math.sqrt(2.0 * height / max(peak.value, height)) if height > 0.0 else 0.0
-    return peak, Number(place.value, max(math.hypot(place.uncertainty, LEAST_PLACE), HIDDEN * hidden, away / 3.0))
+    return peak, Number(place.value, max(math.hypot(place.uncertainty, LEAST_PLACE), HIDDEN_KINK * hidden, away / 3.0))
 
 
-def _another_top(force: np.ndarray, fit: _Fit, peak: Number, place: Number, noise: Noise) -> float:
+def _another_top(force: np.ndarray, fit: _Estimate, peak: Number, place: Number, noise: Noise) -> float:
     """How far from the place are samples as high as the peak, which the curve does not explain [samples]."""
     if not len(fit.curve):
         return 0.0
     size = max(noise.sample, EXACT * peak.value)
     off = force[fit.near] - fit.curve
     pairs = np.convolve(off, [math.sqrt(0.5)] * 2)
-    strange = np.maximum.reduce([off, pairs[:-1], pairs[1:]]) > STRANGE * size
+    strange = np.maximum.reduce([off, pairs[:-1], pairs[1:]]) > UNEXPLAINED * size
     high = strange & (force[fit.near] > peak.value - 2.0 * math.hypot(size, peak.uncertainty))
     return float(np.abs(fit.near.start + np.flatnonzero(high) - place.value).max(initial=0.0))
 
@@ -204,27 +171,27 @@ def crossing_of(force: np.ndarray, level: float, place: float, reach: float, noi
         From the crossing to the top [samples].
     noise : Noise
     """
-    fits: list[_Fit] = []
-    for part in STRETCHES[3:]:
-        near = _near(force, place, part * reach)
+    fits: list[_Estimate] = []
+    for part in FITTED_LENGTHS[3:]:
+        near = _samples_near(force, place, part * reach)
         fit = None if fits and near.stop - near.start >= round(2.0 * fits[-1].length) else _flank(force, level, near, place, noise)
         if fit is not None:
             fits.append(fit)
             place = fit.values[0]
     i = math.floor(place)
     if 0 <= i < len(force) - 1 and force[i] != force[i + 1]:
-        fits.append(_straight(force, level, i, noise))
-    found = _chosen(fits, 0)
+        fits.append(_through_two(force, level, i, noise))
+    found = _surest(fits, 0)
     slopes = [fit.values[1] for fit in fits if fit.values[0] == found.value]
     return Number(found.value, math.hypot(found.uncertainty, LEAST_PLACE)), slopes[-1] if slopes else math.nan
 
 
-def _near(force: np.ndarray, place: float, half: float) -> slice:
+def _samples_near(force: np.ndarray, place: float, half: float) -> slice:
     """Samples up to a distance from a place."""
     return slice(max(0, math.ceil(place - half)), min(len(force), math.floor(place + half) + 1))
 
 
-def _exponential(force: np.ndarray, near: slice, centre: float, noise: Noise) -> _Fit | None:
+def _exponential(force: np.ndarray, near: slice, centre: float, noise: Noise) -> _Estimate | None:
     """Largest value of the exponential of a polynomial through samples, and its place."""
     y, n, degree = force[near], near.stop - near.start, TOP_DEGREE
     if n < degree + 2 or not y.max() > 0.0:
@@ -235,7 +202,7 @@ def _exponential(force: np.ndarray, near: slice, centre: float, noise: Noise) ->
     # To begin with, the logarithms, weighted with the force: an error of the force is one of its logarithm times the force.
     above = np.maximum(y, 0.05 * y.max())
     p = _by_sample(powers * above[:, np.newaxis]) @ (np.log(above) * above)
-    for _ in range(STEPS):
+    for _ in range(NEWTON_STEPS):
         # e^30 of the largest force is no pulse any more.
         curve = np.exp(np.clip(powers @ p, -700.0, math.log(y.max()) + 30.0))
         p = p + _by_sample(powers * curve[:, np.newaxis]) @ (y - curve)
@@ -257,7 +224,9 @@ def _exponential(force: np.ndarray, near: slice, centre: float, noise: Noise) ->
     # d(height) = height sum at^k dp_k; d(place) = -(sum k at^(k-1) dp_k)/(second derivative of the exponent)
     of_height = height * at**k @ by_sample
     of_place = -scale * (k[1:] * at ** k[:-1]) @ by_sample[1:] / polynomial.polyval(at, second)
-    return _Fit(scale, (height, centre + at * scale), _errors((of_height, of_place), y - curve, n - degree - 1, noise), near, curve)
+    return _Estimate(
+        scale, (height, centre + at * scale), _deviations((of_height, of_place), y - curve, n - degree - 1, noise), near, curve
+    )
 
 
 def _by_sample(columns: np.ndarray) -> np.ndarray:
@@ -266,7 +235,7 @@ def _by_sample(columns: np.ndarray) -> np.ndarray:
     return np.asarray(np.linalg.solve(r, q.T)) if np.abs(np.diag(r)).min() > 1e-12 * np.abs(r).max() else np.linalg.pinv(columns)
 
 
-def _flank(force: np.ndarray, level: float, near: slice, centre: float, noise: Noise) -> _Fit | None:
+def _flank(force: np.ndarray, level: float, near: slice, centre: float, noise: Noise) -> _Estimate | None:
     """Where a polynomial through samples passes a level, nearest to their middle, and its slope there."""
     y, n, degree = force[near] - level, near.stop - near.start, FLANK_DEGREE
     if n < degree + 2:
@@ -283,16 +252,18 @@ def _flank(force: np.ndarray, level: float, near: slice, centre: float, noise: N
     at = float(min(places, key=abs))
     slope = float(polynomial.polyval(at, polynomial.polyder(p)))
     of_place = -scale / slope * (at ** np.arange(degree + 1) @ by_sample) if slope else np.full(n, math.inf)
-    return _Fit(scale, (centre + at * scale, slope / scale), (*_errors((of_place,), y - powers @ p, n - degree - 1, noise), math.nan))
+    return _Estimate(
+        scale, (centre + at * scale, slope / scale), (*_deviations((of_place,), y - powers @ p, n - degree - 1, noise), math.nan)
+    )
 
 
-def _errors(rows: tuple[np.ndarray, ...], missed: np.ndarray, free: int, noise: Noise) -> tuple[float, ...]:
+def _deviations(rows: tuple[np.ndarray, ...], missed: np.ndarray, free: int, noise: Noise) -> tuple[float, ...]:
     """Standard deviation of sums of samples with these weights: by the noise, or by what a curve misses them by where that is more."""
     scatter = float(np.linalg.norm(missed)) / math.sqrt(free)
     return tuple(max(noise.of_sum(row), scatter * float(np.linalg.norm(row))) for row in rows)
 
 
-def _parabola(force: np.ndarray, i: int, noise: Noise) -> _Fit:
+def _through_three(force: np.ndarray, i: int, noise: Noise) -> _Estimate:
     """The parabola of `analysis.peak` about a largest sample.
 
     Newton's remainder of an interpolation at -1, 0, 1 is (t^3 - t)/6 times the third difference: within half a sample at most 1/16 of it,
@@ -303,12 +274,12 @@ def _parabola(force: np.ndarray, i: int, noise: Noise) -> _Fit:
     third = float(np.abs(np.diff(force[max(i - 2, 0) : i + 3], 3)).max(initial=0.0))
     sure = second - 3.0 * math.sqrt(6.0) * noise.sample
     off = math.hypot(noise.sample / math.sqrt(2.0), third / 6.0) / sure if sure > 0.0 else math.inf
-    return _Fit(1.0, (height, place), (math.hypot(noise.sample, third / 16.0), off))
+    return _Estimate(1.0, (height, place), (math.hypot(noise.sample, third / 16.0), off))
 
 
-def _straight(force: np.ndarray, level: float, i: int, noise: Noise) -> _Fit:
+def _through_two(force: np.ndarray, level: float, i: int, noise: Noise) -> _Estimate:
     """The line between two samples, as `analysis.pulse_width`; its remainder is at most 1/8 of the second difference."""
     slope = float(force[i + 1] - force[i])
     second = float(np.abs(np.diff(force[max(i - 1, 0) : i + 3], 2)).max(initial=0.0))
     place = i + (level - float(force[i])) / slope
-    return _Fit(1.0, (place, slope), (math.hypot(noise.sample, second / 8.0) / abs(slope), math.nan))
+    return _Estimate(1.0, (place, slope), (math.hypot(noise.sample, second / 8.0) / abs(slope), math.nan))

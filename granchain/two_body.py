@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from granchain.analysis import Jumps, summit
+from granchain.analysis.definition import ForceJumps, summit
 from granchain.chain import Masses
 from granchain.contact import laws
 from granchain.contact.inputs import filled
@@ -263,8 +263,8 @@ def measured(model: Model, speed: float, mass: float, dt: float, record: Record,
     time, overlap, force, rate = time[span], overlap[span], force[span], rate[span]
     max_overlap, at, _ = summit(time, overlap)
     # a body between the contact and nothing: its sensor reads half the contact's force
-    jumps = Jumps(2.0 * record.jump_force[span], record.jump_time[span]) if model.law.has_jumps() else None
-    max_force = summit(time, force, jumps).height
+    jumps = ForceJumps(2.0 * record.jump_force[span], record.jump_time[span]) if model.law.has_jumps() else None
+    max_force = summit(time, force, jumps)[0]
     residual = float(h[dent]) if (dent := model.remembered("residual_overlap")) >= 0 else 0.0
     # each of the two bodies has twice the effective radius, beyond which a run stops
     radius = 0.5 * float(state.contacts.limit[1])

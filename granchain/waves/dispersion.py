@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from granchain.analysis import positions
 from granchain.case import Case, check_case
 from granchain.chain import Chain
 from granchain.engine.setup import Contacts
@@ -81,7 +80,7 @@ def cell_of(case: Case) -> Cell:
             f"chain: got {beads.stop - beads.start} beads without a repeated cell{held}, allowed {allowed}; "
             "give equal beads, or segments with repeat"
         )
-    place = positions(chain.radius, chain.gap)
+    place = chain.positions()
     length = float(place[beads.start + size] - place[beads.start])
     to_label = 1 - chain.first_loaded
     return Cell(beads.start + to_label, beads.stop - 1 + to_label, chain.mass[beads][:size], stiffness[:size], length)

@@ -1,0 +1,99 @@
+"""The first pulse of a trace, and what a run gives in numbers. SI units.
+
+definition     the first pulse of a force over time, its peak and width, and the pulses after it
+arrays         the same of many runs at once
+noise          where a measured trace has its pulses, beyond the doubt that noise leaves
+uncertainty    peak, time of the peak and crossings from noisy samples, with their uncertainties
+reading        what one sensor measured: all numbers of its first pulse, and what is wrong with it
+transport      wave speeds from arrivals
+energy         the ledger: what is put in, and where it is at the end
+results        all of it of a result
+snapshots      velocities between snapshots
+convergence    orders of errors, exponents of power laws
+"""
+
+from granchain.analysis.convergence import (
+    Exponent,
+    Extrapolation,
+    observed_order,
+    power_law,
+    richardson,
+)
+from granchain.analysis.definition import (
+    ForceJumps,
+    Peak,
+    Pulse,
+    first_pulse,
+    has_merged,
+    largest_jump,
+    peak,
+    pulse,
+    pulse_impulse,
+    pulse_stop,
+    pulse_width,
+    pulses,
+    static_force,
+)
+from granchain.analysis.energy import (
+    ENERGIES,
+    ENERGIES_HELD,
+    OF_ROUNDING,
+    EnergyBalance,
+    energy_balance,
+    energy_put_in,
+    residual_share,
+)
+from granchain.analysis.results import (
+    SUMMARISED,
+    SensorPulse,
+    Summary,
+    driven_without_pulse,
+    front_of,
+    pulses_at,
+    sensor_peak,
+    sensor_pulses,
+    summary,
+)
+from granchain.analysis.snapshots import between_snapshots
+from granchain.analysis.transport import out_of_order, speeds_between, wave_speed
+
+__all__ = [
+    "ENERGIES",
+    "ENERGIES_HELD",
+    "OF_ROUNDING",
+    "SUMMARISED",
+    "EnergyBalance",
+    "Exponent",
+    "Extrapolation",
+    "ForceJumps",
+    "Peak",
+    "Pulse",
+    "SensorPulse",
+    "Summary",
+    "between_snapshots",
+    "driven_without_pulse",
+    "energy_balance",
+    "energy_put_in",
+    "first_pulse",
+    "front_of",
+    "has_merged",
+    "largest_jump",
+    "observed_order",
+    "out_of_order",
+    "peak",
+    "power_law",
+    "pulse",
+    "pulse_impulse",
+    "pulse_stop",
+    "pulse_width",
+    "pulses",
+    "pulses_at",
+    "residual_share",
+    "richardson",
+    "sensor_peak",
+    "sensor_pulses",
+    "speeds_between",
+    "static_force",
+    "summary",
+    "wave_speed",
+]

@@ -1,0 +1,243 @@
+"""First pulses of many runs at once: peak, arrival, width, wave speed, momentum passed on.
+
+They are those of `definition` and `transport`, computed for whole arrays where a trace is plain, and
+by their functions where it is not.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from granchain.analysis.definition import (
+    MERGED_FALL,
+    PULSE_BEGINS,
+    PULSE_ENDS,
+    ForceJumps,
+    parabola,
+    pulse,
+    pulse_stop,
+    static_force,
+)
+from granchain.analysis.transport import out_of_order, wave_speed
+
+# Runs of a group: their traces stay in a processor's cache while they are worked on.
+GROUP = 16
+# Samples from a pulse's begin to its peak that are looked at in arrays, and how many times as many
+# from there to where it is half as high; a trace of which more are needed is no plain one.
+MOST_RISE, MOST_FALL = 1024, 2
+
+
+class FirstPulses(NamedTuple):
+    """First pulses at the sensors of many runs, (run, sensor) arrays, see `definition.Pulse`."""
+
+    peak: np.ndarray
+    arrival: np.ndarray
+    width: np.ndarray
+    complete: np.ndarray
+    merged: np.ndarray
+
+    @property
+    def of_front(self) -> np.ndarray:
+        """Which a wave speed is taken from: complete and not merged with another."""
+        return np.asarray(self.complete & ~self.merged)
+
+
+def first_pulses(
+    time: Sequence[np.ndarray],
+    force: Sequence[np.ndarray],
+    beside: Sequence[ForceJumps] | None = None,
+    *,
+    smooth: bool = True,
+) -> FirstPulses:
+    """First pulses of many runs, all with as many sensors.
+
+    Parameters
+    ----------
+    time : sequence of array (sample,)
+        Of each run [s].
+    force : sequence of array (sample, sensor)
+        Of each run [N].
+    beside : sequence of ForceJumps, optional
+        Of each run, its arrays (sample, sensor).
+    smooth : bool
+        Where the jumps are not known: whether there are none.
+    """
+    shape = len(force), force[0].shape[1] if len(force) else 0
+    found = FirstPulses(*(np.full(shape, start) for start in (0.0, math.nan, math.nan, False, False)))
+    plain = np.zeros(shape, dtype=bool)
+    if beside is None and smooth:
+        # memory for the traces of a group, used again by the next one: a worker of dask gives back
+        # what is freed, and it comes slowly
+        room = np.empty(min(GROUP, len(force)) * shape[1] * max((len(one) for one in force), default=0))
+        for at in range(0, len(force), GROUP):
+            group = slice(at, at + GROUP)
+            plain[group] = _plain_pulses(time[group], force[group], FirstPulses(*(values[group] for values in found)), room)
+    for run, sensor in zip(*np.nonzero(~plain), strict=True):
+        jumps = None if beside is None else ForceJumps(*(side[:, sensor] for side in beside[run]))
+        trace = force[run][:, sensor]
+        one = pulse(time[run], trace, static_force(trace), jumps=jumps, smooth=smooth)
+        for name in FirstPulses._fields:
+            getattr(found, name)[run, sensor] = getattr(one, name)
+    return found
+
+
+class _Rises(NamedTuple):
+    """Of traces (trace, sample): where the first pulse begins, its top and the force there.
+
+    `plain` where that force is the trace's largest, finite, and not too long after the begin.
+    """
+
+    start: np.ndarray
+    top: np.ndarray
+    largest: np.ndarray
+    plain: np.ndarray
+    merged: np.ndarray
+
+
+def _rises_of(above: np.ndarray) -> _Rises:
+    with np.errstate(invalid="ignore"):
+        top = np.argmax(above, axis=1)
+        largest = np.take_along_axis(above, top[:, None], axis=1)[:, 0]
+        start = np.argmax(above >= (PULSE_BEGINS * largest)[:, None], axis=1)
+        plain = (largest > 0.0) & (largest < math.inf) & (top - start < MOST_RISE)
+        # the rise, beyond which the last sample is repeated: it falls nowhere
+        longest = int((top - start)[plain].max(initial=0)) + 1
+        at = np.minimum(start[:, None] + np.arange(longest), top[:, None])
+        rise = np.take_along_axis(above, at, axis=1)
+        so_far = np.maximum.accumulate(rise, axis=1)
+        plain &= ~(rise < PULSE_ENDS * so_far).any(axis=1)
+        merged = (so_far - rise > MERGED_FALL * so_far).any(axis=1)
+    return _Rises(start, top, largest, plain, merged)
+
+
+def _plain_pulses(time: Sequence[np.ndarray], force: Sequence[np.ndarray], found: FirstPulses, room: np.ndarray) -> np.ndarray:
+    """Put the pulses of plain traces where they belong; says which traces are done.
+
+    `room` is memory for all their samples.
+    """
+    shape, counts = found.peak.shape, np.array([len(one) for one in force])
+    samples = int(counts.max())
+    if not samples:
+        return np.zeros(shape, dtype=bool)
+    # each trace in one piece
+    traces: np.ndarray = room[: found.peak.size * samples].reshape(*shape, samples)
+    times = np.empty((len(force), samples))
+    for run, (instants, columns, n) in enumerate(zip(time, force, counts, strict=True)):
+        traces[run, :, :n], traces[run, :, n:] = columns.T, -np.inf
+        times[run, :n] = instants
+    flat, instants, base = traces.reshape(-1), times.reshape(-1), traces[:, :, 0].ravel()
+    of_sensor = np.arange(base.size)
+    runs = of_sensor // shape[1]
+    rows = traces.reshape(-1, samples)
+    with np.errstate(invalid="ignore"):
+        rises = _rises_of(rows - base[:, None] if base.any() else rows)
+    done = (rises.largest <= 0.0) & np.isfinite(base)
+    plain = rises.plain & np.isfinite(base) & (rises.top > 0) & (rises.top < counts[runs] - 2)
+    if not plain.any():
+        return done.reshape(shape)
+    of_sensor, runs, own = of_sensor[plain], runs[plain], base[plain]
+    i, longest = rises.top[plain], int((rises.top - rises.start)[plain].max()) + 2
+    # places in the flat arrays: of a trace's first sample, and of its run's first instant
+    of_trace, of_run = of_sensor * samples, runs * samples
+    near = i + np.arange(-1, 3)[:, None]
+    f, t = flat[of_trace + near], instants[of_run + near[:3]]
+    kept = (f[2] != f[1]) | (f[3] != f[1])
+    slope, curvature = parabola(t, f)
+    kept &= curvature < 0.0
+    with np.errstate(all="ignore"):
+        shift = -0.5 * slope / curvature
+        height, at = f[1] + 0.5 * slope * shift, t[1] + shift
+    level = own + 0.5 * (height - own)
+    # the last sample below it before the peak, which is at the latest the one before the rise, and
+    # the first after
+    back, on = np.arange(1, longest + 1), np.arange(MOST_FALL * longest)
+    before = flat[of_trace[:, None] + np.maximum(i[:, None] - back, 0)] < level[:, None]
+    after = flat[of_trace[:, None] + np.minimum(i[:, None] + on, counts[runs, None] - 1)] < level[:, None]
+    kept &= before.any(axis=1) & after.any(axis=1)
+    crossed = []
+    with np.errstate(all="ignore"):
+        for k in (i - back[np.argmax(before, axis=1)], i + on[np.argmax(after, axis=1)] - 1):
+            low, high = flat[of_trace + k], flat[of_trace + k + 1]
+            begin, end = instants[of_run + k], instants[of_run + k + 1]
+            crossed.append(begin + (level - low) / (high - low) * (end - begin))
+        width = crossed[1] - crossed[0]
+    place = np.divmod(of_sensor[kept], shape[1])
+    for values, value in zip(found, (height, at, width, np.ones(len(at), dtype=bool), rises.merged[plain]), strict=True):
+        values[place] = value[kept]
+    done[of_sensor[kept]] = True
+    return done.reshape(shape)
+
+
+def wave_speeds(position: np.ndarray, pulses: FirstPulses) -> np.ndarray:
+    """(run,) Wave speed of each run [m/s], as `analysis.front_speed`.
+
+    Parameters
+    ----------
+    position : array (run, sensor)
+        [m].
+    pulses : FirstPulses
+    """
+    arrival = np.where(pulses.of_front, pulses.arrival, math.nan)
+    # most come one after the other: no pair of them has to be looked for
+    in_turn = ~(np.diff(arrival) < 0.0).any(axis=1) & (np.diff(position) >= 0.0).all(axis=1)
+    one_wave = np.asarray(in_turn & np.isfinite(arrival).all(axis=1))
+    found = np.full(len(arrival), math.nan)
+    for run in range(len(arrival)):
+        if one_wave[run] or out_of_order(position[run], arrival[run], pulses.width[run]) is None:
+            found[run] = wave_speed(position[run], arrival[run])
+    return found
+
+
+def passed_on(interval: Sequence[float], left: Sequence[np.ndarray], net: Sequence[np.ndarray]) -> np.ndarray:
+    """(run,) Momentum that bodies at rest have when their first pulse has passed, see `pulse_stop`.
+
+    Parameters
+    ----------
+    interval : sequence of float
+        Between two samples [s].
+    left, net : sequence of array (sample,)
+        Force of the left contact; of all that acts on the body, positive towards higher numbers, up
+        to a constant [N].
+
+    Returns
+    -------
+    array (run,)
+        [N s]; 0 where there is no pulse; nan where the trace ends before the pulse does.
+    """
+    found = np.full(len(left), math.nan)
+    for run, plain in enumerate(plain_stops(left).tolist()):
+        stop = plain or pulse_stop(left[run], static_force(left[run]))
+        if stop is not None and stop >= 0:
+            force = net[run][:stop] - net[run][0] if stop else np.zeros(1)
+            # the trapezoidal rule
+            found[run] = interval[run] * (force.sum() - 0.5 * (force[0] + force[-1]))
+    return found
+
+
+def plain_stops(force: Sequence[np.ndarray]) -> np.ndarray:
+    """`pulse_stop` of plain traces: -1 where they end before it; 0 for others."""
+    counts = np.array([len(one) for one in force])
+    if not counts.all():
+        return np.zeros(len(force), dtype=int)
+    above = np.full((len(force), int(counts.max(initial=0))), -np.inf)
+    for run, one in enumerate(force):
+        above[run, : counts[run]] = one
+    still = above[:, :1].copy()
+    if still.any():
+        with np.errstate(invalid="ignore"):
+            above -= still
+    _, top, largest, plain, _ = _rises_of(above)
+    if not plain.any():
+        return np.zeros(len(force), dtype=int)
+    beyond = counts - top
+    at = top[:, None] + np.arange(min(MOST_RISE, int(beyond.max())))
+    after = np.take_along_axis(above, np.minimum(at, counts[:, None] - 1), axis=1)
+    over = (after[:, :-1] <= PULSE_BEGINS * largest[:, None]) | (after[:, 1:] > after[:, :-1])
+    over &= at[:, 1:] < counts[:, None]
+    ends = over.any(axis=1)
+    stop = np.where(ends, top + 1 + (np.argmax(over, axis=1) if over.shape[1] else 0), -1)
+    return np.asarray(np.where(plain & (ends | (beyond <= MOST_RISE)), stop, 0))

@@ -1,0 +1,86 @@
+"""Orders of errors and exponents of power laws: straight lines between logarithms."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from granchain.errors import GranchainError
+
+
+def observed_order(steps: ArrayLike, errors: ArrayLike) -> float:
+    """Order of an error in the step: slope of the line of its logarithm over that of the step.
+
+    Parameters
+    ----------
+    steps : array (n,)
+        Positive, at least two different ones.
+    errors : array (n,)
+        Of one quantity at each step, in any unit; the sign does not matter, none may be 0.
+    """
+    h, e = np.asarray(steps, dtype=float), np.abs(np.asarray(errors, dtype=float))
+    if h.shape != e.shape or h.ndim != 1 or len(np.unique(h)) < 2:
+        raise ValueError(f"observed_order: got {h.shape} steps and {e.shape} errors, allowed: one error for each of two or more steps")
+    if not (np.isfinite(h) & (h > 0.0)).all() or not (np.isfinite(e) & (e > 0.0)).all():
+        raise ValueError("observed_order: steps and errors must be finite and not 0; an error of 0 has no order: leave it out")
+    x, y = np.log(h), np.log(e)
+    x -= x.mean()
+    return float(x @ y / (x @ x))
+
+
+class Extrapolation(NamedTuple):
+    """Value at step 0, and the `error` of the finer result: fine minus extrapolated."""
+
+    value: float
+    error: float
+
+
+def richardson(coarse: float, fine: float, ratio: float = 2.0, order: float = 2.0) -> Extrapolation:
+    """Value at step 0 from the values at two steps.
+
+    fine + (fine - coarse)/(ratio^order - 1): Richardson 1911, doi:10.1098/rsta.1911.0009.
+
+    Parameters
+    ----------
+    coarse, fine : float
+        The quantity at the larger and at the smaller step.
+    ratio : float
+        Of the larger step to the smaller [1], above 1.
+    order : float
+        Of the error in the step [1].
+    """
+    correction = (fine - coarse) / (ratio**order - 1.0)
+    return Extrapolation(fine + correction, -correction)
+
+
+class Exponent(NamedTuple):
+    """A fitted power law: its exponent, the standard error of that, and the value at 1."""
+
+    value: float
+    error: float
+    factor: float
+
+
+def power_law(x: np.ndarray, y: np.ndarray) -> Exponent:
+    """Least-squares line of log y against log x: slope, and its error by the scatter about it.
+
+    Parameters
+    ----------
+    x, y : array (n,)
+        Above 0; three or more different x.
+    """
+    good = np.isfinite(x) & np.isfinite(y)
+    x, y = x[good], y[good]
+    if len(np.unique(x)) < 3 or not ((x > 0.0).all() and (y > 0.0).all()):
+        raise GranchainError(
+            f"power_law: got {len(x)} values at {len(np.unique(x))} places, allowed: values above 0 at three or more places; sweep more"
+        )
+    u, v = np.log(x), np.log(y)
+    away = u - u.mean()
+    slope = float(away @ v / (away @ away))
+    rest = v - v.mean() - slope * away
+    error = math.sqrt(float(rest @ rest) / (len(u) - 2) / float(away @ away))
+    return Exponent(slope, error, math.exp(float(v.mean() - slope * u.mean())))

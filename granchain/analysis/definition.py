@@ -1,0 +1,491 @@
+"""The first pulse of a trace: where it begins and ends, its peak and width; and the pulses after it.
+
+A trace without a pulse has peak 0 and arrival nan, without a warning. SI units.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from granchain.errors import GranchainError
+
+# The first pulse of a trace begins at this part of the trace's largest force and ends where the
+# force first falls below this part of its running maximum: our definition, the same for computed
+# and measured traces.
+PULSE_BEGINS = 0.01
+PULSE_ENDS = 0.5
+# A maximum before the peak is one of its own where the force falls behind it by more than this part
+# of it, and by more than so many standard deviations of its noise. Computed traces rise to their
+# peak to rounding, or fall by 3e-3 and more on the way (measured: five laws, .15 to 20 m/s, 22 beads
+# each); of a million differences of two readings of Gaussian noise one is above 5 sqrt(2).
+MERGED_FALL, MERGED_NOISE = 1e-3, 6.0 * math.sqrt(2.0)
+
+
+def first_pulse(force: ArrayLike, baseline: float = 0.0, *, level: float | None = None, doubt: float = 0.0) -> slice:
+    """Samples of a trace's first pulse.
+
+    From the first sample of at least 1 % of the trace's largest force until the first that is below
+    half the running maximum, or to the end of the trace. Samples from the first nan on are left out.
+
+    Parameters
+    ----------
+    force : array (n,)
+        [N].
+    baseline : float
+        Static force that was there before the pulse, taken off first [N].
+    level : float, optional
+        Force above the baseline with which a pulse begins, instead of 1 % of the largest [N].
+    doubt : float
+        By which the force must be below half to have ended the pulse [N].
+
+    Returns
+    -------
+    slice
+        Empty where the trace has no force above the baseline.
+    """
+    above = _until_nan(force) - baseline
+    begun = above >= (PULSE_BEGINS * above.max(initial=0.0) if level is None else level)
+    if not (above[begun] > 0.0).any():
+        return slice(0, 0)
+    start = int(np.argmax(begun))
+    after = above[start:]
+    fallen = np.flatnonzero(after < PULSE_ENDS * np.maximum.accumulate(after) - doubt)
+    return slice(start, start + int(fallen[0]) if len(fallen) else len(above))
+
+
+def _until_nan(values: ArrayLike) -> np.ndarray:
+    """The samples before the first that is not a finite number."""
+    array = np.asarray(values, dtype=float)
+    bad = np.flatnonzero(~np.isfinite(array))
+    return array[: bad[0]] if len(bad) else array
+
+
+class Peak(NamedTuple):
+    """Peak of a pulse.
+
+    Attributes
+    ----------
+    force, time : float
+        [N], [s].
+    complete : bool
+        Whether the trace goes on beyond it: else the peak is still to come.
+    jump : bool
+        Whether it is the force on one side of a jump, or at a kink.
+    sampled : bool
+        Whether it comes from samples between which the force may have jumped: it may be low by what
+        lies between two of them.
+    merged : bool
+        Whether it is the peak of another, larger pulse, that has passed the first before the force
+        had fallen to half: `has_merged`.
+    sample : int
+        Place of the pulse's largest sample.
+    """
+
+    force: float
+    time: float
+    complete: bool
+    jump: bool = False
+    sampled: bool = False
+    merged: bool = False
+    sample: int = 0
+
+
+NO_PEAK = Peak(0.0, math.nan, False)
+
+
+def has_merged(force: ArrayLike, baseline: float = 0.0, noise: float = 0.0) -> bool:
+    """Whether the peak of a trace's first pulse is that of a second, larger one that has passed it.
+
+    So it is where the force, before its largest value in the pulse, has a maximum of its own: it
+    falls from there by more than 1e-3 of that maximum (above the baseline) and by more than 8.5
+    standard deviations of its noise, less than to half, and then rises above it.
+
+    Parameters
+    ----------
+    force : array (n,)
+        [N].
+    baseline : float
+        Static force [N].
+    noise : float
+        Standard deviation of the noise of a measured force [N]; 0 for a computed one.
+    """
+    above = _until_nan(force) - baseline
+    pulse = above[first_pulse(above)]
+    rise = pulse[: int(np.argmax(pulse)) + 1] if len(pulse) else pulse
+    so_far = np.maximum.accumulate(rise)
+    return bool((so_far - rise > np.maximum(MERGED_FALL * so_far, MERGED_NOISE * noise)).any())
+
+
+class ForceJumps(NamedTuple):
+    """Jumps and kinks of a sampled force: `force` [N], the largest beside one since the sample
+    before, and its `time` [s]; nan for none."""
+
+    force: np.ndarray
+    time: np.ndarray
+
+    def every(self, count: int, phase: int = 0) -> ForceJumps:
+        """Of every so many of the samples, beginning with one of the first."""
+        rows = -(-max(len(self.force) - phase, 0) // count)
+        force, time = np.full(rows, math.nan), np.full(rows, math.nan)
+        for i in np.flatnonzero(np.isfinite(self.force)):
+            row = max(int(-(-(i - phase) // count)), 0)
+            if row < rows and not self.force[i] <= force[row]:
+                force[row], time[row] = self.force[i], self.time[i]
+        return ForceJumps(force, time)
+
+    def since(self, sample: int) -> ForceJumps:
+        """Of the samples from one on."""
+        return ForceJumps(self.force[sample:], self.time[sample:])
+
+
+def peak(
+    time: ArrayLike,
+    force: ArrayLike,
+    baseline: float = 0.0,
+    *,
+    noise: float = 0.0,
+    jumps: ForceJumps | None = None,
+    smooth: bool = True,
+) -> Peak:
+    """Peak force and arrival time of a trace's first pulse.
+
+    By a parabola through three samples, evenly spaced or not, or beside a jump of the force. Of the
+    elastic wave in the chain of 70 steel beads, samples 2e-7 s apart lose up to 1.1e-4 of the peak,
+    the parabola through them 1e-7. No parabola is laid across a jump: samples 0, F, F - eps would
+    give 9/8 F.
+
+    Parameters
+    ----------
+    time : array (n,)
+        Increasing [s].
+    force : array (n,)
+        [N].
+    baseline : float
+        Static force, which decides where the pulse begins and is part of the peak [N].
+    noise : float
+        Standard deviation of the noise of a measured force, which decides what is a maximum before
+        the peak [N].
+    jumps : ForceJumps, optional
+        Where the force jumps between the samples.
+    smooth : bool
+        Where the jumps are not known: whether there are none. If not, the peak is the largest sample.
+
+    Returns
+    -------
+    Peak
+        `NO_PEAK` where there is no pulse. Where the largest sample of the pulse is the first or last
+        of the trace, that sample; where three or more in a row are equally large, their middle.
+    """
+    samples, times = _until_nan(force), np.asarray(time, dtype=float)
+    window = first_pulse(samples, baseline)
+    if window.start == window.stop:
+        return NO_PEAK
+    i = window.start + int(np.argmax(samples[window]))
+    merged = has_merged(samples, baseline, noise)
+    complete = 0 < i < len(samples) - 1
+    beyond = np.flatnonzero(samples[i:] != samples[i])
+    flat = int(beyond[0]) if len(beyond) else len(samples) - i
+    height, at, jump, sampled = float(samples[i]), float(times[i]), False, False
+    if complete and flat > 2:
+        # A sensor at its limit: no parabola through a corner.
+        at = 0.5 * float(times[i] + times[i + flat - 1])
+    elif jumps is None and not smooth:
+        sampled = True
+    else:
+        height, at, jump = summit(times, samples, jumps, window)
+    return Peak(height, at, complete or jump, jump, sampled, merged, i)
+
+
+def summit(
+    time: np.ndarray,
+    values: np.ndarray,
+    jumps: ForceJumps | None = None,
+    within: slice = slice(0, None),
+) -> tuple[float, float, bool]:
+    """Largest value of a trace, its time [s], and whether it lies beside a jump.
+
+    It is that of the parabola through samples between two jumps, or the value beside a jump.
+
+    Parameters
+    ----------
+    time, values : array (n,)
+        Samples.
+    jumps : ForceJumps, optional
+        Between the samples.
+    within : slice
+        Samples of which the largest is sought; a jump may end the last of them, before the next one.
+    """
+    i = within.start + int(np.argmax(values[within]))
+    height, at = _between_jumps(time, values, i, jumps)
+    if jumps is not None:
+        beside = jumps.force[within.start : None if within.stop is None else within.stop + 1]
+        if np.isfinite(beside).any():
+            j = within.start + int(np.nanargmax(beside))
+            if jumps.force[j] >= height:
+                return float(jumps.force[j]), float(jumps.time[j]), True
+    return height, at, False
+
+
+def largest_jump(force: np.ndarray, beside: np.ndarray, at: np.ndarray) -> tuple[float, float]:
+    """Largest force beside a jump in a sensor's first pulse, and its time; nan without a jump.
+
+    Parameters
+    ----------
+    force, beside : array (n,)
+        Samples, and the largest force beside a jump since the sample before [N].
+    at : array (n,)
+        Time of that jump [s].
+    """
+    window = first_pulse(force, static_force(force))
+    near = beside[window.start : window.stop + 1]
+    if not np.isfinite(near).any():
+        return math.nan, math.nan
+    j = window.start + int(np.nanargmax(near))
+    return float(beside[j]), float(at[j])
+
+
+def static_force(force: np.ndarray) -> float:
+    """Force of a sensor before the pulse: its first sample [N]."""
+    return float(force[0]) if len(force) and math.isfinite(force[0]) else 0.0
+
+
+def _between_jumps(time: np.ndarray, values: np.ndarray, i: int, jumps: ForceJumps | None) -> tuple[float, float]:
+    """Top of the parabola about sample i, the largest, from samples between the same two jumps.
+
+    That of the sample itself where there are none.
+    """
+    n = len(values)
+    if 0 < i < n - 1:
+        # slot i is for what lies between samples i - 1 and i
+        if jumps is None or not np.isfinite(jumps.force[i : i + 2]).any():
+            return vertex(time[i - 1 : i + 2], values[i - 1 : i + 2])
+        left, right = np.isnan(jumps.force[i : i + 2])
+        before, after = (time[i - 1], jumps.time[i + 1]), (jumps.time[i], time[i + 1])
+        for free, first, (low, high) in ((right, i, after), (left, i - 2, before)):
+            clear = 0 <= first < n - 2 and not np.isfinite(jumps.force[first + 1 : first + 3]).any()
+            if free and clear:
+                height, at = vertex(time[first : first + 3], values[first : first + 3])
+                if height > values[i] and low < at < high:
+                    return height, at
+    return float(values[i]), float(time[i])
+
+
+def vertex(t: np.ndarray, f: np.ndarray) -> tuple[float, float]:
+    """Height and place of the parabola through three samples; else of the middle one."""
+    slope, curvature = parabola(t, f)
+    if not curvature < 0.0:
+        return float(f[1]), float(t[1])
+    shift = -0.5 * slope / curvature
+    return float(f[1] + 0.5 * slope * shift), float(t[1] + shift)
+
+
+def parabola(t: np.ndarray, f: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Slope in the middle, and curvature, of the parabola through three samples.
+
+    Or of many, samples along the first axis.
+    """
+    left, right = t[0] - t[1], t[2] - t[1]
+    # Newton's divided differences about the middle sample.
+    slope_left, slope_right = (f[0] - f[1]) / left, (f[2] - f[1]) / right
+    curvature = (slope_right - slope_left) / (right - left)
+    return slope_left - curvature * left, curvature
+
+
+def crossings(time: np.ndarray, force: np.ndarray, top: int, height: float) -> tuple[float, float]:
+    """Times at which lines between samples pass a height, before and after the sample `top`.
+
+    nan where the trace does not go below it.
+    """
+    before, after = np.flatnonzero(force[:top] < height), np.flatnonzero(force[top:] < height)
+    found = [math.nan, math.nan]
+    for side, places, last in ((0, before, -1), (1, after + top - 1, 0)):
+        if len(places):
+            i = int(places[last])
+            part = (height - force[i]) / (force[i + 1] - force[i])
+            found[side] = float(time[i] + part * (time[i + 1] - time[i]))
+    return found[0], found[1]
+
+
+def pulse_width(
+    time: ArrayLike,
+    force: ArrayLike,
+    level: float = 0.5,
+    baseline: float = 0.0,
+    *,
+    jumps: ForceJumps | None = None,
+    smooth: bool = True,
+) -> float:
+    """Width of a trace's first pulse at a part of its height, by linear interpolation.
+
+    Parameters
+    ----------
+    time, force : array (n,)
+        [s], [N].
+    level : float
+        Part of the height above the baseline, between 0 and 1.
+    baseline : float
+        Static force [N].
+    jumps, smooth : ForceJumps, bool
+        See `peak`.
+
+    Returns
+    -------
+    float
+        [s]; nan where the trace does not cross the level on both sides of the peak.
+    """
+    if not 0.0 < level < 1.0:
+        raise ValueError(f"level: got {level!r}, allowed: between 0 and 1")
+    top = peak(time, force, baseline, jumps=jumps, smooth=smooth)
+    return _width_at(time, force, top, level, baseline)
+
+
+def _width_at(time: ArrayLike, force: ArrayLike, top: Peak, level: float, baseline: float) -> float:
+    if not top.complete:
+        return math.nan
+    height = baseline + level * (top.force - baseline)
+    times = np.asarray(time, dtype=float)
+    left, right = crossings(times, _until_nan(force), top.sample, height)
+    return right - left
+
+
+class Pulse(NamedTuple):
+    """One of the pulses of a trace.
+
+    Attributes
+    ----------
+    peak, arrival : float
+        Peak force [N], and its time [s].
+    width : float
+        At half height [s]; nan where the trace is not below it on both sides, as beside another
+        pulse.
+    complete, jump, sampled, merged : bool
+        See `Peak`.
+    """
+
+    peak: float
+    arrival: float
+    width: float
+    complete: bool
+    jump: bool = False
+    sampled: bool = False
+    merged: bool = False
+
+
+def pulse(
+    time: ArrayLike,
+    force: ArrayLike,
+    baseline: float = 0.0,
+    *,
+    noise: float = 0.0,
+    jumps: ForceJumps | None = None,
+    smooth: bool = True,
+) -> Pulse:
+    """First pulse of a trace: what `peak` and `pulse_width` find."""
+    top = peak(time, force, baseline, noise=noise, jumps=jumps, smooth=smooth)
+    width = _width_at(time, force, top, 0.5, baseline)
+    return Pulse(top.force, top.time, width, top.complete, top.jump, top.sampled, top.merged)
+
+
+def pulses(
+    time: ArrayLike,
+    force: ArrayLike,
+    baseline: float = 0.0,
+    share: float = 0.1,
+    *,
+    noise: float = 0.0,
+    jumps: ForceJumps | None = None,
+    smooth: bool = True,
+) -> tuple[Pulse, ...]:
+    """All pulses of a trace that stand out: the first, and later ones, as echoes and second waves.
+
+    Each is what `pulse` finds from where it begins to rise, so that the first is that one. A later
+    one begins at the lowest force between it and the pulse before, whose force had fallen to half.
+
+    Parameters
+    ----------
+    time : array (n,)
+        Increasing [s].
+    force : array (n,)
+        [N].
+    baseline : float
+        Static force [N].
+    share : float
+        Part of the trace's largest force above the baseline by which a pulse rises, from zero or
+        from the lowest force before it, above 0 and at most 1. Take it larger than the noise of a
+        measured force: what rises by less is no pulse.
+    noise : float
+        Standard deviation of the noise of a measured force [N].
+    jumps, smooth : ForceJumps, bool
+        See `peak`.
+
+    Returns
+    -------
+    tuple of Pulse
+        Empty for a trace without a pulse.
+
+    Raises
+    ------
+    GranchainError
+        For a share that is none.
+    """
+    if not (isinstance(share, (int, float)) and 0.0 < share <= 1.0):
+        raise GranchainError(f"pulses: share: got {share!r}, allowed a number above 0, at most 1; give for example share=0.1")
+    samples = _until_nan(force)
+    times, above = np.asarray(time, dtype=float)[: len(samples)], samples - baseline
+    needed = share * above.max(initial=0.0)
+    found: list[Pulse] = []
+    begin = 0
+    while length := first_pulse(above[begin:]).stop:
+        later = None if jumps is None else jumps.since(begin)
+        one = pulse(times[begin:], samples[begin:], baseline, noise=noise, jumps=later, smooth=smooth)
+        if one.peak - baseline - (above[begin] if begin else 0.0) >= needed:
+            found.append(one)
+        # the lowest sample after the pulse's end, before the force rises by what is needed
+        after = above[begin + length :]
+        risen = np.flatnonzero(after - np.minimum.accumulate(after) >= needed)
+        if not len(risen):
+            break
+        begin += length + int(np.argmin(after[: risen[0]]))
+    return tuple(found)
+
+
+def pulse_stop(force: ArrayLike, baseline: float = 0.0) -> int | None:
+    """How many samples of a trace there are to the end of its first pulse.
+
+    It ends with the sample where, after the peak, the force above the baseline is down to 1 % of the
+    peak or begins to rise again; 0 without a pulse, None where the trace ends before.
+    """
+    above = _until_nan(force) - baseline
+    window = first_pulse(above)
+    if window.start == window.stop:
+        return 0
+    i = window.start + int(np.argmax(above[window]))
+    after = above[i:]
+    ended = (after[:-1] <= PULSE_BEGINS * above[i]) | (np.diff(after) > 0.0)
+    return i + int(np.argmax(ended)) + 1 if ended.any() else None
+
+
+def pulse_impulse(time: ArrayLike, force: ArrayLike, baseline: float = 0.0) -> float:
+    """Impulse of a trace's first pulse alone, from the start to `pulse_stop` [N s].
+
+    Parameters
+    ----------
+    time, force : array (n,)
+        [s], [N].
+    baseline : float
+        Static force, taken off [N].
+
+    Returns
+    -------
+    float
+        0 where there is no pulse; nan where the trace ends before the pulse does.
+    """
+    stop = pulse_stop(force, baseline)
+    if stop is None:
+        return math.nan
+    above = np.asarray(force, dtype=float)[:stop] - baseline
+    return float(np.trapezoid(above, np.asarray(time, dtype=float)[:stop])) if stop else 0.0

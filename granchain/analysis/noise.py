@@ -1,0 +1,218 @@
+"""Where the pulses of a measured trace are, by a smoothed copy of it: noise on a flank is no pulse.
+
+The definition is that of `first_pulse`, from 1 % of the largest force until below half the running
+maximum. On a noisy trace both are asked beyond doubt: a pulse begins where it stands out of the
+noise, and has ended where the force is below half by more than noise. The numbers of the pulse are
+taken from the samples themselves, not from the copy.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from granchain.analysis.definition import PULSE_BEGINS, PULSE_ENDS, crossings, first_pulse
+
+# Standard deviations of the smoothed trace that count as doubt: of ten thousand samples of Gaussian
+# noise, none is above 4 but by chance. A pulse stands out where it is twice that high: its height and
+# the ground before it may each be off by the doubt.
+DOUBT = 4.0
+# A zero-phase filter makes ripples before and after a jump of force; of orders 1 to 8, they stay
+# below this part of it.
+RIPPLES = 0.1
+# A trace is smoothed until its largest force is this many standard deviations, or with a Gaussian of
+# an eighth of the pulse's width: that takes 4 % off a Gaussian pulse, 1/sqrt(1 + 8 ln 2/64).
+CLEAR, SMOOTHEST = 300.0, 0.125
+# A dip between two tops of a pulse can be a tenth of its width wide, 0.04 as the standard deviation
+# of a Gaussian (measured: Gharib and Hurmuzlu's law): with a Gaussian of this part of the width it
+# keeps nine tenths of its depth, 1/sqrt(1 + (1/2)^2).
+DIP_SCALE = 0.02
+# With fewer samples in the width, a dip may be lower between two samples than at either by more than
+# noise.
+DIP_SAMPLES = 60.0
+# Below this part of the height, a part of the rise is no top of its own.
+SMALLEST_TOP = 0.1
+# Pulses of a trace that are looked at.
+MOST_PULSES = 50
+
+
+@dataclass(frozen=True, eq=False)
+class Noise:
+    """White noise of a size [N], and the response of the filter that it went through.
+
+    The response to one sample of it; empty: no filter.
+    """
+
+    size: float
+    response: np.ndarray
+
+    @property
+    def passed(self) -> float:
+        """Part of the standard deviation that the filter leaves."""
+        return float(np.linalg.norm(self.response)) if len(self.response) else 1.0
+
+    @property
+    def sample(self) -> float:
+        """Standard deviation of one sample [N]."""
+        return self.size * self.passed
+
+    def of_sum(self, weights: np.ndarray) -> float:
+        """Standard deviation of a weighted sum of consecutive samples [N]."""
+        if len(self.response) and self.size > 0.0:
+            from scipy.signal import fftconvolve
+
+            weights = fftconvolve(weights, self.response)
+        return self.size * float(np.linalg.norm(weights))
+
+    def smoothed(self, scale: float) -> float:
+        """Standard deviation of a sample after a Gaussian of this standard deviation [samples].
+
+        At most, where there is a filter too. The squares of the weights of a Gaussian sum to
+        1/(2 sqrt(pi) scale).
+        """
+        if not scale > 0.0:
+            return self.sample
+        return self.size * min(self.passed, 1.0 / math.sqrt(2.0 * math.sqrt(math.pi) * scale))
+
+
+class NoisyPulse(NamedTuple):
+    """Samples where a pulse begins, has its largest force, and has ended, and that force [N]."""
+
+    start: int
+    top: int
+    stop: int
+    height: float
+
+
+class Smoothed(NamedTuple):
+    """A trace and all its pulses, in order.
+
+    Attributes
+    ----------
+    pulses : tuple of NoisyPulse
+    smooth : array (n,)
+        The smoothed trace [N].
+    doubt : float
+        By which a sample of it may be off [N].
+    sharp : array (n,)
+        The trace smoothed so little that no dip between two tops is filled; with few samples, the
+        least that the force may be about a sample [N].
+    sharp_doubt : float
+        By which a sample of that may be off [N].
+    """
+
+    pulses: tuple[NoisyPulse, ...]
+    smooth: np.ndarray
+    doubt: float
+    sharp: np.ndarray
+    sharp_doubt: float
+
+
+def half_height(force: np.ndarray, top: int, height: float | None = None) -> tuple[float, float]:
+    """Places where the force is half of that at the top, before and after it [samples].
+
+    nan where the trace ends before.
+    """
+    half = PULSE_ENDS * (float(force[top]) if height is None else height)
+    if force[top] < half:
+        return float(top), float(top)
+    return crossings(np.arange(float(len(force))), force, top, half)
+
+
+def smoothed(force: np.ndarray, scale: float) -> np.ndarray:
+    """A Gaussian of this standard deviation [samples] over the trace."""
+    from scipy.ndimage import gaussian_filter1d
+
+    return np.asarray(gaussian_filter1d(force, scale, mode="nearest")) if scale > 0.0 else force
+
+
+def pulses_in(force: np.ndarray, noise: Noise, filtered: bool = False) -> Smoothed:
+    """Pulses of a trace that stand out of its noise.
+
+    Parameters
+    ----------
+    force : array (n,)
+        Above the baseline [N].
+    noise : Noise
+    filtered : bool
+        Whether a filter may have made ripples.
+    """
+    scale, smooth = 0.0, force
+    while smooth.max(initial=0.0) < CLEAR * noise.smoothed(scale):
+        left, right = half_height(smooth, int(np.argmax(smooth)))
+        coarser = max(0.5, 1.5 * scale)
+        if not coarser <= SMOOTHEST * (right - left):
+            break
+        scale, smooth = coarser, smoothed(force, coarser)
+    doubt = DOUBT * noise.smoothed(scale)
+    level = max((RIPPLES if filtered else PULSE_BEGINS) * float(smooth.max(initial=0.0)), 2.0 * doubt)
+    left, right = half_height(smooth, int(np.argmax(smooth)))
+    width = right - left if right - left > 0.0 else 0.0
+    sharper = min(scale, DIP_SCALE * width)
+    sharp = smoothed(force, sharper)
+    if sharper == 0.0 or width < DIP_SAMPLES:
+        sharp = lowest_about(sharp)
+    found: list[NoisyPulse] = []
+    begin = 0
+    while level > 0.0 and len(found) < MOST_PULSES:
+        window = first_pulse(smooth[begin:], level=level, doubt=doubt)
+        if window.start == window.stop:
+            break
+        start, stop = begin + window.start, begin + window.stop
+        top = start + int(np.argmax(smooth[start:stop]))
+        found.append(NoisyPulse(start, top, stop, float(smooth[top])))
+        # The next begins where the force is twice what it had fallen to, beyond doubt.
+        rest = smooth[stop:]
+        lowest = np.maximum(np.minimum.accumulate(rest), 0.0)
+        risen = np.flatnonzero(rest > lowest / PULSE_ENDS + doubt)
+        if not len(risen):
+            break
+        begin = stop + int(risen[0])
+    return Smoothed(tuple(found), smooth, doubt, sharp, DOUBT * noise.smoothed(sharper))
+
+
+def lowest_about(force: np.ndarray) -> np.ndarray:
+    """The least that a force may be up to a sample away from each, in a dip between samples.
+
+    A dip is convex: it lies above the lines through the two samples before and the two after.
+    """
+    low = force.copy()
+    if len(force) < 4:
+        return low
+    # Between samples i and i + 1, the line from before falls by `down` a sample, that from behind
+    # rises by `up`: they meet at t.
+    down, up = np.diff(force)[:-2], np.diff(force)[2:]
+    here, ahead = force[1:-2], force[2:-1]
+    dips = (down < 0.0) & (up > 0.0)
+    t = np.divide(ahead - up - here, down - up, out=np.zeros(len(here)), where=dips)
+    least = np.where(dips & (t > 0.0) & (t < 1.0), here + down * t, math.inf)
+    low[1:-2] = np.minimum(low[1:-2], least)
+    low[2:-1] = np.minimum(low[2:-1], least)
+    return low
+
+
+def foot_of(found: Smoothed, pulse: NoisyPulse, left: float) -> int:
+    """Samples before the rise of a pulse: back from the half height until the force is flat.
+
+    Flat: it changes by less than 1 % of the peak over half the time from half height to peak.
+    """
+    reach = max(1, round(0.5 * (pulse.top - left)))
+    flat = max(PULSE_BEGINS * pulse.height, 0.75 * found.doubt)
+    places = np.arange(reach, int(left) + 1)
+    level = np.flatnonzero(found.smooth[places] - found.smooth[places - reach] < flat)
+    if len(level):
+        return int(places[level[-1]]) - reach + 1
+    # A stretch too short for that: samples that are no higher than the first.
+    rise = np.maximum.accumulate(found.smooth[: int(left) + 1] - found.smooth[0]) >= flat
+    return int(np.argmax(rise)) if rise.any() else 0
+
+
+def fell_before(found: Smoothed, pulse: NoisyPulse) -> bool:
+    """Whether, within the doubt, an earlier pulse had ended already on the way up to the top."""
+    rise, doubt = found.sharp[pulse.start : pulse.top + 1], found.sharp_doubt
+    highest = np.maximum.accumulate(rise)
+    ended = (rise < PULSE_ENDS * highest + doubt) & (highest - rise > 1.5 * doubt)
+    return bool((ended & (highest > SMALLEST_TOP * pulse.height)).any())

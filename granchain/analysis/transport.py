@@ -1,0 +1,93 @@
+"""Waves from their arrivals: speeds, and whether there is more than one wave. SI units."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+
+def wave_speed(position: ArrayLike, arrival: ArrayLike) -> float:
+    """Inverse slope of the least-squares line of arrival against position.
+
+    Parameters
+    ----------
+    position : array (n,)
+        Of the sensors [m].
+    arrival : array (n,)
+        [s]; nan where there is none.
+
+    Returns
+    -------
+    float
+        [m/s], negative where the wave runs towards smaller positions; nan with fewer than two
+        places, and where arrivals do not go with the position, as those of two waves that meet.
+    """
+    x, t = np.asarray(position, dtype=float), np.asarray(arrival, dtype=float)
+    known = np.isfinite(x) & np.isfinite(t)
+    x, t = x[known], t[known]
+    if len(x) < 2:
+        return math.nan
+    x, t = x - x.mean(), t - t.mean()
+    spread, slope = float(x @ x), float(x @ t)
+    # the rounding of a sum that is zero
+    tiny = 1e-12 * math.sqrt(spread * float(t @ t))
+    return spread / slope if abs(slope) > tiny else math.nan
+
+
+def out_of_order(position: ArrayLike, arrival: ArrayLike, width: ArrayLike = 0.0) -> tuple[int, int] | None:
+    """Two sensors whose arrivals show that they are of more than one wave; None for one wave.
+
+    Along the row the arrivals of one wave do not turn back: each comes, up to the width of its
+    pulse, after all before it, or before them all where the wave runs towards smaller positions.
+
+    Parameters
+    ----------
+    position : array (n,)
+        Of the sensors [m].
+    arrival : array (n,)
+        [s]; nan where there is none.
+    width : float or array (n,)
+        Of the pulses [s]; nan for 0.
+
+    Returns
+    -------
+    tuple or None
+        Indices of the sensor that was passed last and of the one that most turns back, along the
+        direction in which less do.
+    """
+    x, t = np.asarray(position, dtype=float), np.asarray(arrival, dtype=float)
+    known = np.flatnonzero(np.isfinite(x) & np.isfinite(t))
+    if len(known) < 3:
+        return None
+    order = known[np.argsort(x[known], kind="stable")]
+    widths = np.nan_to_num(np.broadcast_to(np.asarray(width, dtype=float), x.shape))
+    t, spared = t[order], widths[order]
+    # towards larger positions, and towards smaller ones
+    latest = np.maximum.accumulate(t), np.maximum.accumulate(t[::-1])[::-1]
+    backward = [passed - t - spared for passed in latest]
+    if min(float(back.max()) for back in backward) <= 0.0:
+        return None
+    way = int(np.argmin([np.count_nonzero(back > 0.0) for back in backward]))
+    i = int(np.argmax(backward[way]))
+    before = slice(0, i) if way == 0 else slice(i + 1, None)
+    return int(order[before][np.argmax(t[before])]), int(order[i])
+
+
+def speeds_between(position: ArrayLike, arrival: ArrayLike) -> np.ndarray:
+    """Speed of a wave between each sensor and the next.
+
+    Parameters
+    ----------
+    position, arrival : array (n,)
+        [m], [s]; nan where there is no arrival.
+
+    Returns
+    -------
+    array (n - 1,)
+        [m/s]; nan where one of the two has no arrival or both have the same.
+    """
+    distance, delay = np.diff(np.asarray(position)), np.diff(np.asarray(arrival, dtype=float))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(delay == 0.0, math.nan, distance / delay)
