@@ -26,9 +26,9 @@ from granchain.status import Status
 # First length of a run, in automatic steps; it is doubled until the contact has ended. An elastic contact takes some 240 of them (measured:
 # Hertz). A heavily damped one has the step of its damping: a hysteresis dashpot takes 2.1e6 of them for a restitution of .001 and 7e7 for
 # .0001 (measured). Steps of the longest run.
-FIRST_STEPS, LONGEST = 1000, 2**27
+FIRST_STEPS, MOST_STEPS = 1000, 2**27
 # Steps between two looks at a signal: some tenth of a second.
-BLOCK = 2**20
+STEPS_AT_ONCE = 2**20
 # Steps from the start on of which each is recorded; the long recoveries of heavily damped contacts are recorded at every 2^n-th, so that a
 # record holds between once and twice as many more.
 CLOSELY = 2**17
@@ -167,20 +167,20 @@ def collide(contacts: Contacts, bodies: Masses, speed: float, refine: float) -> 
     auto = time_step_of(contacts, bodies, "auto", 1.0)
     dt = auto.value / refine
     n_steps, stride = int(FIRST_STEPS * refine), 1
-    longest, record = max(LONGEST, n_steps), Record()
+    longest, record = max(MOST_STEPS, n_steps), ContactRecord()
     while n_steps <= longest:
         step = TimeStep(dt, n_steps, auto.limit, auto.reason)
         recording = Recording((1,), (1,), stride * dt, energy_interval=n_steps * dt, ledger=True)
         state = State(contacts, bodies, step, recording)
         status = Status.RUNNING
         while status in (Status.RUNNING, Status.UNSTABLE) and state.step <= n_steps:
-            status = state.advance(BLOCK)
+            status = state.advance(STEPS_AT_ONCE)
         if status.failed and status is not Status.UNSTABLE:
             raise RunError(f"impact with {model.name} at {speed:g} m/s: {status.sentence}")
-        record = record.replaced_by(Record.of(state, stride))
+        record = record.replaced_by(ContactRecord.of(state, stride))
         outgoing = float(state.bodies.v[2] - state.bodies.v[1])
         if outgoing > 0.0 and record.force[-1] == 0.0 and (record.overlap[-1] <= OPEN or not model.uses_rate):
-            return measured(model, speed, mass, dt, record, outgoing, state)
+            return _result_of(model, speed, mass, dt, record, outgoing, state)
         stored = state.functions.energy(float(record.overlap[-1]), tuple(state.c[:, 1]), tuple(state.h[:, 1]))
         left = 0.5 * mass * outgoing * outgoing + stored
         if left < STUCK * 0.5 * mass * speed * speed:
@@ -197,7 +197,7 @@ def collide(contacts: Contacts, bodies: Masses, speed: float, refine: float) -> 
 
 
 @dataclass(frozen=True)
-class Record:
+class ContactRecord:
     """Of a contact at steps of a run, at each from the start on, then at every stride-th: overlap [m], force [N], and where a law's force
     jumps, those jumps at the sensor of a body since the step before [N], [s]."""
 
@@ -209,13 +209,13 @@ class Record:
     close: int = 0
 
     @classmethod
-    def of(cls, state: State, stride: int) -> Record:
+    def of(cls, state: State, stride: int) -> ContactRecord:
         """What a run recorded of two bodies."""
         overlap, force = state.records.contact_overlap[:, 0], state.records.contact_force[:, 0]
         steps = stride * np.arange(overlap.size)
         return cls(steps, overlap, force, state.records.jump_force[:, 0], state.records.jump_time[:, 0], overlap.size if stride == 1 else 0)
 
-    def replaced_by(self, longer: Record) -> Record:
+    def replaced_by(self, longer: ContactRecord) -> ContactRecord:
         """The record of a longer run; where that has a stride, the steps that this one holds each of stay: the motion is the same."""
         if longer.close:
             return longer
@@ -224,7 +224,7 @@ class Record:
         def joined(mine: np.ndarray, its: np.ndarray) -> np.ndarray:
             return np.concatenate([mine[: self.close], its[new] if its.size else its])
 
-        return Record(
+        return ContactRecord(
             joined(self.steps, longer.steps),
             joined(self.overlap, longer.overlap),
             joined(self.force, longer.force),
@@ -242,7 +242,7 @@ class Record:
         return np.concatenate(parts)
 
 
-def measured(model: Model, speed: float, mass: float, dt: float, record: Record, outgoing: float, state: State) -> ImpactResult:
+def _result_of(model: Model, speed: float, mass: float, dt: float, record: ContactRecord, outgoing: float, state: State) -> ImpactResult:
     """Restitution, extremes, times and losses of a recorded contact."""
     time, overlap, force, rate = record.steps * dt, record.overlap, record.force, record.rate(dt)
     rate[0] = speed

@@ -395,11 +395,11 @@ def test_laws_without_what_they_need_are_listed_not_run(monkeypatch):
 
 def test_a_minimum_is_found_beside_where_a_law_ends():
     # infinite below 2: as a law without a force there
-    found = comparing.least(lambda x: (math.log(x) - 1.0) ** 2 if x > 2.0 else math.inf, 0.7, 11.2)
+    found = comparing.minimum_of(lambda x: (math.log(x) - 1.0) ** 2 if x > 2.0 else math.inf, 0.7, 11.2)
     assert found == pytest.approx(math.e, rel=1e-3)
-    assert comparing.least(lambda x: math.inf, 1.0, 2.0) is None
+    assert comparing.minimum_of(lambda x: math.inf, 1.0, 2.0) is None
     # at the end of the range, and with a value that is worse a little further
-    assert comparing.least(lambda x: -x, 1.0, 2.0) == pytest.approx(2.0, rel=1e-3)
+    assert comparing.minimum_of(lambda x: -x, 1.0, 2.0) == pytest.approx(2.0, rel=1e-3)
 
 
 # --- command line, figure, page ---------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from granchain.cli.spectrum import report
 from granchain.errors import GranchainError
 from granchain.theory import dispersion
 from granchain.waves import spectra
-from granchain.waves.spectra import Row, bands_of, mapped, relation
+from granchain.waves.spectra import RecordedRow, bands_of, mapped, relation
 
 
 def dimer(seed: int = 1, pressed: float = 20.0, end: float = 0.025, rms: float = 1e-9, **contact: Any) -> Case:
@@ -130,7 +130,7 @@ def test_the_drive_is_a_source_of_its_own_unit(run):
 def test_a_wave_to_the_right_has_a_positive_wavenumber():
     time, beads, q = np.arange(4096) * 1e-5, np.arange(1, 33), 0.6
     values = np.cos(2.0 * math.pi * 5e3 * time[:, None] - q * beads)
-    wavenumber, power = mapped(Row(values, beads, 1e-5, "velocity", 1, 512))
+    wavenumber, power = mapped(RecordedRow(values, beads, 1e-5, "velocity", 1, 512))
     row, column = np.unravel_index(np.argmax(power), power.shape)
     assert (wavenumber[column], row / (512 * 1e-5)) == (pytest.approx(q, abs=0.06), pytest.approx(5e3, abs=100.0))
 
@@ -138,7 +138,7 @@ def test_a_wave_to_the_right_has_a_positive_wavenumber():
 def test_standing_waves_have_the_cosine_of_their_phase():
     time, beads = np.arange(4096) * 1e-5, np.arange(1, 12)
     forth, back = (np.cos(2.0 * math.pi * 5e3 * time[:, None] + sign * 0.6 * beads) for sign in (-1.0, 1.0))
-    frequency, cosine = relation(Row(forth + 0.7 * back, beads, 1e-5, "velocity", 1, 512))
+    frequency, cosine = relation(RecordedRow(forth + 0.7 * back, beads, 1e-5, "velocity", 1, 512))
     assert cosine[np.argmin(np.abs(frequency - 5e3))] == pytest.approx(math.cos(0.6), abs=1e-4)
 
 

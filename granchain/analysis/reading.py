@@ -142,14 +142,14 @@ def reading_of(time: np.ndarray, recorded: np.ndarray, noise: Noise, filtered: b
     if not right - left >= 2.0 * FEW_SAMPLES and ((lone > foot) & (lone < first.stop + first.top - foot)).any():
         messages.append("one of these is in the pulse, whose few samples do not tell it from a dip or a top: no number is given")
         return SensorReading(baseline=baseline, messages=tuple(messages))
-    reading = _pulse_numbers(time, force, noise, found, first, foot, baseline, messages)
+    reading = _numbers_of_pulse(time, force, noise, found, first, foot, baseline, messages)
     reading = replace(reading, messages=tuple(messages))
     if small is None:
         return reading
     return replace(reading, small=float(time[small[0].top]), small_height=small[0].height, small_width=small[1])
 
 
-def _pulse_numbers(
+def _numbers_of_pulse(
     time: np.ndarray,
     force: np.ndarray,
     noise: Noise,

@@ -51,7 +51,7 @@ MISFIT = 2.0
 # Skew pulses are off by more: four times as much covers.
 BETWEEN_SAMPLES = 0.1
 # Steps of Gauss and Newton, after which parameters found from logarithms of the samples move by no part of their uncertainty.
-NEWTON_STEPS = 4
+GAUSS_NEWTON_STEPS = 4
 
 
 class Number(NamedTuple):
@@ -64,7 +64,7 @@ class Number(NamedTuple):
 WITHHELD = Number(math.nan, math.nan)
 
 
-class _Estimate(NamedTuple):
+class _LocalFit(NamedTuple):
     """One estimate: half length of its stretch [samples], numbers, what noise makes of each; the stretch and the curve of a curved one."""
 
     length: float
@@ -74,7 +74,7 @@ class _Estimate(NamedTuple):
     curve: np.ndarray = np.empty(0)
 
 
-def _surest(fits: Sequence[_Estimate], which: int) -> Number:
+def _surest(fits: Sequence[_LocalFit], which: int) -> Number:
     """Of estimates over ever shorter stretches, the one with the smallest uncertainty, which covers the others of nearly the same."""
     found = []
     for k, fit in enumerate(fits):
@@ -115,7 +115,7 @@ def top_of(force: np.ndarray, top: float, reach: float, noise: Noise) -> tuple[N
         From there to the nearer half height [samples].
     noise : Noise
     """
-    fits: list[_Estimate] = []
+    fits: list[_LocalFit] = []
     for part in FITTED_LENGTHS:
         near = _samples_near(force, top, part * reach)
         fit = None if fits and near.stop - near.start >= round(2.0 * fits[-1].length) else _exponential(force, near, top, noise)
@@ -144,7 +144,7 @@ def top_of(force: np.ndarray, top: float, reach: float, noise: Noise) -> tuple[N
     return peak, Number(place.value, max(math.hypot(place.uncertainty, LEAST_PLACE), HIDDEN_KINK * hidden, away / 3.0))
 
 
-def _another_top(force: np.ndarray, fit: _Estimate, peak: Number, place: Number, noise: Noise) -> float:
+def _another_top(force: np.ndarray, fit: _LocalFit, peak: Number, place: Number, noise: Noise) -> float:
     """How far from the place are samples as high as the peak, which the curve does not explain [samples]."""
     if not len(fit.curve):
         return 0.0
@@ -171,7 +171,7 @@ def crossing_of(force: np.ndarray, level: float, place: float, reach: float, noi
         From the crossing to the top [samples].
     noise : Noise
     """
-    fits: list[_Estimate] = []
+    fits: list[_LocalFit] = []
     for part in FITTED_LENGTHS[3:]:
         near = _samples_near(force, place, part * reach)
         fit = None if fits and near.stop - near.start >= round(2.0 * fits[-1].length) else _flank(force, level, near, place, noise)
@@ -191,7 +191,7 @@ def _samples_near(force: np.ndarray, place: float, half: float) -> slice:
     return slice(max(0, math.ceil(place - half)), min(len(force), math.floor(place + half) + 1))
 
 
-def _exponential(force: np.ndarray, near: slice, centre: float, noise: Noise) -> _Estimate | None:
+def _exponential(force: np.ndarray, near: slice, centre: float, noise: Noise) -> _LocalFit | None:
     """Largest value of the exponential of a polynomial through samples, and its place."""
     y, n, degree = force[near], near.stop - near.start, TOP_DEGREE
     if n < degree + 2 or not y.max() > 0.0:
@@ -202,7 +202,7 @@ def _exponential(force: np.ndarray, near: slice, centre: float, noise: Noise) ->
     # To begin with, the logarithms, weighted with the force: an error of the force is one of its logarithm times the force.
     above = np.maximum(y, 0.05 * y.max())
     p = _by_sample(powers * above[:, np.newaxis]) @ (np.log(above) * above)
-    for _ in range(NEWTON_STEPS):
+    for _ in range(GAUSS_NEWTON_STEPS):
         # e^30 of the largest force is no pulse any more.
         curve = np.exp(np.clip(powers @ p, -700.0, math.log(y.max()) + 30.0))
         p = p + _by_sample(powers * curve[:, np.newaxis]) @ (y - curve)
@@ -224,7 +224,7 @@ def _exponential(force: np.ndarray, near: slice, centre: float, noise: Noise) ->
     # d(height) = height sum at^k dp_k; d(place) = -(sum k at^(k-1) dp_k)/(second derivative of the exponent)
     of_height = height * at**k @ by_sample
     of_place = -scale * (k[1:] * at ** k[:-1]) @ by_sample[1:] / polynomial.polyval(at, second)
-    return _Estimate(
+    return _LocalFit(
         scale, (height, centre + at * scale), _deviations((of_height, of_place), y - curve, n - degree - 1, noise), near, curve
     )
 
@@ -235,7 +235,7 @@ def _by_sample(columns: np.ndarray) -> np.ndarray:
     return np.asarray(np.linalg.solve(r, q.T)) if np.abs(np.diag(r)).min() > 1e-12 * np.abs(r).max() else np.linalg.pinv(columns)
 
 
-def _flank(force: np.ndarray, level: float, near: slice, centre: float, noise: Noise) -> _Estimate | None:
+def _flank(force: np.ndarray, level: float, near: slice, centre: float, noise: Noise) -> _LocalFit | None:
     """Where a polynomial through samples passes a level, nearest to their middle, and its slope there."""
     y, n, degree = force[near] - level, near.stop - near.start, FLANK_DEGREE
     if n < degree + 2:
@@ -252,7 +252,7 @@ def _flank(force: np.ndarray, level: float, near: slice, centre: float, noise: N
     at = float(min(places, key=abs))
     slope = float(polynomial.polyval(at, polynomial.polyder(p)))
     of_place = -scale / slope * (at ** np.arange(degree + 1) @ by_sample) if slope else np.full(n, math.inf)
-    return _Estimate(
+    return _LocalFit(
         scale, (centre + at * scale, slope / scale), (*_deviations((of_place,), y - powers @ p, n - degree - 1, noise), math.nan)
     )
 
@@ -263,7 +263,7 @@ def _deviations(rows: tuple[np.ndarray, ...], missed: np.ndarray, free: int, noi
     return tuple(max(noise.of_sum(row), scatter * float(np.linalg.norm(row))) for row in rows)
 
 
-def _through_three(force: np.ndarray, i: int, noise: Noise) -> _Estimate:
+def _through_three(force: np.ndarray, i: int, noise: Noise) -> _LocalFit:
     """The parabola of `analysis.peak` about a largest sample.
 
     Newton's remainder of an interpolation at -1, 0, 1 is (t^3 - t)/6 times the third difference: within half a sample at most 1/16 of it,
@@ -274,12 +274,12 @@ def _through_three(force: np.ndarray, i: int, noise: Noise) -> _Estimate:
     third = float(np.abs(np.diff(force[max(i - 2, 0) : i + 3], 3)).max(initial=0.0))
     sure = second - 3.0 * math.sqrt(6.0) * noise.sample
     off = math.hypot(noise.sample / math.sqrt(2.0), third / 6.0) / sure if sure > 0.0 else math.inf
-    return _Estimate(1.0, (height, place), (math.hypot(noise.sample, third / 16.0), off))
+    return _LocalFit(1.0, (height, place), (math.hypot(noise.sample, third / 16.0), off))
 
 
-def _through_two(force: np.ndarray, level: float, i: int, noise: Noise) -> _Estimate:
+def _through_two(force: np.ndarray, level: float, i: int, noise: Noise) -> _LocalFit:
     """The line between two samples, as `analysis.pulse_width`; its remainder is at most 1/8 of the second difference."""
     slope = float(force[i + 1] - force[i])
     second = float(np.abs(np.diff(force[max(i - 1, 0) : i + 3], 2)).max(initial=0.0))
     place = i + (level - float(force[i])) / slope
-    return _Estimate(1.0, (place, slope), (math.hypot(noise.sample, second / 8.0) / abs(slope), math.nan))
+    return _LocalFit(1.0, (place, slope), (math.hypot(noise.sample, second / 8.0) / abs(slope), math.nan))

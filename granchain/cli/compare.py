@@ -186,7 +186,7 @@ def band_tables(found: Comparison) -> list[str]:
 
 def band_table(found: Comparison, one: ResultAgreement) -> str:
     """Ends of the intervals in which measurements of this uncertainty would lie, and whether these do."""
-    from granchain.comparison import BAND
+    from granchain.comparison import IN_BAND
 
     spread = ", ".join(f"{key} {sized(part)}" for key, part in one.tolerance.items())
     rows: list[tuple[str, ...]] = [("bead", "peak [N]", "from", "to", "", "arrival [us]", "from", "to", "", "force in band")]
@@ -197,7 +197,9 @@ def band_table(found: Comparison, one: ResultAgreement) -> str:
         force = sensor.force_band
         cells.append(f"{100.0 * force.inside:.3g} %" if force is not None and math.isfinite(force.inside) else "-")
         rows.append(tuple(cells))
-    words = f"{one.label}: is it within the band? {spread}; {one.members} members, {100.0 * BAND:g} % of measurements would be from ... to"
+    words = (
+        f"{one.label}: is it within the band? {spread}; {one.members} members, {100.0 * IN_BAND:g} % of measurements would be from ... to"
+    )
     return paragraph(words) + "\n" + aligned(rows, ">" * len(rows[0]))
 
 

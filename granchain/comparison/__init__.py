@@ -3,15 +3,24 @@
 Impacts are in `granchain.comparison.impacts`, which needs the engine; traces are compared without it.
 """
 
-from granchain.comparison.agreement import BAND, QUANTITIES, Agreement, Band, Comparison, ForceBand, ResultAgreement, SensorAgreement
+from granchain.comparison.agreement import (
+    IN_BAND,
+    UNITS_COMPARED,
+    Agreement,
+    Band,
+    Comparison,
+    ForceBand,
+    ResultAgreement,
+    SensorAgreement,
+)
 from granchain.comparison.printed import IMPACTS, MeasuredImpact, MeasuredImpacts, read_impacts
 from granchain.comparison.pulses import compare
 from granchain.comparison.shift import Shift, time_shift
 
 __all__ = [
-    "BAND",
     "IMPACTS",
-    "QUANTITIES",
+    "IN_BAND",
+    "UNITS_COMPARED",
     "Agreement",
     "Band",
     "Comparison",

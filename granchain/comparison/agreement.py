@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from granchain.markup import card, table
+from granchain.markup import card, json_ready, table
 from granchain.sensor import Sensor
 
 if TYPE_CHECKING:
     from granchain.traces import Trace
 
-QUANTITIES = {"peak": "N", "arrival": "s", "width": "s", "impulse": "N s", "speed": "m/s", "residual": "1"}
+UNITS_COMPARED = {"peak": "N", "arrival": "s", "width": "s", "impulse": "N s", "speed": "m/s", "residual": "1"}
 # Those whose tolerance is a part of the measured value; the arrival's is a time, the residual is a part already.
 RELATIVE = ("peak", "width", "impulse", "speed")
 
@@ -39,7 +39,7 @@ class Agreement(NamedTuple):
 
 
 # Part of the members between the ends of a band.
-BAND = 0.95
+IN_BAND = 0.95
 
 
 class Band(NamedTuple):
@@ -187,45 +187,51 @@ class Comparison:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain numbers, words, lists and dicts; a number that is not finite is None."""
-        return {
-            "trace": {"title": self.trace.about.title, "kind": self.trace.about.kind, "doi": self.trace.about.doi},
-            "sensor": {"cutoff": self.sensor.cutoff, "order": self.sensor.order, "front_mass": self.sensor.front_mass},
-            "results": [
+
+        def number(one: Agreement) -> dict[str, float]:
+            return {**one._asdict(), "difference": one.difference, "relative": one.relative}
+
+        def band(one: Band | None, measured: float) -> dict[str, float | bool | None] | None:
+            return None if one is None else {**one._asdict(), "within": one.holds(measured)}
+
+        results = []
+        for one in self.results:
+            sensors = [
+                {
+                    "bead": sensor.bead,
+                    "position": sensor.position,
+                    "noise": sensor.noise,
+                    **{name: number(getattr(sensor, name)) for name in UNITS_COMPARED if name != "residual"},
+                    "residual": sensor.residual.computed,
+                    "residual_of_noise": sensor.residual.uncertainty,
+                    "merged": list(sensor.merged),
+                    "peak_band": band(sensor.peak_band, sensor.peak.measured),
+                    "arrival_band": band(sensor.arrival_band, sensor.arrival.measured),
+                    "force_inside": None if sensor.force_band is None else sensor.force_band.inside,
+                }
+                for sensor in one.sensors
+            ]
+            bands = {"tolerance": dict(one.tolerance), "members": one.members, "part": IN_BAND}
+            results.append(
                 {
                     "label": one.label,
                     "law": one.law,
-                    "time_shift": _plain(one.shift),
-                    "time_shift_uncertainty": _plain(one.shift_uncertainty),
-                    "wave_speed": _agreement(one.wave_speed),
-                    "bands": {"tolerance": dict(one.tolerance), "members": one.members, "part": BAND} if one.members else None,
-                    "sensors": [
-                        {"bead": sensor.bead, "position": _plain(sensor.position), "noise": _plain(sensor.noise)}
-                        | {name: _agreement(getattr(sensor, name)) for name in QUANTITIES if name != "residual"}
-                        | {"residual": _plain(sensor.residual.computed), "residual_of_noise": _plain(sensor.residual.uncertainty)}
-                        | {"merged": list(sensor.merged)}
-                        | {
-                            "peak_band": _band(sensor.peak_band, sensor.peak.measured),
-                            "arrival_band": _band(sensor.arrival_band, sensor.arrival.measured),
-                            "force_inside": None if sensor.force_band is None else _plain(sensor.force_band.inside),
-                        }
-                        for sensor in one.sensors
-                    ],
+                    "time_shift": one.shift,
+                    "time_shift_uncertainty": one.shift_uncertainty,
+                    "wave_speed": number(one.wave_speed),
+                    "bands": bands if one.members else None,
+                    "sensors": sensors,
                     "missed": list(one.missed),
                 }
-                for one in self.results
-            ],
-            "nearest": [{"bead": bead, "labels": list(labels)} for bead, labels in self.nearest.items()],
-            "messages": list(self.messages),
-        }
-
-
-def _plain(value: float) -> float | None:
-    return float(value) if math.isfinite(value) else None
-
-
-def _band(band: Band | None, measured: float) -> dict[str, float | bool | None] | None:
-    return None if band is None else {name: _plain(value) for name, value in band._asdict().items()} | {"within": band.holds(measured)}
-
-
-def _agreement(one: Agreement) -> dict[str, float | None]:
-    return {name: _plain(getattr(one, name)) for name in ("measured", "uncertainty", "computed", "difference", "relative")}
+            )
+        about = self.trace.about
+        found: dict[str, Any] = json_ready(
+            {
+                "trace": {"title": about.title, "kind": about.kind, "doi": about.doi},
+                "sensor": {name: getattr(self.sensor, name) for name in ("cutoff", "order", "front_mass")},
+                "results": results,
+                "nearest": [{"bead": bead, "labels": list(labels)} for bead, labels in self.nearest.items()],
+                "messages": list(self.messages),
+            }
+        )
+        return found

@@ -5,19 +5,20 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from granchain import theory
 from granchain.certificates.examples import factors_of
-from granchain.comparison.printed import COMPARED, YIELD_STRESS_RATIO, MeasuredImpact, MeasuredImpacts, read_impacts
+from granchain.comparison.printed import MEASURABLE, YIELD_STRESS_RATIO, MeasuredImpact, MeasuredImpacts, read_impacts
 from granchain.contact import laws as known_laws
 from granchain.contact.law import ContactLaw
 from granchain.contact.pair import PAIR_QUANTITIES, Pair
 from granchain.errors import CaseError, GranchainError, LawError, nearest
-from granchain.two_body import ImpactResult, impact
+from granchain.two_body import impact
 
 # What may be fitted, one number a law.
 FITS = {
@@ -32,7 +33,7 @@ RATIOS = (0.7, 11.2)
 DAMPINGS = (1e-4, 10.0)
 RESTITUTIONS = (0.01, 1.0)
 # Values of a parameter at which a minimum is looked for, before it is closed in; as long as one has a minimum, two do not lie closer.
-PLACES = 9
+STARTS = 9
 # How near a fitted parameter is closed in, in parts of it: rms differs in the square of that.
 NEARNESS = 1e-4
 # A parameter that ends this near its bound, in parts of it, was not found inside.
@@ -115,31 +116,24 @@ class ImpactComparison:
 
     def as_dict(self) -> dict[str, Any]:
         """All of it in plain types, for JSON."""
+        found = {}
+        for name, one in self.laws.items():
+            rows = [
+                {part: getattr(row.measured, part) for part in ("case", "quantity", "measured", "uncertainty")}
+                | {"computed": row.computed, "problem": row.problem or None}
+                for row in one.rows
+            ]
+            fitted = None if one.fitted is None else {"name": one.parameter, "value": one.fitted, "unit": one.unit}
+            found[name] = {"rms": one.rms, "fitted": fitted, "inputs": one.inputs, "rows": rows, "problem": one.problem or None}
+        about = self.data.about
         return {
             "folder": self.folder,
-            "title": self.data.about.title,
-            "kind": self.data.about.kind,
+            "title": about.title,
+            "kind": about.kind,
             "fit": self.fit,
             "ranking": self.ranking,
-            "laws": {name: one_law(one) for name, one in self.laws.items()},
+            "laws": found,
         }
-
-
-def one_law(one: LawAgainstImpacts) -> dict[str, Any]:
-    """A law's numbers in plain types."""
-    rows = [
-        {
-            "case": row.measured.case,
-            "quantity": row.measured.quantity,
-            "measured": row.measured.measured,
-            "uncertainty": row.measured.uncertainty,
-            "computed": row.computed,
-            "problem": row.problem or None,
-        }
-        for row in one.rows
-    ]
-    fitted = None if one.fitted is None else {"name": one.parameter, "value": one.fitted, "unit": one.unit}
-    return {"rms": one.rms, "fitted": fitted, "inputs": one.inputs, "rows": rows, "problem": one.problem or None}
 
 
 def compare_impacts(
@@ -178,22 +172,35 @@ def compare_impacts(
     What a law cannot compute is listed with the reason, never extrapolated.
     """
     known = known_laws()
-    asked = asked_laws(laws, known)
+    asked = _inputs_by_law(laws, known)
     if fit is not None and fit not in FITS:
-        told = ", ".join(f'"{name}" ({meaning})' for name, meaning in FITS.items())
-        raise CaseError(f'compare_impacts: fit: got "{fit}", allowed: {told}; take one of these')
-    measured = with_quantities(read_impacts(data), pair or {})
-    found = [against(known[name], dict(inputs), measured, fit) for name, inputs in asked.items()]
-    comparison = ImpactComparison(os.fspath(data), measured, fit)
-    ranked = sorted(found, key=lambda one: (fit is not None and one.fitted is None, math.inf if one.rms is None else one.rms))
-    comparison.laws.update({one.law: one for one in ranked})
-    return comparison
+        allowed = ", ".join(f'"{name}" ({meaning})' for name, meaning in FITS.items())
+        raise CaseError(f'compare_impacts: fit: got "{fit}", allowed: {allowed}; take one of these')
+    measured = read_impacts(data)
+    problems = [
+        f"compare_impacts: pair.{name}: got an unknown quantity, allowed: {', '.join(PAIR_QUANTITIES)}; take it out"
+        for name in pair or {}
+        if name not in PAIR_QUANTITIES
+    ]
+    problems += [
+        f"compare_impacts: pair.{name}: got a value, allowed none: the folder states it; take it out, or change it there"
+        for name in pair or {}
+        if all(name in row.stated for row in measured.rows)
+    ]
+    if problems:
+        raise CaseError(problems)
+    if pair:
+        Pair(**pair)  # refuses what is not above 0
+        rows = [replace(row, stated={**pair, **row.stated}) for row in measured.rows]
+        measured = replace(measured, rows=tuple(rows))
+    found = [_law_compared(known[name], dict(inputs), measured, fit) for name, inputs in asked.items()]
+    found.sort(key=lambda one: (fit is not None and one.fitted is None, math.inf if one.rms is None else one.rms))
+    return ImpactComparison(os.fspath(data), measured, fit, {one.law: one for one in found})
 
 
-def asked_laws(
+def _inputs_by_law(
     laws: str | Iterable[str] | Mapping[str, Mapping[str, Any]] | None, known: Mapping[str, Any]
 ) -> dict[str, Mapping[str, Any]]:
-    """Inputs by the name of each law that is asked for."""
     if laws is None:
         return {name: {} for name in known}
     asked = dict(laws) if isinstance(laws, Mapping) else {name: {} for name in ([laws] if isinstance(laws, str) else laws)}
@@ -216,28 +223,6 @@ def asked_laws(
     return asked
 
 
-def with_quantities(data: MeasuredImpacts, pair: Mapping[str, float]) -> MeasuredImpacts:
-    """The rows with quantities of the two bodies that the folder leaves open."""
-    if not pair:
-        return data
-    problems = [
-        f"compare_impacts: pair.{name}: got an unknown quantity, allowed: {', '.join(PAIR_QUANTITIES)}; take it out"
-        for name in pair
-        if name not in PAIR_QUANTITIES
-    ]
-    for name in pair:
-        stating = sum(name in row.stated for row in data.rows)
-        if stating == len(data.rows):
-            problems.append(
-                f"compare_impacts: pair.{name}: got a value, allowed none: the folder states it; take it out, or change it there"
-            )
-    if problems:
-        raise CaseError(problems)
-    Pair(**pair)  # refuses what is not above 0
-    rows = [MeasuredImpact(**{**vars(row), "stated": {**pair, **row.stated}}) for row in data.rows]
-    return MeasuredImpacts(data.about, data.inputs, tuple(rows))
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # One law
 
@@ -246,78 +231,60 @@ class NotComputable(GranchainError):  # noqa: N818
     """A number that a law does not give; the sentence says why."""
 
 
-def against(law: type[ContactLaw], given: dict[str, Any], data: MeasuredImpacts, fit: str | None) -> LawAgainstImpacts:
+def _law_compared(law: type[ContactLaw], given: dict[str, Any], data: MeasuredImpacts, fit: str | None) -> LawAgainstImpacts:
     """A law against all rows, with its parameter fitted where one is asked for."""
     inputs = {quantity.name: data.inputs[quantity.name] for quantity in law.inputs if quantity.name in data.inputs} | given
-    parameter, fitted, unit, problem = "", None, "", ""
-    ratio: float | None = None
+    parameter, fitted, unit, problem, ratio = "", None, "", "", None
     if fit is not None:
         try:
-            parameter, fitted, unit = fitted_parameter(law, inputs, data, fit)
+            parameter, fitted, unit = _fitted_parameter(law, inputs, data, fit)
         except NotComputable as error:
             problem = str(error)
-        if fitted is not None and parameter == YIELD_STRESS_RATIO:
+        if parameter == YIELD_STRESS_RATIO:
             ratio = fitted
         elif fitted is not None:
             inputs[parameter] = fitted
-    missing = [quantity.name for quantity in law.inputs if quantity.required and quantity.name not in inputs]
-    if missing:
-        reason = f"the law needs {' and '.join(missing)}, which the folder does not state"
-        rows = tuple(ComparedImpact(row, None, reason) for row in data.rows)
-    else:
-        rows = tuple(compared(law, inputs, row, ratio) for row in data.rows)
-    return LawAgainstImpacts(law.name, inputs, rows, rms_of(rows), parameter, fitted, unit, problem)
-
-
-def compared(law: type[ContactLaw], inputs: Mapping[str, Any], row: MeasuredImpact, ratio: float | None) -> ComparedImpact:
-    """One row."""
-    try:
-        return ComparedImpact(row, computed(law, inputs, row, ratio))
-    except NotComputable as error:
-        return ComparedImpact(row, None, str(error))
-
-
-def rms_of(rows: Iterable[ComparedImpact]) -> float | None:
-    """Root of the mean square of computed less measured, over the rows that laws are ranked by; None where one is missing."""
+    rows = tuple(_row_compared(law, inputs, row, ratio) for row in data.rows)
+    # over the rows that laws are ranked by
     residuals = np.array([row.residual for row in rows if row.measured.use != "show"])
-    return float(np.sqrt(np.mean(residuals * residuals))) if residuals.size and np.isfinite(residuals).all() else None
+    known = residuals.size and np.isfinite(residuals).all()
+    rms = float(np.sqrt(np.mean(residuals * residuals))) if known else None
+    return LawAgainstImpacts(law.name, inputs, rows, rms, parameter, fitted, unit, problem)
 
 
-def computed(law: type[ContactLaw], inputs: Mapping[str, Any], row: MeasuredImpact, ratio: float | None = None) -> float:
-    """What a law gives for one row.
+def _missing(law: type[ContactLaw], known: Iterable[str]) -> str:
+    """A sentence where a law needs inputs that are not known; else empty."""
+    missing = [quantity.name for quantity in law.inputs if quantity.required and quantity.name not in known]
+    return f"the law needs {' and '.join(missing)}, which the folder does not state" if missing else ""
 
-    Raises
-    ------
-    NotComputable
-        Where the folder states too little, or the impact is outside the law's range.
-    """
-    if row.quantity == "contact_diameter" and not law.has_contact_radius():
-        raise NotComputable(f"the source of {law.name} states no contact radius")
-    if "speed" not in row.stated:
-        raise NotComputable("the speed is not stated")
-    pair = pair_of(row, ratio)
+
+def _row_compared(law: type[ContactLaw], inputs: Mapping[str, Any], row: MeasuredImpact, ratio: float | None = None) -> ComparedImpact:
+    """What a law gives for one row, or why it gives nothing."""
+    problem = _missing(law, inputs)
+    if not problem and row.quantity == "contact_diameter" and not law.has_contact_radius():
+        problem = f"the source of {law.name} states no contact radius"
+    elif not problem and "speed" not in row.stated:
+        problem = "the speed is not stated"
+    if problem:
+        return ComparedImpact(row, None, problem)
+    pair, speed = _pair_of_row(row, ratio), row.stated["speed"]
     for name in ("effective_radius", "effective_mass"):
         if not pair.has(name):
-            raise NotComputable(f"the {name} of the two bodies is not stated")
+            return ComparedImpact(row, None, f"the {name} of the two bodies is not stated")
     try:
-        found = impact(law=law, pair=pair, speed=row.stated["speed"], **inputs)
+        found = impact(law=law, pair=pair, speed=speed, **inputs)
     except LawError as error:
-        raise NotComputable(str(error)) from error
+        return ComparedImpact(row, None, str(error))
     except (GranchainError, ArithmeticError) as error:
-        sentence = str(error).removeprefix(f"impact with {law.name} at {row.stated['speed']:g} m/s: ")
-        raise NotComputable(f"outside the range of {law.name}: {sentence}") from error
-    return quantity_of(found, row.quantity)
-
-
-def quantity_of(found: ImpactResult, quantity: str) -> float:
-    """A compared number of an impact."""
-    if quantity == "contact_diameter":
+        sentence = str(error).removeprefix(f"impact with {law.name} at {speed:g} m/s: ")
+        return ComparedImpact(row, None, f"outside the range of {law.name}: {sentence}")
+    if row.quantity == "contact_diameter":
         assert found.contact_radius is not None
-        return 2.0 * found.contact_radius
-    return float(getattr(found, quantity))
+        return ComparedImpact(row, 2.0 * found.contact_radius)
+    return ComparedImpact(row, float(getattr(found, row.quantity)))
 
 
-def pair_of(row: MeasuredImpact, ratio: float | None = None) -> Pair:
+def _pair_of_row(row: MeasuredImpact, ratio: float | None = None) -> Pair:
     """The two bodies of a row; where only the hardness is measured, the yield stress is a part of it."""
     stated = {name: value for name, value in row.stated.items() if name in PAIR_QUANTITIES}
     if ratio is None and "yield_stress" not in stated:
@@ -331,7 +298,7 @@ def pair_of(row: MeasuredImpact, ratio: float | None = None) -> Pair:
 # One parameter
 
 
-def fitted_parameter(law: type[ContactLaw], inputs: Mapping[str, Any], data: MeasuredImpacts, fit: str) -> tuple[str, float, str]:
+def _fitted_parameter(law: type[ContactLaw], inputs: Mapping[str, Any], data: MeasuredImpacts, fit: str) -> tuple[str, float, str]:
     """Name, value and unit of a law's parameter with the least sum of squares over the rows of use "fit".
 
     Raises
@@ -344,41 +311,40 @@ def fitted_parameter(law: type[ContactLaw], inputs: Mapping[str, Any], data: Mea
         raise NotComputable('nothing to fit to: no row of the folder has the use "fit"')
     if fit == YIELD_STRESS_RATIO:
         name, unit, low, high = YIELD_STRESS_RATIO, "1", *RATIOS
-        check_yields(law, inputs, rows)
+        _check_yield_stress(law, inputs, rows)
     else:
-        name, unit, low, high = damping_of(law, rows[0])
-    missing = [quantity.name for quantity in law.inputs if quantity.required and quantity.name not in (*inputs, name)]
-    if missing:
-        raise NotComputable(f"the law needs {' and '.join(missing)}, which the folder does not state")
-    first = NotComputable("")
+        name, unit, low, high = _damping_of(law, rows[0])
+    if missing := _missing(law, (*inputs, name)):
+        raise NotComputable(missing)
+    why = ""
 
-    def square(value: float) -> float:
-        """Mean square over the rows; infinite where one has no value."""
-        nonlocal first
+    def mean_square(value: float) -> float:
+        """Over the rows; infinite where one has no value."""
+        nonlocal why
         given, ratio = ({**inputs, name: value}, None) if name != YIELD_STRESS_RATIO else (inputs, value)
         total = 0.0
         for row in rows:
-            try:
-                total += (computed(law, given, row, ratio) - row.measured) ** 2
-            except NotComputable as error:
-                first = error
+            one = _row_compared(law, given, row, ratio)
+            if one.computed is None:
+                why = one.problem
                 return math.inf
+            total += one.residual**2
         return total / len(rows)
 
-    value = least(square, low, high)
+    value = minimum_of(mean_square, low, high)
     if value is None:
-        raise NotComputable(f"no {name} from {low:.3g} to {high:.3g} {unit} gives a value in each row of use fit: {first}")
+        raise NotComputable(f"no {name} from {low:.3g} to {high:.3g} {unit} gives a value in each row of use fit: {why}")
     return name, value, unit
 
 
-def check_yields(law: type[ContactLaw], inputs: Mapping[str, Any], rows: Iterable[MeasuredImpact]) -> None:
+def _check_yield_stress(law: type[ContactLaw], inputs: Mapping[str, Any], rows: Iterable[MeasuredImpact]) -> None:
     """Refuse a law that the yield stress does not change, and rows without a hardness."""
+    given = SimpleNamespace(**{q.name: inputs.get(q.name, None if q.required else q.default) for q in law.inputs})
     for row in rows:
         if "hardness" not in row.stated:
             raise NotComputable(f"{row.case}: the hardness is not stated, of which the yield stress is a part")
         try:
-            pairs = [pair_of(row, ratio) for ratio in (2.0, 3.0)]
-            values = [law.coefficients_of(pair, inputs_of(law, inputs)) for pair in pairs]
+            values = [law.coefficients_of(_pair_of_row(row, ratio), given) for ratio in (2.0, 3.0)]
         except (GranchainError, ArithmeticError, TypeError, ValueError, AttributeError):
             continue
         if all(np.array_equal(one, other) for one, other in zip(*values, strict=True)):
@@ -386,36 +352,27 @@ def check_yields(law: type[ContactLaw], inputs: Mapping[str, Any], rows: Iterabl
         return
 
 
-def inputs_of(law: type[ContactLaw], inputs: Mapping[str, Any]) -> Any:
-    """A value for each input, as the law's own functions read them."""
-    from types import SimpleNamespace
+def _damping_of(law: type[ContactLaw], row: MeasuredImpact) -> tuple[str, str, float, float]:
+    """Name, unit and range of the one damping constant of a law.
 
-    return SimpleNamespace(**{q.name: inputs.get(q.name, None if q.required else q.default) for q in law.inputs})
-
-
-def damping_of(law: type[ContactLaw], row: MeasuredImpact) -> tuple[str, str, float, float]:
-    """Name, unit and range of the one damping constant of a law."""
+    A coefficient is looked for about the one whose force at the largest overlap of the elastic impact, at the impact's speed, is Hertz's.
+    """
     for quantity in law.inputs:
         if quantity.name == "restitution":
             return quantity.name, "1", *RESTITUTIONS
         if quantity.name in ("chi", "alpha"):
-            scale = damping_scale(quantity.unit, row)
+            try:
+                pair = _pair_of_row(row)
+                elastic = theory.elastic_impact(float(pair.hertz_stiffness), float(pair.effective_mass), row.stated["speed"])
+            except (LawError, KeyError) as error:
+                raise NotComputable(f"{row.case}: {error}") from error
+            scales = {"N": elastic.max_force, "m": elastic.max_overlap, "s": elastic.max_overlap / row.stated["speed"]}
+            scale = math.prod(scales[name] ** power for name, power in factors_of(quantity.unit))
             return quantity.name, quantity.unit, DAMPINGS[0] * scale, DAMPINGS[1] * scale
     raise NotComputable(f"nothing to fit: {law.name} has no damping constant among its inputs")
 
 
-def damping_scale(unit: str, row: MeasuredImpact) -> float:
-    """The damping coefficient whose force at the largest overlap of the elastic impact, at the impact's speed, is Hertz's."""
-    try:
-        pair = pair_of(row)
-        elastic = theory.elastic_impact(float(pair.hertz_stiffness), float(pair.effective_mass), row.stated["speed"])
-    except (LawError, KeyError) as error:
-        raise NotComputable(f"{row.case}: {error}") from error
-    scales = {"N": elastic.max_force, "m": elastic.max_overlap, "s": elastic.max_overlap / row.stated["speed"]}
-    return math.prod(scales[name] ** power for name, power in factors_of(unit))
-
-
-def least(square: Callable[[float], float], low: float, high: float) -> float | None:
+def minimum_of(square: Callable[[float], float], low: float, high: float) -> float | None:
     """Where a function of one positive number is least; None where it is finite nowhere.
 
     A bounded minimum is closed in beside the least of some values, spread evenly over the logarithm: where the law ends the function is
@@ -423,12 +380,12 @@ def least(square: Callable[[float], float], low: float, high: float) -> float | 
     """
     from scipy.optimize import minimize_scalar
 
-    places = np.geomspace(low, high, PLACES)
+    places = np.geomspace(low, high, STARTS)
     values = np.array([square(float(place)) for place in places])
     if not np.isfinite(values).any():
         return None
     k = int(np.argmin(values))
-    inside = np.log(places[max(k - 1, 0)]), np.log(places[min(k + 1, PLACES - 1)])
+    inside = np.log(places[max(k - 1, 0)]), np.log(places[min(k + 1, STARTS - 1)])
     # a number instead of infinity, so that parabolas through it are numbers
     worst = 1e6 * (1.0 + float(values[np.isfinite(values)].max()))
     found = minimize_scalar(lambda x: min(square(math.exp(x)), worst), bounds=inside, method="bounded", options={"xatol": NEARNESS})
@@ -444,5 +401,5 @@ def at_bound(one: LawAgainstImpacts) -> bool:
 
 def shown_quantity(quantity: str) -> str:
     """A quantity with its unit, for tables and figures."""
-    unit = COMPARED[quantity][0]
+    unit = MEASURABLE[quantity][0]
     return quantity.replace("_", " ") + ("" if unit == "1" else f" [{unit}]")

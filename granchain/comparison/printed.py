@@ -18,11 +18,9 @@ from granchain.output.limit import Limit
 from granchain.traces.folder import ABOUT, content_of, document_of
 
 IMPACTS = "impacts.csv"
-# Rows of a table that someone copied from print.
-MOST_ROWS = 10_000
 
 # What of an impact is compared, with its unit and its meaning.
-COMPARED: dict[str, tuple[str, str]] = {
+MEASURABLE: dict[str, tuple[str, str]] = {
     "restitution": ("1", "separation speed over approach speed"),
     "duration": ("s", "time of contact"),
     "contact_diameter": ("m", "twice the largest radius of the circle of contact"),
@@ -39,11 +37,11 @@ USES = {
 }
 NOT_STATED = "not stated"
 # Columns without a unit.
-WORDS = ("case", "quantity", "measured", "unit", "uncertainty", "use", "source", "doubt")
-REQUIRED_COLUMNS = WORDS[:-1]
+COLUMNS = ("case", "quantity", "measured", "unit", "uncertainty", "use", "source", "doubt")
+REQUIRED_COLUMNS = COLUMNS[:-1]
 
 
-def line(meaning: str) -> Any:
+def printable(meaning: str) -> Any:
     """A key that must hold one line of printable text."""
     allowed = f"one line of printable text, at most {TITLE_LENGTH} signs"
     return key(meaning, allowed, pattern=r"^\P{C}+$", max_length=TITLE_LENGTH)
@@ -53,36 +51,36 @@ class SourceTable(Table):
     """Where numbers are printed."""
 
     name: str = key("the word by which rows and constants name it", "a word of letters, digits and hyphens", pattern=r"^[\w.-]+$")
-    printed: str = line("author, year, title, table")
+    printed: str = printable("author, year, title, table")
     doi: str = text("its digital object identifier")
 
 
 class ConstantTable(Table):
     """A number that holds for all rows that state none of their own."""
 
-    name: str = line("the quantity of the two bodies, or the input of a law")
+    name: str = printable("the quantity of the two bodies, or the input of a law")
     value: float = key("the number", "a finite number")
-    unit: str = line("its unit")
-    source: str = line("the name of a [[source]]")
+    unit: str = printable("its unit")
+    source: str = printable("the name of a [[source]]")
     doubt: str = text("why it may be wrong")
 
 
 class StatementTable(Table):
     """Something else that is printed of the experiment, and that no row holds."""
 
-    what: str = line("what it is")
+    what: str = printable("what it is")
     value: Any = key("the value", "a number, a word or a list of them")
-    unit: str = line("its unit")
-    source: str = line("the name of a [[source]]")
+    unit: str = printable("its unit")
+    source: str = printable("the name of a [[source]]")
 
 
 class ImpactsTable(Table):
     """All that is said of a folder of measured impacts."""
 
-    title: str = line("a title")
+    title: str = printable("a title")
     kind: Literal["measured", "printed"] = choice("how the numbers were had", ("measured", "printed"))
-    what: str = line("what was done")
-    who: str = line("who did it")
+    what: str = printable("what was done")
+    who: str = printable("who did it")
     licence: str = text("under what terms it may be passed on")
     source: list[SourceTable] = key("where the numbers are printed", "tables [[source]]")
     constant: list[ConstantTable] = key("numbers that hold for all rows", "tables [[constant]]", [])
@@ -102,7 +100,7 @@ class MeasuredImpact:
     quantity : str
         "restitution", "duration" or "contact_diameter".
     measured : float
-        In the unit of `COMPARED`.
+        In the unit of `MEASURABLE`.
     uncertainty : float or None
         The same; None where it is not stated.
     stated : dict
@@ -155,33 +153,23 @@ def read_impacts(folder: str | os.PathLike[str]) -> MeasuredImpacts:
         raise FileError(f"{folder}: got no folder, allowed one that holds {ABOUT} and {IMPACTS}; name it")
     problems = Problems()
     about: ImpactsTable | None = read_table(ImpactsTable, "", document_of(Path(folder) / ABOUT, f"put numbers in {IMPACTS}"), problems)
-    path = Path(folder) / IMPACTS
-    if not path.exists():
-        raise FileError(f"{path}: got no such file, allowed a folder with a table of measured impacts; name one that has it")
-    cells = read_cells(path)
-    constants: dict[str, float] = {}
+    cells = _cells_of(Path(folder) / IMPACTS)
     inputs: dict[str, float] = {}
+    rows: tuple[MeasuredImpact, ...] = ()
     if about is not None:
         sources = [one.name for one in about.source]
-        constants = constants_of(about.constant, "constant", STATED, sources, problems)
-        inputs = constants_of(about.input, "input", units_of_inputs(), sources, problems)
+        constants = _constants_of(about.constant, "constant", STATED, sources, problems)
+        units = {one.name: one.unit for law in laws().values() for one in law.inputs if one.kind == "number"}
+        inputs = _constants_of(about.input, "input", units, sources, problems)
         for fact in about.fact:
-            check_source(fact.source, sources, f"fact.{fact.what}.source", problems)
-    else:
-        sources = []
-    rows = rows_of(cells, constants, sources, problems) if about is not None else ()
-    if problems.sentences:
+            _check_source(fact.source, sources, f"fact.{fact.what}.source", problems)
+        rows = _rows_of(cells, constants, sources, problems)
+    if about is None or problems.sentences:
         raise TraceError([f"{folder}: {sentence}" for sentence in problems.sentences])
-    assert about is not None
     return MeasuredImpacts(about, inputs, rows)
 
 
-def units_of_inputs() -> dict[str, str]:
-    """The unit of each number that some law takes as an input."""
-    return {quantity.name: quantity.unit for law in laws().values() for quantity in law.inputs if quantity.kind == "number"}
-
-
-def constants_of(
+def _constants_of(
     tables: Sequence[ConstantTable], kind: str, units: Mapping[str, str], sources: Sequence[str], problems: Problems
 ) -> dict[str, float]:
     """Numbers of `about.toml` in SI, by name."""
@@ -193,21 +181,21 @@ def constants_of(
             continue
         if one.name in found:
             problems.add(where, "a second value", "one", "take one out")
-        check_source(one.source, sources, f"{where}.source", problems)
-        value = number_in(repr(one.value), one.unit, units[one.name], where, problems)
+        _check_source(one.source, sources, f"{where}.source", problems)
+        value = _number_in(repr(one.value), one.unit, units[one.name], where, problems)
         if value is not None:
             found[one.name] = value
     return found
 
 
-def check_source(source: str, sources: Sequence[str], where: str, problems: Problems) -> None:
+def _check_source(source: str, sources: Sequence[str], where: str, problems: Problems) -> None:
     """A source must be one of the listed ones."""
     if source not in sources:
         allowed = f"the name of a [[source]] of {ABOUT}: {', '.join(sources) or 'there is none'}"
         problems.add(where, shown(source) if source else "nothing", allowed, suggestion(source, sources, "say where the number is printed"))
 
 
-def number_in(cell: str, unit: str, si: str, where: str, problems: Problems) -> float | None:
+def _number_in(cell: str, unit: str, si: str, where: str, problems: Problems) -> float | None:
     """A number with its unit, in SI."""
     try:
         value = float(cell)
@@ -222,61 +210,56 @@ def number_in(cell: str, unit: str, si: str, where: str, problems: Problems) -> 
     return value
 
 
-def read_cells(path: Path) -> list[list[str]]:
+def _cells_of(path: Path) -> list[list[str]]:
     """The cells of a CSV file, without empty rows and comments."""
-    content = content_of(path, Limit())
+    if not path.exists():
+        raise FileError(f"{path}: got no such file, allowed a folder with a table of measured impacts; name one that has it")
     try:
-        lines = content.decode("utf-8-sig").splitlines()
+        lines = content_of(path, Limit()).decode("utf-8-sig").splitlines()
+        cells = list(csv.reader([one for one in lines if one.strip() and not one.startswith("#")], strict=True))
     except UnicodeDecodeError:
         raise TraceError(f"{path}: got bytes that are not UTF-8, allowed CSV in UTF-8; save the file as UTF-8") from None
-    try:
-        cells = list(csv.reader([one for one in lines if one.strip() and not one.startswith("#")], strict=True))
     except csv.Error as error:
         raise TraceError(f"{path}: got a file that is no CSV ({error}), allowed cells between commas; save it as CSV") from None
     if len(cells) < 2:
         raise TraceError(
-            f"{path}: got {len(cells)} rows, allowed a heading and one row at least; write {', '.join(WORDS)} above the numbers"
+            f"{path}: got {len(cells)} rows, allowed a heading and one row at least; write {', '.join(COLUMNS)} above the numbers"
         )
-    if len(cells) > MOST_ROWS:
-        raise TraceError(f"{path}: got {len(cells)} rows, allowed at most {MOST_ROWS}; take a part of them")
     return [[cell.strip() for cell in row] for row in cells]
 
 
-def headings_of(cells: Sequence[str], problems: Problems) -> list[tuple[str, str]]:
-    """Name and unit of each column; a number of the two bodies has a unit in brackets."""
-    found: list[tuple[str, str]] = []
-    for cell in cells:
+def _rows_of(
+    cells: Sequence[Sequence[str]], constants: Mapping[str, float], sources: Sequence[str], problems: Problems
+) -> tuple[MeasuredImpact, ...]:
+    """The rows under the headings; none where a heading is wrong.
+
+    A column with a number of the two bodies has its unit in brackets.
+    """
+    units: dict[str, str] = {}
+    for cell in cells[0]:
         name, _, rest = cell.partition("[")
         name, unit = name.strip(), rest.rstrip("] ")
         where = f"{IMPACTS}.{name}"
-        if name in [known for known, _ in found]:
+        if name in units:
             problems.add(where, "two columns of this name", "one", "take one out")
         elif name in STATED and not unit:
             problems.add(where, "a column without a unit", f"{name} [{STATED[name]}]", "write the unit in brackets behind the name")
-        elif name not in STATED and name not in WORDS:
-            allowed = [*WORDS, *(f"{quantity} [{si}]" for quantity, si in STATED.items())]
-            problems.add(where, "an unknown column", ", ".join(allowed), suggestion(name, [*WORDS, *STATED], "take it out"))
-        found.append((name, unit))
+        elif name not in STATED and name not in COLUMNS:
+            allowed = [*COLUMNS, *(f"{quantity} [{si}]" for quantity, si in STATED.items())]
+            problems.add(where, "an unknown column", ", ".join(allowed), suggestion(name, [*COLUMNS, *STATED], "take it out"))
+        units[name] = unit
     for name in REQUIRED_COLUMNS:
-        if name not in [known for known, _ in found]:
+        if name not in units:
             problems.add(f"{IMPACTS}.{name}", "no such column", ", ".join(REQUIRED_COLUMNS), f"add the column {name}")
-    return found
-
-
-def rows_of(
-    cells: Sequence[Sequence[str]], constants: Mapping[str, float], sources: Sequence[str], problems: Problems
-) -> tuple[MeasuredImpact, ...]:
-    """The rows under the headings; none where something is wrong."""
-    headings = headings_of(cells[0], problems)
     if problems.sentences:
         return ()
     found = []
     for count, row in enumerate(cells[1:], 1):
         where = f"{IMPACTS}, row {count}"
-        if len(row) != len(headings):
-            problems.add(where, f"{len(row)} cells", f"{len(headings)}, as many as the heading has", "put text with commas in quotes")
+        if len(row) != len(units):
+            problems.add(where, f"{len(row)} cells", f"{len(units)}, as many as the heading has", "put text with commas in quotes")
             continue
-        one = row_of(dict(zip([name for name, _ in headings], row, strict=True)), dict(headings), constants, sources, where, problems)
+        one = _measured_row(dict(zip(units, row, strict=True)), units, constants, sources, where, problems)
         if one is not None:
             found.append(one)
     ranked = {one.quantity for one in found if one.use != "show"}
@@ -285,7 +268,7 @@ def rows_of(
     return tuple(found)
 
 
-def row_of(
+def _measured_row(
     cells: Mapping[str, str],
     units: Mapping[str, str],
     constants: Mapping[str, float],
@@ -297,29 +280,29 @@ def row_of(
     stated = dict(constants)
     for name, cell in cells.items():
         if name in STATED and cell:
-            value = number_in(cell, units[name], STATED[name], f"{where}, {name}", problems)
+            value = _number_in(cell, units[name], STATED[name], f"{where}, {name}", problems)
             if value is not None and not value > 0.0:
                 problems.add(f"{where}, {name}", shown(cell), "a number above 0", "leave the cell empty where it is not stated")
             elif value is not None:
                 stated[name] = value
     quantity, use = cells["quantity"], cells["use"]
-    if quantity not in COMPARED:
-        problems.add(f"{where}, quantity", shown(quantity), ", ".join(COMPARED), suggestion(quantity, COMPARED, "take one of these"))
+    if quantity not in MEASURABLE:
+        problems.add(f"{where}, quantity", shown(quantity), ", ".join(MEASURABLE), suggestion(quantity, MEASURABLE, "take one of these"))
         return None
     if use not in USES:
         allowed = ", ".join(f"{word} ({meaning})" for word, meaning in USES.items())
         problems.add(f"{where}, use", shown(use), allowed, "take one of these")
     if not cells["unit"]:
-        problems.add(f"{where}, unit", "nothing", COMPARED[quantity][0], "write the unit of the measured number; 1 for a pure number")
+        problems.add(f"{where}, unit", "nothing", MEASURABLE[quantity][0], "write the unit of the measured number; 1 for a pure number")
         return None
     if not cells["uncertainty"]:
         problems.add(f"{where}, uncertainty", "nothing", f'a number in the same unit, or "{NOT_STATED}"', "say how sure the number is")
-    check_source(cells["source"], sources, f"{where}, source", problems)
-    si = COMPARED[quantity][0]
-    measured = number_in(cells["measured"], cells["unit"], si, f"{where}, measured", problems)
+    _check_source(cells["source"], sources, f"{where}, source", problems)
+    si = MEASURABLE[quantity][0]
+    measured = _number_in(cells["measured"], cells["unit"], si, f"{where}, measured", problems)
     uncertainty = None
     if cells["uncertainty"] not in ("", NOT_STATED):
-        uncertainty = number_in(cells["uncertainty"], cells["unit"], si, f"{where}, uncertainty", problems)
+        uncertainty = _number_in(cells["uncertainty"], cells["unit"], si, f"{where}, uncertainty", problems)
     if measured is None:
         return None
     return MeasuredImpact(cells["case"], quantity, measured, uncertainty, stated, use, cells["source"], cells.get("doubt", ""))

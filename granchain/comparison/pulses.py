@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from granchain.analysis.transport import wave_speed
-from granchain.comparison.agreement import QUANTITIES, RELATIVE, Agreement, Comparison, ResultAgreement, SensorAgreement
+from granchain.comparison.agreement import RELATIVE, UNITS_COMPARED, Agreement, Comparison, ResultAgreement, SensorAgreement
 from granchain.comparison.shift import Shift, time_shift
 from granchain.comparison.sides import Computed, Measured, needed_sensor, stated_sensor
 from granchain.errors import TraceError
@@ -77,13 +77,13 @@ def compare(
     measured.filter(sensor)
     sides = [Computed(result, beads, sensor, stated, messages) for result in results]
     shifts = [_shift_between(measured, side, word, messages) for side, word in zip(sides, words, strict=True)]
-    windows = [_window(measured, k, sides, shifts) for k in range(len(beads))]
+    windows = [_window_of_pulse(measured, k, sides, shifts) for k in range(len(beads))]
     seen = [all(math.isfinite(side.pulses[k].arrival) for side in sides) for k in range(len(beads))]
     found = tuple(
-        _against(measured, side, shift, windows, seen, word, bounds, messages)
+        _result_against(measured, side, shift, windows, seen, word, bounds, messages)
         for side, shift, word in zip(sides, shifts, words, strict=True)
     )
-    return Comparison(trace, sensor, found, _nearest(measured, found), tuple(dict.fromkeys(messages)))
+    return Comparison(trace, sensor, found, _nearest_laws(measured, found), tuple(dict.fromkeys(messages)))
 
 
 def _labels(results: Sequence[Result]) -> list[str]:
@@ -93,7 +93,9 @@ def _labels(results: Sequence[Result]) -> list[str]:
 
 def _checked_tolerances(tolerances: Mapping[str, float]) -> dict[str, float]:
     problems = [
-        f"tolerance: got {name!r}, allowed {', '.join(QUANTITIES)}; name one of these" for name in tolerances if name not in QUANTITIES
+        f"tolerance: got {name!r}, allowed {', '.join(UNITS_COMPARED)}; name one of these"
+        for name in tolerances
+        if name not in UNITS_COMPARED
     ]
     problems += [
         f"tolerance: {name}: got {value!r}, allowed a finite number from 0; give the largest difference"
@@ -179,7 +181,7 @@ def _shift_between(measured: Measured, computed: Computed, label: str, messages:
             "the first pulses are laid over each other"
         )
     # A law whose wave is too slow makes a straight line of the differences over the row; a pulse that is another one lies off it.
-    off = apart - _line(np.array(computed.positions)[both], apart)
+    off = apart - _straight_line(np.array(computed.positions)[both], apart)
     for place in np.flatnonzero(np.abs(off) > np.maximum(widths, 5.0 * sure)).tolist():
         side = "later" if off[place] > 0.0 else "earlier"
         messages.append(
@@ -192,7 +194,7 @@ def _shift_between(measured: Measured, computed: Computed, label: str, messages:
     return Shift(value, math.hypot(found.uncertainty, OF_ARRIVALS * mean) if math.isfinite(found.uncertainty) else mean)
 
 
-def _line(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+def _straight_line(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """The line through points that a few wrong ones do not move (Theil 1950, Sen 1968, doi:10.1080/01621459.1968.10480934)."""
     from scipy.stats import theilslopes
 
@@ -206,7 +208,7 @@ def _line(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 # One result
 
 
-def _against(
+def _result_against(
     measured: Measured,
     computed: Computed,
     shift: Shift,
@@ -234,7 +236,7 @@ def _against(
     for k, (bead, real, model) in enumerate(zip(measured.beads, measured.readings, computed.pulses, strict=True)):
         speed = Agreement(math.nan, math.nan, math.nan)
         if k + 1 < len(arrivals) and not (merged[k] or merged[k + 1]):
-            speed = _speed(computed.positions[k : k + 2], arrivals[k : k + 2], measured.readings[k : k + 2], stated.time)
+            speed = _speed_between(computed.positions[k : k + 2], arrivals[k : k + 2], measured.readings[k : k + 2], stated.time)
         times, real_force = measured.time[windows[k]], measured.force[windows[k], k]
         model_force = computed.at(times - shift.value)[:, k]
         there = np.isfinite(model_force)
@@ -264,12 +266,12 @@ def _against(
             )
         )
     known = [k for k, one in enumerate(arrivals) if seen[k] and not merged[k] and math.isfinite(one.measured)]
-    everywhere = _wave(computed.positions, arrivals, measured.readings, known, stated.time)
+    everywhere = _wave_agreement(computed.positions, arrivals, measured.readings, known, stated.time)
     missed = tuple(_missed(label, sensors, bounds))
     return ResultAgreement(label, computed.law, shift.value, shift.uncertainty, tuple(sensors), everywhere, missed)
 
 
-def _window(measured: Measured, k: int, sides: Sequence[Computed], shifts: Sequence[Shift]) -> slice:
+def _window_of_pulse(measured: Measured, k: int, sides: Sequence[Computed], shifts: Sequence[Shift]) -> slice:
     """Samples of a measured pulse and half a width on both sides, whatever it is compared with.
 
     Where the pulse was not recorded whole, those of the computed ones.
@@ -287,7 +289,7 @@ def _window(measured: Measured, k: int, sides: Sequence[Computed], shifts: Seque
     return slice(*np.searchsorted(measured.time, [start, end]))
 
 
-def _speed(places: Sequence[float], arrivals: Sequence[Agreement], readings: Sequence[SensorReading], time: float) -> Agreement:
+def _speed_between(places: Sequence[float], arrivals: Sequence[Agreement], readings: Sequence[SensorReading], time: float) -> Agreement:
     """Speed between two sensors; the common shift does not matter to it."""
     way = places[1] - places[0]
     delay, computed = arrivals[1].measured - arrivals[0].measured, arrivals[1].computed - arrivals[0].computed
@@ -296,7 +298,7 @@ def _speed(places: Sequence[float], arrivals: Sequence[Agreement], readings: Seq
     return Agreement(speed, abs(speed) * sure / abs(delay) if delay else math.nan, way / computed if computed else math.nan)
 
 
-def _wave(
+def _wave_agreement(
     places: Sequence[float], arrivals: Sequence[Agreement], readings: Sequence[SensorReading], known: Sequence[int], time: float
 ) -> Agreement:
     """Speed from the sensors with a measured arrival, and a computed one in every result."""
@@ -325,7 +327,7 @@ def _missed(label: str, sensors: Sequence[SensorAgreement], bounds: Mapping[str,
     return missed
 
 
-def _nearest(measured: Measured, results: Sequence[ResultAgreement]) -> dict[int, tuple[str, ...]]:
+def _nearest_laws(measured: Measured, results: Sequence[ResultAgreement]) -> dict[int, tuple[str, ...]]:
     """Bead by bead, the result with the smallest residual r, and those that noise does not distinguish from it.
 
     Measured force m and computed ones c_i, c_j: noise n moves r_j^2 - r_i^2 = (|c_j - m|^2 - |c_i - m|^2)/|m|^2 by

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from granchain.comparison.agreement import BAND
+from granchain.comparison.agreement import IN_BAND
 from granchain.figures.frame import (
     LETTER,
     MOST_ROWS,
@@ -124,7 +124,9 @@ def comparison(found: Comparison, ax: Sequence[Axes] | np.ndarray | None = None)
     if found.sensor.cutoff is not None:
         parts.append(f"both sides filtered, {1e-3 * found.sensor.cutoff:.4g} kHz halved")
     parts += [f"time of {one.label} {factor * one.shift:+.4g} {unit}" for one in found.results]
-    parts += [f"band of {one.label}: {100.0 * BAND:g} % of {one.members} members with tolerances" for one in found.results if one.members]
+    parts += [
+        f"band of {one.label}: {100.0 * IN_BAND:g} % of {one.members} members with tolerances" for one in found.results if one.members
+    ]
     write_heading(top, about.title, parts + ([note] if note else []), failed=found.trace.synthetic)
     return figure, panels
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from granchain.case.tolerances import Tolerance, tolerances_of
-from granchain.comparison.agreement import BAND, Agreement, Band, Comparison, ForceBand, ResultAgreement
+from granchain.comparison.agreement import IN_BAND, Agreement, Band, Comparison, ForceBand, ResultAgreement
 from granchain.errors import CaseError
 from granchain.keys import Problems
 from granchain.studies.bands import AT_ONCE, MEMBERS, Uncertain, common_times, members, on_grid, uncertain, whole
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from granchain.studies.measures import Measures
 
 # The ends of a band, and its middle.
-PARTS = (0.5 - 0.5 * BAND, 0.5, 0.5 + 0.5 * BAND)
+PARTS = (0.5 - 0.5 * IN_BAND, 0.5, 0.5 + 0.5 * IN_BAND)
 # Standard deviations between the middle of a normal distribution and the ends of its middle 95 %: its quantile at 0.975.
 DEVIATIONS = 1.959964
 

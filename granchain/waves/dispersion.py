@@ -15,7 +15,7 @@ from granchain.theory.lattice import MOST_MASSES, Dispersion
 from granchain.theory.lattice import dispersion as of_lattice
 
 # Beads and contacts are alike within this part: static forces and overlaps are sums and roots of double numbers.
-ALIKE = 1e-9
+EQUAL_WITHIN = 1e-9
 # Part of the static overlap over which the slope of a force is taken; with a second one of half the size the error goes with its fourth
 # power, 1e-12, and rounding adds 1e-16 over it.
 _STEP = 1e-3
@@ -120,6 +120,6 @@ def stiffnesses(contacts: Contacts, which: range) -> np.ndarray:
 def cell_size(mass: np.ndarray, radius: np.ndarray, stiffness: np.ndarray) -> int | None:
     """Beads of the smallest cell that comes at least twice and fills the row, whole or begun; None where there is none."""
     for size in range(1, min(mass.size // 2, MOST_MASSES) + 1):
-        if all(np.allclose(values[size:], values[:-size], rtol=ALIKE, atol=0.0) for values in (mass, radius, stiffness)):
+        if all(np.allclose(values[size:], values[:-size], rtol=EQUAL_WITHIN, atol=0.0) for values in (mass, radius, stiffness)):
             return size
     return None

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from granchain.errors import CaseError, GranchainError, LawError
-from granchain.markup import card, table
+from granchain.markup import card, json_ready, table
 from granchain.output.result import check_result
 from granchain.theory import dispersion
 from granchain.waves.dispersion import Cell, cell_of
@@ -25,16 +25,16 @@ SEGMENTS, MOST_SEGMENTS = 8, 1000
 LEAST = 64
 # Cos q is taken where this part of the motion of three beads a cell apart has one phase from cell to cell, and where the motion's power is
 # above this part of the largest: the sidelobes of a Hann window are there some 15 lines away, and fall with the sixth power of that.
-SEEN, STRONG = 0.9, 1e-10
+ONE_PHASE, STRONG = 0.9, 1e-10
 # Of cos q: how far beyond 1 waves must be to be outside a band, so that scatter at an edge is none; and how far from the edge the curve is
 # fitted that crosses it: of a whole range of -1 to 1, the last seventh.
-OUTSIDE, NEAR = 0.05, 0.3
+OUTSIDE, NEAR_EDGE = 0.05, 0.3
 # Frequencies that a fit of four numbers takes at least, ours: each gives two, four times as many.
-LEAST_FITTED = 8
+FEWEST_FITTED = 8
 # Beyond this part of the force at rest, waves are no longer small: a Hertz contact's stiffness goes with the cube root of its force
 # (Johnson 1985, Contact Mechanics, eq. (4.23), doi:10.1017/CBO9781139171731). A row of steel and brass beads under noise had the edges of
 # its bands where forces deviated by .23, and no longer its upper band where they deviated by .79 (measured).
-SMALL = 0.25
+SMALL_WAVES = 0.25
 # Below this coherence less than half of the power at the sensor comes from the source.
 INCOHERENT = 0.5
 # Of a normal distribution 95 % lie within so many standard deviations.
@@ -122,17 +122,10 @@ class Spectrum:
         names = ("frequency", "transmission", "coherence", "band_edges", "band_edge_errors")
         return {
             **{name: getattr(self, name) for name in ("title", "law", "source", "sensor", "unit", "resolution", "measured")},
-            **{name: plain(getattr(self, name).tolist()) for name in names},
+            **{name: json_ready(getattr(self, name).tolist()) for name in names},
             "dispersion": None if self.dispersion is None else self.dispersion.band_edges.tolist(),
             "messages": list(self.messages),
         }
-
-
-def plain(value: Any) -> Any:
-    """A number, or lists of them, with None for what is not finite."""
-    if isinstance(value, list):
-        return [plain(entry) for entry in value]
-    return value if math.isfinite(value) else None
 
 
 def spectrum(result: Result, source: int | str | None = None, sensor: int | None = None, *, segments: int = SEGMENTS) -> Spectrum:
@@ -175,45 +168,69 @@ def spectrum(result: Result, source: int | str | None = None, sensor: int | None
     if "sensor_force" not in result.variables:
         raise GranchainError("spectrum: got a result without sensors, allowed one with some; name beads: `beads = [...]` under [sensors]")
     messages: list[str] = []
-    time, interval = regular(result, "time")
+    time, interval = evenly_sampled(result, "time")
     place = sensor_place(result, int(result.sensor_bead[-1]) if sensor is None else sensor, "sensor")
-    given = source_of(result, source, time, place)
-    length = piece(len(time), segments)
+    given = source_signal(result, source, time, place)
+    length = 2 * len(time) // (segments + 1)
     if length < LEAST:
         raise GranchainError(
             f"spectrum: got {len(time)} samples of each sensor, allowed {LEAST * (segments + 1) // 2} or more for {segments} segments; "
             "run longer, lower the interval under [sensors], or ask for fewer segments"
         )
-    cell, waves = cell_and_waves(result, messages)
+    cell = waves = None
+    try:
+        if result.case is None:
+            raise CaseError("the file has no case")
+        cell = cell_of(result.case)
+        waves = dispersion(cell.masses, cell.stiffnesses, cell.length)
+    except (CaseError, LawError) as error:
+        cell = None
+        messages.append(f"no band edges and no dispersion: {error}")
     if waves is not None and waves.band_edges[-1, 1] > 0.5 / interval:
         top = float(waves.band_edges[-1, 1])
         messages.append(
             f"sensors every {interval:.3g} s show frequencies to {0.5 / interval:.4g} Hz, but bands go to {top:.4g} Hz: waves above fold "
             f"back into what is shown; set the interval under [sensors] to {0.4 / top:.1e} or less"
         )
-    waves_are_small = waves is None or small(result, len(time), messages)
+    waves_are_small = waves is None or stays_small(result, len(time), messages)
     across = transferred(given.values, deviation(result, "sensor_force", len(time), place), interval, length)
     if not (across[2] > INCOHERENT).any():
         messages.append(
             "transmission: got a coherence below 0.5 at all frequencies: what comes from the source is not in the same piece of "
             "the record; ask for fewer segments, or drive with noise"
         )
-    row = row_of(result, cell, segments)
+    frequency, transmission, coherence = across
+    row = recorded_row(result, cell, segments)
+    band_edges, band_edge_errors = np.zeros((0, 2)), np.zeros((0, 2))
+    cell_frequency, cosine = np.zeros(0), np.zeros(0, complex)
+    wavenumber, power = np.zeros(0), np.zeros((0, 0))
     if row is None:
         messages.append(
             "no band edges and no map: got fewer than three recorded beads, each a cell from the next, away from the ends; set an interval "
             "under [snapshots], or name all beads under [sensors]"
         )
-        row = Row(np.zeros((0, 0)), np.zeros(0, int), math.nan, "", 1, 0)
-    frequency, transmission, coherence = across
-    band_edges, band_edge_errors, cell_frequency, cosine, wavenumber, power = in_cells(row, cell, waves_are_small, messages)
+    else:
+        cell_frequency, seen = relation(row)
+        if cell is not None:
+            cosine = seen
+            band_edges, band_edge_errors = bands_of(cell_frequency, cosine, row.size)
+            if not len(band_edges) and waves_are_small:
+                messages.append(
+                    "no band edges: got waves at too few frequencies, allowed a drive with power at both sides of an edge; see coherence"
+                )
+        if row.whole:
+            wavenumber, power = mapped(row)
+        else:
+            messages.append(
+                "no map: beads between others were not recorded; set an interval under [snapshots], or name all beads under [sensors]"
+            )
     if not len(band_edges) and not (coherence > INCOHERENT).any():
         messages.insert(0, "found nothing: no band edge, and no frequency that comes through; of this run the spectrum says nothing")
     return Spectrum(
         title=result.title,
         law=result.law,
         source=given.name,
-        sensor=body(int(result.sensor_bead[place])),
+        sensor=name_of_bead(int(result.sensor_bead[place])),
         unit=given.unit,
         frequency=frequency,
         transmission=transmission,
@@ -224,7 +241,7 @@ def spectrum(result: Result, source: int | str | None = None, sensor: int | None
         cosine=cosine,
         wavenumber=wavenumber,
         power=power,
-        measured=row.measured,
+        measured="" if row is None else row.measured,
         dispersion=waves,
         messages=tuple(messages),
     )
@@ -234,7 +251,7 @@ def spectrum(result: Result, source: int | str | None = None, sensor: int | None
 # From place to place
 
 
-class Given(NamedTuple):
+class SourceSignal(NamedTuple):
     """A signal, what it is called, and the unit of a force over it."""
 
     values: np.ndarray
@@ -242,7 +259,7 @@ class Given(NamedTuple):
     unit: str
 
 
-def regular(result: Result, axis: str) -> tuple[np.ndarray, float]:
+def evenly_sampled(result: Result, axis: str) -> tuple[np.ndarray, float]:
     """Instants of a record, and their distance [s], without one at the end of the run that comes sooner; refuses uneven ones."""
     time = np.asarray(result.variables[axis].data, dtype=float)
     steps = np.diff(time)
@@ -253,12 +270,7 @@ def regular(result: Result, axis: str) -> tuple[np.ndarray, float]:
     return time, float(steps.mean())
 
 
-def piece(count: int, segments: int) -> int:
-    """Instants of a piece, of which so many lie half over half."""
-    return 2 * count // (segments + 1)
-
-
-def body(bead: int) -> str:
+def name_of_bead(bead: int) -> str:
     return "striker" if bead == 0 else f"bead {bead}"
 
 
@@ -279,42 +291,33 @@ def deviation(result: Result, name: str, count: int, places: Any = slice(None)) 
     return np.asarray(values - values[0])
 
 
-def source_of(result: Result, source: int | str | None, time: np.ndarray, sensor: int) -> Given:
+def source_signal(result: Result, source: int | str | None, time: np.ndarray, sensor: int) -> SourceSignal:
     """The signal at the source."""
-    driven = driven_ends(result)
+    try:
+        ends = result.case.ends
+        driven = [side for side in ("left", "right") if hasattr(getattr(ends, side), "drive")]
+    except (CaseError, LawError, AttributeError):
+        # without a case that this version can read
+        driven = []
     if source is None:
         source = driven[0] if driven else int(result.sensor_bead[0])
     if isinstance(source, str):
         if source not in driven:
             there = " or ".join(f'"{side}"' for side in driven) or "none here: no end is driven"
             raise GranchainError(f"spectrum: source: got {source[:60]!r}, allowed a bead, or a driven end: {there}; name one of them")
+        from scipy.interpolate import CubicHermiteSpline, PchipInterpolator
+
+        # cubics through the table of the drive; behind its end its last value
         at, value, slope = result.case.drive(source)
-        return Given(
-            followed(time, at, value, slope), f"{source} drive", "N/m" if getattr(result.case.ends, source).drive == "displacement" else "1"
-        )
+        curve = PchipInterpolator(at, value) if slope is None else CubicHermiteSpline(at, value, slope)
+        unit = "N/m" if getattr(ends, source).drive == "displacement" else "1"
+        return SourceSignal(np.asarray(curve(np.clip(time, at[0], at[-1]))), f"{source} drive", unit)
     place = sensor_place(result, source, "source")
     if place == sensor:
         raise GranchainError(
             f"spectrum: got bead {source} as source and as sensor, allowed two places; name another sensor, or put more under [sensors]"
         )
-    return Given(deviation(result, "sensor_force", len(time), place), body(int(source)), "1")
-
-
-def driven_ends(result: Result) -> list[str]:
-    """The driven ends of a result's case; none where it has no case that this version can read."""
-    try:
-        ends = result.case.ends
-    except (CaseError, LawError, AttributeError):
-        return []
-    return [side for side in ("left", "right") if hasattr(getattr(ends, side), "drive")]
-
-
-def followed(time: np.ndarray, at: np.ndarray, value: np.ndarray, slope: np.ndarray | None) -> np.ndarray:
-    """What a drive has been at these times: cubics through its table; behind its end its last value."""
-    from scipy.interpolate import CubicHermiteSpline, PchipInterpolator
-
-    curve = PchipInterpolator(at, value) if slope is None else CubicHermiteSpline(at, value, slope)
-    return np.asarray(curve(np.clip(time, at[0], at[-1])))
+    return SourceSignal(deviation(result, "sensor_force", len(time), place), name_of_bead(int(source)), "1")
 
 
 def transferred(given: np.ndarray, there: np.ndarray, interval: float, length: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -334,7 +337,7 @@ def transferred(given: np.ndarray, there: np.ndarray, interval: float, length: i
 # From cell to cell
 
 
-def small(result: Result, count: int, messages: list[str]) -> bool:
+def stays_small(result: Result, count: int, messages: list[str]) -> bool:
     """Whether the forces of a row that is pressed together stay near those at rest, at all sensors."""
     force = np.asarray(result.sensor_force[:count], dtype=float)
     pressed = np.flatnonzero(force[0] > 0.0)
@@ -343,18 +346,18 @@ def small(result: Result, count: int, messages: list[str]) -> bool:
     force = force[:, pressed]
     largest = np.abs(force - force[0]).max(axis=0) / force[0]
     worst = int(np.argmax(largest))
-    if largest[worst] <= SMALL:
+    if largest[worst] <= SMALL_WAVES:
         return True
     low, high = float(force[:, worst].min()), float(force[:, worst].max())
     messages.append(
-        f"{body(int(result.sensor_bead[pressed[worst]]))} feels {low:.3g} to {high:.3g} N, allowed for small waves: within "
-        f"{100.0 * SMALL:.0f} % of {force[0, worst]:.4g} N at rest; the contacts are no springs, and bands shift or vanish: lower the "
-        "drive's amplitude"
+        f"{name_of_bead(int(result.sensor_bead[pressed[worst]]))} feels {low:.3g} to {high:.3g} N, allowed for small waves: within "
+        f"{100.0 * SMALL_WAVES:.0f} % of {force[0, worst]:.4g} N at rest; the contacts are no springs, and bands shift or vanish: lower "
+        "the drive's amplitude"
     )
     return False
 
 
-class Row(NamedTuple):
+class RecordedRow(NamedTuple):
     """Motion of the beads of a periodic row, without their values at the start.
 
     Parameters
@@ -390,27 +393,14 @@ class Row(NamedTuple):
         return len(self.beads) >= 2 * self.size and self.beads[-1] - self.beads[0] + 1 == len(self.beads)
 
 
-def cell_and_waves(result: Result, messages: list[str]) -> tuple[Cell | None, Dispersion | None]:
-    """The cell of a result's case, and its waves as they should be."""
-    try:
-        case = result.case
-        if case is None:
-            raise CaseError("the file has no case")
-        cell = cell_of(case)
-    except (CaseError, LawError) as error:
-        messages.append(f"no band edges and no dispersion: {error}")
-        return None, None
-    return cell, dispersion(cell.masses, cell.stiffnesses, cell.length)
-
-
-def row_of(result: Result, cell: Cell | None, segments: int) -> Row | None:
+def recorded_row(result: Result, cell: Cell | None, segments: int) -> RecordedRow | None:
     """The record that has the most beads a cell apart: velocities of snapshots, or forces of sensors; the more frequent of two alike."""
     size = 1 if cell is None else len(cell.masses)
     found = []
     for name, axis, labels in (("velocity", "snapshot_time", "bead"), ("sensor_force", "time", "sensor_bead")):
         if name not in result.variables or len(result.variables[axis].data) < 3:
             continue
-        time, interval = regular(result, axis)
+        time, interval = evenly_sampled(result, axis)
         beads = np.asarray(result.variables[labels].data)
         if cell is None:
             inside = beads > 0
@@ -419,9 +409,9 @@ def row_of(result: Result, cell: Cell | None, segments: int) -> Row | None:
         else:
             # the force of the outermost is that of a contact with a wall or another bead, too
             inside = (beads > cell.first) & (beads < cell.last)
-        length = piece(len(time), segments)
+        length = 2 * len(time) // (segments + 1)
         places = np.flatnonzero(inside)[np.argsort(beads[inside])]
-        row = Row(np.zeros((0, 0)), beads[places], interval, name, size, length)
+        row = RecordedRow(np.zeros((0, 0)), beads[places], interval, name, size, length)
         if length >= LEAST and len(row.middles):
             found.append((row, places, len(time)))
     if not found:
@@ -430,28 +420,7 @@ def row_of(result: Result, cell: Cell | None, segments: int) -> Row | None:
     return row._replace(values=deviation(result, row.measured, count, places))
 
 
-def in_cells(row: Row, cell: Cell | None, waves_are_small: bool, messages: list[str]) -> tuple[np.ndarray, ...]:
-    """Band edges, their errors, frequencies, cos q, wavenumbers and power of a row."""
-    none = np.zeros(0)
-    if not row.measured:
-        return np.zeros((0, 2)), np.zeros((0, 2)), none, none.astype(complex), none, np.zeros((0, 0))
-    frequency, cosine = relation(row)
-    edges, errors = bands_of(frequency, cosine, row.size) if cell is not None else (np.zeros((0, 2)), np.zeros((0, 2)))
-    if cell is None:
-        cosine = none.astype(complex)
-    elif not len(edges) and waves_are_small:
-        messages.append(
-            "no band edges: got waves at too few frequencies, allowed a drive with power at both sides of an edge; see coherence"
-        )
-    if not row.whole:
-        messages.append(
-            "no map: beads between others were not recorded; set an interval under [snapshots], or name all beads under [sensors]"
-        )
-        return edges, errors, frequency, cosine, none, np.zeros((0, 0))
-    return edges, errors, frequency, cosine, *mapped(row)
-
-
-def relation(row: Row) -> tuple[np.ndarray, np.ndarray]:
+def relation(row: RecordedRow) -> tuple[np.ndarray, np.ndarray]:
     """Frequencies, and cos q at each by least squares over all beads and pieces; nan where it is not seen."""
     from scipy.signal import csd, welch
 
@@ -466,7 +435,7 @@ def relation(row: Row) -> tuple[np.ndarray, np.ndarray]:
     with np.errstate(invalid="ignore", divide="ignore"):
         cosine = crossed / own
         beside_it = other - np.abs(crossed) ** 2 / own
-        seen = (beside_it < (1.0 - SEEN) * (own + other)) & (own > STRONG * own.max())
+        seen = (beside_it < (1.0 - ONE_PHASE) * (own + other)) & (own > STRONG * own.max())
     seen[0] = False
     return frequency, np.where(seen, cosine, math.nan)
 
@@ -518,13 +487,13 @@ def edge_between(frequency: np.ndarray, cosine: np.ndarray, i: int, j: int, begi
 
     level = math.copysign(1.0, cosine.real[i if begins else j])
     with np.errstate(invalid="ignore"):
-        near = np.abs(cosine.real - level) < NEAR
+        near = np.abs(cosine.real - level) < NEAR_EDGE
     low, high = i, j
     while low > 0 and near[low - 1]:
         low -= 1
     while high < len(near) - 1 and near[high + 1]:
         high += 1
-    if high - low + 1 < LEAST_FITTED:
+    if high - low + 1 < FEWEST_FITTED:
         return None
     at = 0.5 * float(frequency[i] + frequency[j])
     x, y = frequency[low : high + 1] / at, cosine[low : high + 1]
@@ -553,7 +522,7 @@ def edge_between(frequency: np.ndarray, cosine: np.ndarray, i: int, j: int, begi
     return Edge(place, error, begins)
 
 
-def mapped(row: Row) -> tuple[np.ndarray, np.ndarray]:
+def mapped(row: RecordedRow) -> tuple[np.ndarray, np.ndarray]:
     """Wavenumbers, and power over frequency and wavenumber: of each bead of a cell by itself, along the cells, and added."""
     from scipy.signal.windows import hann
 
