@@ -19,7 +19,7 @@ from granchain.comparison.sides import piezo_force
 from granchain.errors import TraceError
 from granchain.sensor import Sensor
 from granchain.status import Status
-from granchain.traces import Trace, read_trace
+from granchain.traces import Trace
 from granchain.traces.about import about_of
 
 ROOT = Path(__file__).parents[1]
@@ -123,25 +123,11 @@ def test_the_shift_is_found_to_a_part_of_a_sample(noise, bound):
         assert rms == pytest.approx(said.mean(), rel=0.25)
 
 
-def test_the_shift_of_one_sensor_is_less_sure_than_that_of_three():
-    force = np.column_stack([np.interp(1e-6 * np.arange(200), RESULT.time, column) for column in RESULT.sensor_force.T])
-    one, three = (time_shift(1e-6, part, part, 0.5).uncertainty for part in (force[:, :1], force))
-    assert three == pytest.approx(one / math.sqrt(3.0), rel=0.02)
-
-
 def test_traces_of_other_lengths_and_signs_are_shifted_or_refused():
     force = np.interp(1e-6 * np.arange(200), RESULT.time, RESULT.sensor_force[:, 0])
     assert time_shift(1e-6, force[10:], force[:90]).value == pytest.approx(-10e-6, abs=1e-9)
     assert time_shift(1e-6, force[:90], np.concatenate([np.zeros(500), force])).value == pytest.approx(-500e-6, abs=1e-9)
     assert math.isnan(time_shift(1e-6, -force, force).value)
-
-
-def test_the_comparison_finds_the_shift_of_the_clock():
-    found = compare(RESULT, trace=measured(shift=12.34e-6))
-    (one,) = found.results
-    assert one.shift == pytest.approx(12.34e-6, abs=2e-9)
-    for sensor in one.sensors:
-        assert abs(sensor.arrival.difference) < 5e-9
 
 
 def test_the_delay_of_one_sensor_stays_in_the_arrivals():
@@ -173,16 +159,6 @@ def test_a_result_agrees_with_itself():
         assert sensor.residual.computed < 2e-3
     assert one.wave_speed.computed == pytest.approx(wave_speed() * 2.0 * RADIUS, rel=1e-4)
     assert one.wave_speed.relative == pytest.approx(0.0, abs=2e-4)
-
-
-def test_what_is_a_tenth_larger_has_a_tenth_more_peak_and_impulse_and_no_more_width():
-    (one,) = compare(RESULT, trace=measured(scale=1.1)).results
-    for sensor in one.sensors:
-        assert sensor.peak.relative == pytest.approx(1.0 / 1.1 - 1.0, rel=2e-3)
-        assert sensor.impulse.relative == pytest.approx(1.0 / 1.1 - 1.0, rel=0.02)
-        assert abs(sensor.width.relative) < 1e-3
-        # the norm of a tenth of the force, relative to the measured one
-        assert sensor.residual.computed == pytest.approx(0.1 / 1.1, rel=0.01)
 
 
 def test_the_offset_of_the_instrument_is_taken_off():
@@ -240,25 +216,6 @@ def test_noise_asks_for_a_filter_that_the_forces_of_both_sides_go_through():
     low = compare(RESULT, trace=measured(), cutoff=6e4).results[0].sensors[0]
     # a filter that is asked for acts on both sides; its response depends a little on the sampling rate
     assert low.peak.computed < 0.97 * RESULT.sensor_force[:, 0].max() and abs(low.peak.relative) < 2e-3
-
-
-def test_what_is_noisy_is_unsure_and_what_is_too_noisy_is_refused():
-    for sensor in compare(RESULT, trace=measured(noise=0.25)).results[0].sensors:
-        if math.isfinite(sensor.width.measured):
-            assert abs(sensor.width.difference) < 4.0 * sensor.width.uncertainty
-            assert sensor.width.uncertainty > 0.1 * sensor.width.computed
-    with pytest.raises(TraceError, match=r"no whole pulse that stands out .*\(bead 3: no whole pulse"):
-        compare(RESULT, trace=measured(noise=0.4))
-
-
-def test_a_trace_that_begins_at_the_peak_has_no_width():
-    trace = measured(noise=0.002)
-    first = int(np.argmax(trace.sensor_force[:, 0])) - 1
-    found = compare(RESULT, trace=Trace(trace.time[first:], trace.sensor_bead, trace.sensor_force[first:], trace.about))
-    sensor = found.results[0].sensors[0]
-    assert all(math.isnan(getattr(sensor, name).measured) for name in ("peak", "width", "impulse"))
-    assert "bead 3: the trace begins on the rise of the pulse" in " ".join(found.messages)
-    assert found.as_dict()["results"][0]["sensors"][0]["width"]["measured"] is None
 
 
 def test_a_sensor_that_saw_nothing_has_no_number_and_says_so():
@@ -331,23 +288,6 @@ def test_a_drift_is_stated_and_its_uncertainty_covers():
     assert abs(sensor.peak.difference) < 2.0 * sensor.peak.uncertainty < 0.1 * sensor.peak.measured
 
 
-def test_a_trace_that_begins_with_the_pulse_has_an_uncertain_offset():
-    trace = measured(noise=0.002)
-    first = QUIET + 18
-    assert RESULT.sensor_force[5 * 18 :, 0].max() == RESULT.sensor_force[:, 0].max()
-    found = compare(RESULT, trace=Trace(trace.time[first:], trace.sensor_bead, trace.sensor_force[first:] + 7.0, trace.about))
-    sensor = found.results[0].sensors[0]
-    assert "tell the baseline" in said(found, 3) or "leaves no baseline" in said(found, 3)
-    assert math.isnan(sensor.peak.measured) or abs(sensor.peak.difference) < 5.0 * sensor.peak.uncertainty
-
-
-def test_crosstalk_at_all_sensors_is_no_pulse():
-    found = spoilt(lambda time, force: force + 5.0 * np.exp(-(((time[:, None] + 30e-6) / 5e-6) ** 2)))
-    assert all("is no wave" in said(found, bead) or "much" in said(found, bead) for bead in (3, 8, 13))
-    for sensor in found.results[0].sensors:
-        assert abs(sensor.peak.difference) < 4.0 * sensor.peak.uncertainty < 0.1 * sensor.peak.measured
-
-
 def test_a_small_pulse_at_a_single_sensor_may_be_either_and_no_number_is_given():
     trace = measured(noise=0.002)
     force = trace.sensor_force[:, :1] + 5.0 * np.exp(-(((trace.time[:, None] + 30e-6) / 5e-6) ** 2))
@@ -366,24 +306,6 @@ def test_a_later_larger_pulse_is_stated_and_does_not_take_the_shift():
     assert one.shift == pytest.approx(12e-6, abs=5.0 * one.shift_uncertainty) and one.shift_uncertainty < 1e-7
     assert all("a pulse 1.8 times as large follows 1" in said(found, bead) for bead in (3, 8, 13))
     assert any("the whole traces correlate best +120 us from there" in message for message in found.messages)
-
-
-def test_a_trace_that_ends_in_a_pulse_has_no_number_of_it():
-    trace = measured(noise=0.002)
-    # bead 13 has its peak at its crest, 17 beads after time 0
-    last = QUIET + round(17 / wave_speed() / INTERVAL) + 3
-    found = compare(RESULT, trace=Trace(trace.time[:last], trace.sensor_bead, trace.sensor_force[:last], trace.about))
-    assert "the trace ends before the pulse has fallen to half its height" in said(found, 13)
-    assert math.isnan(found.results[0].sensors[2].peak.measured) and math.isfinite(found.results[0].sensors[1].peak.measured)
-
-
-def test_few_samples_in_a_width_are_stated_and_their_uncertainty_covers():
-    found = compare(RESULT, trace=measured(interval=2.4e-6))
-    for sensor in found.results[0].sensors:
-        assert "samples in the width" in said(found, sensor.bead)
-        for name in ("peak", "arrival", "width", "impulse"):
-            number = getattr(sensor, name)
-            assert abs(number.difference) < 4.0 * number.uncertainty, name
 
 
 def test_a_bad_sensor_does_not_switch_the_filter_off_for_the_others():
@@ -529,11 +451,6 @@ def test_forces_of_the_other_sign_are_refused():
         compare(RESULT, trace=Trace(trace.time, trace.sensor_bead, -trace.sensor_force, trace.about))
 
 
-def test_a_comparison_is_the_same_every_time():
-    first, second = (compare(RESULT, trace=measured(noise=0.02)).as_dict() for _ in range(2))
-    assert first == second
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # The figure
 
@@ -667,9 +584,3 @@ def test_two_files_of_one_law_are_told_apart_by_their_names(here, capsys):
 def test_what_is_wrong_has_its_exit_code_and_sentence(here, options, code, sentence, capsys):
     assert obey(["compare", *options]) == code
     assert sentence in capsys.readouterr().err
-
-
-def test_the_public_names_do_the_same(here):
-    found = granchain.compare(granchain.open_result("ma-liu.h5"), trace=granchain.read_trace(TRACE))
-    assert isinstance(found, granchain.Comparison) and isinstance(read_trace(TRACE), granchain.Trace)
-    assert found.results[0].law == "ma-liu"

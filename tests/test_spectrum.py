@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import granchain as gc
-from granchain import figures
 from granchain.case import Case
 from granchain.cli import obey
 from granchain.cli.spectrum import report
@@ -59,10 +58,6 @@ def test_waves_that_open_contacts_are_named_by_the_run_and_by_its_spectrum():
     found = gc.spectrum(large, segments=2)
     assert len(found.messages) == 1 and "feels 0 to " in found.messages[0] and "of 20 N at rest" in found.messages[0]
     assert not len(found.band_edges)
-
-
-def test_small_waves_open_nothing(run, found):
-    assert not any("have opened" in message for message in run.messages) and found.messages == ()
 
 
 def test_the_edges_of_a_diatomic_chain_are_those_of_the_dispersion(found):
@@ -206,22 +201,3 @@ def test_the_command_draws_and_prints(run, found, tmp_path, capsys, monkeypatch)
     lines = report(found).splitlines()
     assert lines[0].startswith("bead 3 to bead 36: ")
     assert [line.split()[:2] for line in lines[2:]] == [["1", "begins"], ["1", "ends"], ["2", "begins"], ["2", "ends"]]
-
-
-def test_figures_take_axes(found):
-    figure = figures.frame.new_figure(6.0, 3.0)
-    axes = figure.subplots()
-    drawn, back = figures.transmission(found, ax=axes)
-    assert (drawn, back) == (figure, axes)
-    assert len(axes.get_lines()) >= 2
-
-
-@pytest.mark.parametrize("width", [None, "single", "double"])
-def test_the_legend_of_a_transmission_lies_above_its_curve(found, width):
-    with figures.page(width):
-        figure, rows = figures.spectrum(found)
-    figure.draw_without_rendering()
-    axes, legend = rows[0], rows[0].get_legend().get_window_extent()
-    curve = axes.transData.transform(np.column_stack([found.frequency / 1e3, found.transmission])[1:])
-    assert legend.y0 > curve[:, 1].max()
-    assert axes.get_window_extent().contains(legend.x0, legend.y0) and axes.get_window_extent().contains(legend.x1, legend.y1)
