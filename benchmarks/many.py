@@ -25,7 +25,7 @@ from racing import ROUNDS, SMALL_ROUNDS, Answer, Contender, assert_same, machine
 from steel_chain import BARE, INPUTS, N_BODIES, SPEED, Run, run_of, steel_chain
 
 from granchain.contact import laws
-from granchain.engine.fields import aligned
+from granchain.engine.fields import page_aligned
 from granchain.engine.stack import Stack
 from granchain.engine.state import State
 from granchain.jit.options import VECTOR
@@ -94,7 +94,7 @@ def across(library: ctypes.CDLL, run: Run, members: int, all_beads: bool) -> Con
         width = one.contacts.force.size
         # an odd number of cache lines a row, and one more than there are contacts: no two rows begin at the same part of a page
         columns = ((width + 1) | 1) * VECTOR
-        rows = dict(zip(COLUMNS, aligned(((groups, columns),) * len(COLUMNS)), strict=True))
+        rows = dict(zip(COLUMNS, page_aligned(((groups, columns),) * len(COLUMNS)), strict=True))
         names = [quantity.name for quantity in run.contacts.model.coefficients]
         stiffness = names.index("hertz_stiffness" if run.law == "ma-liu" else "stiffness")
         rows["start"][:], rows["limit"][:] = -np.inf, np.inf

@@ -12,9 +12,9 @@ from racing import Answer, Contender, small
 
 from granchain.chain import Chain
 from granchain.contact import laws
-from granchain.engine.setup import Contacts, contacts_of, time_step_of
+from granchain.engine.setup import Contacts, contacts_of
 from granchain.engine.state import Recording, State
-from granchain.engine.timestep import TimeStep
+from granchain.engine.timestep import TimeStep, time_step_of
 from granchain.material import MATERIALS
 
 # Wang, Liu & Liu 2022, table 8 and section 5.2, doi:10.1016/j.ijmecsci.2022.107214: 70 beads and the striker, and where the sensors are.

@@ -14,7 +14,7 @@ from granchain.certificates import Certificate, markdown, reference
 from granchain.certificates.faults import CREATION
 from granchain.cli.laws import measured
 from granchain.contact import laws
-from granchain.contact.certified import TABLE, certified, source_of
+from granchain.contact.certified import CERTIFIED, certified, source_of
 
 PAGE = Path(__file__).with_name("laws.md")
 
@@ -44,7 +44,7 @@ def main() -> None:
     certificates = measured(list(laws().values()), None)
     texts = {
         PAGE: markdown(reference(certificates)).rstrip("\n") + "\n",
-        TABLE: json.dumps({one.law.name: entry(one) for one in certificates}, indent=1, sort_keys=True) + "\n",
+        CERTIFIED: json.dumps({one.law.name: entry(one) for one in certificates}, indent=1, sort_keys=True) + "\n",
     }
     for path, text in texts.items():
         if "--compare" not in sys.argv[1:]:

@@ -23,9 +23,10 @@ from granchain.engine import fields
 from granchain.engine.bands import Bands
 from granchain.engine.law_hash import record_of
 from granchain.engine.outcome import contact_radii, losses_for_good
-from granchain.engine.setup import Contacts, Planned, Row, alike, contacts_together, time_steps_together
+from granchain.engine.scans import alike
+from granchain.engine.setup import Contacts, RowInputs, contacts_together
 from granchain.engine.state import Recording, State
-from granchain.engine.timestep import TimeStep
+from granchain.engine.timestep import Planned, TimeStep, time_steps_together
 from granchain.errors import CaseError, FileError, LawError, RunError
 from granchain.keys import Problems, check_whole
 from granchain.output import Checkpoint, Result
@@ -260,7 +261,7 @@ def contacts_of_cases(cases: Sequence[Case]) -> list[tuple[Chain, Contacts]]:
     # overflow is reported later as a non-finite result
     with np.errstate(all="ignore"):
         made: dict[tuple, tuple[Chain, Pair, np.ndarray]] = {}
-        rows: dict[type[ContactLaw], list[tuple[int, Row]]] = {}
+        rows: dict[type[ContactLaw], list[tuple[int, RowInputs]]] = {}
         chains = []
         for place, case in enumerate(cases):
             key = all_but_the_speed(case)
@@ -275,7 +276,7 @@ def contacts_of_cases(cases: Sequence[Case]) -> list[tuple[Chain, Contacts]]:
                 chain = replace(chain, velocity=velocity)
             chains.append(chain)
             others = tuple((chain.between(*materials), inputs) for materials, inputs in case.pair_inputs())
-            row = Row(chain, pair, limits, case.law_inputs(), others)
+            row = RowInputs(chain, pair, limits, case.law_inputs(), others)
             rows.setdefault(law_named(case.contact.law), []).append((place, row))
         contacts: dict[int, Contacts] = {}
         for law, of_law in rows.items():

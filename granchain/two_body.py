@@ -17,9 +17,9 @@ from granchain.contact.law import OPEN, ContactLaw
 from granchain.contact.model import Functions, Model
 from granchain.contact.pair import Pair
 from granchain.engine.scans import settled
-from granchain.engine.setup import Contacts, contacts_between, time_step_of
+from granchain.engine.setup import Contacts, contacts_between
 from granchain.engine.state import Recording, State
-from granchain.engine.timestep import TimeStep
+from granchain.engine.timestep import TimeStep, time_step_of
 from granchain.errors import CaseError, RunError
 from granchain.status import Status
 

@@ -16,8 +16,7 @@ import numpy as np
 from granchain.analysis import Peak, energy_balance, observed_order, richardson, sensor_peak
 from granchain.case import Case
 from granchain.contact import laws
-from granchain.engine.setup import time_step_of
-from granchain.engine.timestep import TimeStep
+from granchain.engine.timestep import TimeStep, time_step_of
 from granchain.output import Result
 from granchain.plain_data import plain_data
 from granchain.simulation import prepare, run

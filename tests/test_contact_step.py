@@ -12,7 +12,7 @@ from granchain.contact import laws
 from granchain.contact.model import Functions
 from granchain.contact.onset import interpolated, onset_weight
 from granchain.engine import fields
-from granchain.engine.contact_step import ContactStep, contact_step, features_of, moved, overlap_of, past_rate, predicted
+from granchain.engine.contact_step import ContactStep, contact_step, features_of, moved_by_jump, overlap_of, past_rate, predicted
 from granchain.engine.jumps import moving
 from granchain.engine.setup import contacts_of
 
@@ -137,7 +137,7 @@ def test_a_contact_that_the_jump_throws_back_within_the_step_jumps_again():
 
 def test_jumps_that_only_weigh_a_kick_move_nothing():
     state = run_row(steel_row(2), "wang-liu-hysteretic", 1e-6, restitution=0.7, psi=2.84, xi=13.0)
-    row = fields.row_of(state.tables)
+    row = fields.beads_of(state.tables)
     before = row.bodies.u.copy(), row.bodies.v.copy()
     row.jumps.contact[0], row.jumps.behind[0], row.jumps.before[0], row.jumps.after[0], row.jumps.moves[0] = 1, 0.5, 0.0, 9.0, 0.0
     state.clock.n_jumps = 1
@@ -155,7 +155,7 @@ def test_jumps_that_only_weigh_a_kick_move_nothing():
 def test_bodies_moved_by_a_jump_go_on_as_if_its_force_had_been_integrated(theta):
     # a body of mass 1 at rest; from t = -theta dt on a force that begins at `force` and grows by `growth` a second
     force, growth, steps = 3.0, 4e5, 50
-    u, v = moved(theta, DT, force, growth)
+    u, v = moved_by_jump(theta, DT, force, growth)
     for n in range(steps):
         v += DT * (force + growth * (theta + n) * DT)
         u += DT * v

@@ -16,8 +16,9 @@ from granchain.contact import laws
 from granchain.contact.cylinder import inverse_log_root
 from granchain.contact.law import OPEN
 from granchain.contact.pair import Pair
-from granchain.engine.setup import contacts_of, time_step_of
+from granchain.engine.setup import contacts_of
 from granchain.engine.state import Recording, State
+from granchain.engine.timestep import time_step_of
 from granchain.errors import CaseError, LawError
 from granchain.status import Status
 
@@ -169,7 +170,7 @@ def test_the_root_satisfies_its_equation_to_machine_precision():
 @pytest.mark.parametrize("name", IMPLICIT)
 def test_the_force_put_back_gives_the_overlap(name, contact):
     c = coefficients(name, contact=contact)
-    limit = laws()[name].largest_overlap(c)
+    limit = laws()[name].overlap_limit(c)
     for part in (1e-12, 1e-9, 1e-6, 1e-3, 0.1, 0.5, 0.9, 0.999, 1.0 - 1e-9, 1.0):
         d = part * limit
         assert forward(name, laws()[name].force(d, 0.0, c, ()) / PAIR.length, contact) == pytest.approx(d, rel=1e-14)
@@ -179,7 +180,7 @@ def test_the_force_put_back_gives_the_overlap(name, contact):
 @pytest.mark.parametrize("name", [*IMPLICIT, *EXPLICIT])
 def test_the_force_is_the_slope_of_the_energy(name, contact):
     law, c = laws()[name], coefficients(name, contact=contact)
-    limit = min(law.largest_overlap(c), 1e-3)
+    limit = min(law.overlap_limit(c), 1e-3)
     for part in (1e-8, 1e-4, 0.03, 0.3, 0.7, 0.97):
         d, h = part * limit, 1e-3 * part * limit
         slope = (
@@ -203,7 +204,7 @@ def test_an_open_contact_has_no_force_and_no_energy(name):
 @pytest.mark.parametrize("name", IMPLICIT)
 def test_beyond_the_largest_overlap_the_force_stays_and_the_energy_goes_on(name):
     law, c = laws()[name], coefficients(name)
-    limit = law.largest_overlap(c)
+    limit = law.overlap_limit(c)
     # W = B e^(c - 1) there: F = L pi E l
     assert (
         law.force(2.0 * limit, 0.0, c, ())
@@ -226,7 +227,7 @@ def test_the_largest_overlaps_are_those_of_the_closed_form(contact):
     ends["dubowsky-freudenstein"] = ends["goldsmith"]
     for name, end in ends.items():
         # half of the last digit
-        assert laws()[name].largest_overlap(coefficients(name, contact=contact)) == pytest.approx(end, rel=1e-4)
+        assert laws()[name].overlap_limit(coefficients(name, contact=contact)) == pytest.approx(end, rel=1e-4)
 
 
 def test_esdu_is_deeper_than_johnson_by_2_w_over_pi_e():

@@ -59,7 +59,7 @@ def test_drag_comes_from_chain_and_segments_and_the_striker_has_none() -> None:
 
 @pytest.mark.plain
 def test_a_chain_with_drag_takes_whole_steps_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rows, "LONG", 0)
+    monkeypatch.setattr(rows, "TILED_ABOVE", 0)
     for drag in (0.0, DRAG):
         case = made(chain={**BASE["chain"], "drag": drag}, sensors={}, snapshots=None)
         state = State(*row_of(case), recording_of(case))

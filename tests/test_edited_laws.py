@@ -38,11 +38,12 @@ from granchain.contact import laws
 from granchain.contact.guard import Elastoplastic
 from granchain.contact.law import ContactLaw, Functions, Quantity, Source
 from granchain.contact.user import PREFIX, load_law_module
-from granchain.engine.setup import contacts_of, time_step_of
+from granchain.engine.setup import contacts_of
 from granchain.engine.state import Recording, State
+from granchain.engine.timestep import time_step_of
 from granchain.errors import LawError
 from granchain.jit import cache as loops
-from granchain.jit.fingerprint import ALLOWED, Reach, calls
+from granchain.jit.fingerprint import REACHABLE, Reach, calls
 from granchain.jit.options import fingerprint, frozen
 
 
@@ -274,7 +275,7 @@ def test_what_cannot_be_hashed_is_refused_by_name_with_line_and_advice(kind: str
     reader, sought = ELSEWHERE.get(kind, ("Mine.force", f"c[0] * d * ({expression})"))
     line = next(n for n, text in enumerate(file.read_text().splitlines(), start=1) if sought in text)
     assert said.startswith(f"{file}, line {line}: {reader} reads {what}")
-    assert f"allowed: {ALLOWED}; " in said and advice in said.rpartition(";")[2]
+    assert f"allowed: {REACHABLE}; " in said and advice in said.rpartition(";")[2]
 
 
 def test_a_law_that_no_run_would_take_has_no_certificate(tmp_path: Path) -> None:
@@ -387,7 +388,7 @@ class Whole(ContactLaw):
         return 0.0 * h[0]
 
     @staticmethod
-    def largest_overlap(c):
+    def overlap_limit(c):
         return 1e-3
 
     @staticmethod
@@ -407,7 +408,7 @@ LAW_EDITS = {
     "update": ("(1.0 - h[0],)", "(1.0 - 1.0 * h[0],)"),
     "energy": ("return 0.5 * c", "return 0.6 * c"),
     "plastic": ("0.0 * h", "1.0 * h"),
-    "largest_overlap": ("1e-3", "2e-3"),
+    "overlap_limit": ("1e-3", "2e-3"),
     "jumps": ("(1e-4,)", "(2e-4,)"),
     "jump": ("return 0.0\n", "return 1.0\n"),
     "uses_rate": ("uses_rate = False", "uses_rate = True"),

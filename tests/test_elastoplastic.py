@@ -19,7 +19,7 @@ from granchain.certificates import example_inputs
 from granchain.contact import laws
 from granchain.contact.guard import GUARD_WINDOWS, Elastoplastic
 from granchain.contact.pair import Pair
-from granchain.engine.scans import coefficients
+from granchain.engine.coefficients import coefficients
 from granchain.errors import LawError, RunError
 from granchain.two_body import impact
 
@@ -52,7 +52,7 @@ class Contact:
         # a law may yield from the first touch: its overlaps are then counted in a thousandth of the radius
         self.unit = limit if limit > 0.0 else 1e-3 * RADIUS
         self.elastic_limit = limit
-        self.largest = min(RADIUS, self.law.largest_overlap(self.c), 2000.0 * self.unit)
+        self.largest = min(RADIUS, self.law.overlap_limit(self.c), 2000.0 * self.unit)
 
     def loaded(self, d: float) -> tuple:
         """History of a contact loaded to an overlap."""
@@ -458,7 +458,7 @@ def test_kogut_and_etsions_curves_are_the_printed_ones_and_end_at_110_critical_o
     h = made.loaded(w * d_c)
     assert h[1] == near(w * d_c * (1.0 - w**-0.28) * (1.0 - w**-0.69), 1e-13)
     assert h[3] == near(1.5 * w**-0.0331, 1e-14)
-    assert made.law.largest_overlap(made.c) == near(110.0 * d_c, 1e-14)
+    assert made.law.overlap_limit(made.c) == near(110.0 * d_c, 1e-14)
 
 
 @pytest.mark.long  # a loop of its own; the pin in its cylinder shows the same in the short run

@@ -13,10 +13,10 @@ from granchain import theory
 from granchain.chain import RIGID, Chain, End, check_loads
 from granchain.contact import laws
 from granchain.contact.law import ContactLaw
-from granchain.engine.scans import PLAIN_KINDS, largest_force
-from granchain.engine.setup import contacts_of, time_step_of
+from granchain.engine.scans import PLAIN_KINDS
+from granchain.engine.setup import contacts_of, largest_force
 from granchain.engine.state import Recording, State
-from granchain.engine.timestep import TimeStep
+from granchain.engine.timestep import TimeStep, time_step_of
 from granchain.errors import CaseError
 from granchain.material import Material
 from granchain.status import Status

@@ -117,7 +117,7 @@ def test_a_law_computes_what_its_equation_says(name: str, equations: Any) -> Non
         overlaps = [first * 10.0 ** (decades * (i + rng.random()) / OVERLAPS) for i in range(OVERLAPS)]
         overlaps += [jump * side for jump in law.jumps(c) for side in (1.0 - 1e-6, 1.0 + 1e-6)]
         for d in overlaps:
-            d = min(d, 0.999 * law.largest_overlap(c))
+            d = min(d, 0.999 * law.overlap_limit(c))
             if issubclass(law, Elastoplastic):
                 contact.with_dent(d, rng)
             else:

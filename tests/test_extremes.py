@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from granchain.case import Case, load_case
 from granchain.certificates import example_inputs
 from granchain.contact import laws
-from granchain.engine.scans import finite
+from granchain.engine.scans import finite_force
 from granchain.engine.state import State
 from granchain.errors import CaseError, GranchainError, LawError, RunError
 from granchain.simulation import prepare, recording_of, run
@@ -134,7 +134,7 @@ def test_bodies_that_no_step_can_follow_are_told(mass, sentence):
 def test_a_law_without_a_number_for_its_values_says_so():
     law = laws()["kogut-etsion"]
     words = r"contact\.law kogut-etsion: got values for which it has no finite force \(.*\), allowed"
-    with pytest.raises(LawError, match=words), finite(law):
+    with pytest.raises(LawError, match=words), finite_force(law):
         1.0 / 0.0  # noqa: B018
 
 

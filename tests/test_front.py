@@ -263,7 +263,7 @@ def found(name: str, count: int, seed: int, folder: Path) -> int:
 @pytest.fixture
 def threads_of_any_number(monkeypatch: pytest.MonkeyPatch) -> None:
     """Chains of some tiles go on several threads, too."""
-    monkeypatch.setattr(bands, "APART", 1)
+    monkeypatch.setattr(bands, "TILES_APART", 1)
 
 
 @pytest.mark.promise("R2")

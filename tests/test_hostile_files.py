@@ -21,8 +21,9 @@ from support.rows import inputs_for, steel_row
 import granchain
 from granchain.contact import laws
 from granchain.engine import fields
-from granchain.engine.setup import contacts_of, time_step_of
+from granchain.engine.setup import contacts_of
 from granchain.engine.state import Recording, State
+from granchain.engine.timestep import time_step_of
 from granchain.errors import FileError
 from granchain.output import Checkpoint, open_result, verify, whole, writer
 from granchain.output.checkpoint import Saved

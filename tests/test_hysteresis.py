@@ -17,7 +17,7 @@ from granchain.contact.guard import GUARD_WINDOWS
 from granchain.contact.hysteresis import Hysteresis, LinearHysteresis, exact_damping_factor
 from granchain.contact.law import OPEN
 from granchain.contact.pair import Pair
-from granchain.engine.scans import coefficients
+from granchain.engine.coefficients import coefficients
 from granchain.engine.setup import contacts_of
 from granchain.errors import CaseError, LawError
 from granchain.two_body import impact

@@ -12,7 +12,7 @@ from granchain.contact import laws
 from granchain.contact.guard import Elastoplastic
 from granchain.contact.inputs import Slip, chosen, filled
 from granchain.contact.law import ContactLaw
-from granchain.engine.scans import coefficients
+from granchain.engine.coefficients import coefficients
 
 pytestmark = pytest.mark.plain
 

@@ -18,8 +18,9 @@ from granchain.chain import End
 from granchain.cli.run import numbers_of
 from granchain.contact import laws
 from granchain.contact.pair import Pair, damping_ratio
-from granchain.engine.setup import contacts_of, time_step_of
+from granchain.engine.setup import contacts_of
 from granchain.engine.state import Recording, State
+from granchain.engine.timestep import time_step_of
 from granchain.errors import LawError
 from granchain.output import Result
 

@@ -16,9 +16,9 @@ from granchain.certificates import example_inputs, example_pair
 from granchain.contact import laws
 from granchain.contact.maliu import MaLiu
 from granchain.engine.ledger import added
-from granchain.engine.setup import contacts_of, time_step_of
+from granchain.engine.setup import contacts_of
 from granchain.engine.state import Recording, State
-from granchain.engine.timestep import TimeStep
+from granchain.engine.timestep import TimeStep, time_step_of
 from granchain.simulation import chain_of, relative_residual, run
 from granchain.status import Status
 from granchain.two_body import contact_of_two, law_inputs, two_bodies

@@ -17,7 +17,7 @@ from support.random_cases import random_cases
 
 import granchain as gc
 from granchain import simulation
-from granchain.engine import scans, stack
+from granchain.engine import coefficients, scans, setup, stack
 from granchain.errors import CaseError, FileError, GranchainWarning, RunError
 from granchain.output.units import unit_in
 from granchain.output.whole import SEAL, SEAL_LENGTH
@@ -141,7 +141,8 @@ def test_what_a_case_is_made_of_is_made_once(monkeypatch: pytest.MonkeyPatch) ->
     asked: list[str] = []
     chain_of, scan = simulation.chain_of, scans.over_kinds
     monkeypatch.setattr(simulation, "chain_of", lambda case: (asked.append("chain"), chain_of(case))[1])
-    monkeypatch.setattr(scans, "over_kinds", lambda make, *rest: (asked.append(make.__name__), scan(make, *rest))[1])
+    for module in (coefficients, setup):
+        monkeypatch.setattr(module, "over_kinds", lambda make, *rest: (asked.append(make.__name__), scan(make, *rest))[1])
     base = short(**{"contact.law": "ma-liu", "contact.psi": 2.84, "contact.xi": 13.0})
     cases = [base.replace(**{"contact.psi": psi}) for psi in np.linspace(2.5, 3.0, 30)]
     made = simulation.prepare_together(cases)

@@ -154,7 +154,7 @@ def test_a_row_outside_a_laws_range_is_listed(monkeypatch):
     def short(c):
         return 5e-5
 
-    monkeypatch.setattr(laws()["hertz"], "largest_overlap", staticmethod(short))
+    monkeypatch.setattr(laws()["hertz"], "overlap_limit", staticmethod(short))
     one = compare_impacts("hertz", STEEL).laws["hertz"]
     problems = {row.measured.case: row.problem for row in one.rows if row.measured.quantity == "restitution"}
     # largest overlaps of Hertz: 25 um under D, 14 um under C, 52 um under G

@@ -22,7 +22,7 @@ from granchain.engine import fields
 from granchain.errors import GranchainWarning
 from granchain.jit import cache, fingerprint, options, private
 from granchain.jit.accessors import gatherer, put_rows, row_from
-from granchain.jit.cache import compiled, content_of
+from granchain.jit.cache import compiled, loop_content
 from granchain.jit.options import VECTOR, rows
 
 # What may be missing in another Numba, by module: some names of it, or the module.
@@ -35,9 +35,9 @@ WITHOUT: dict[str, list[str]] = {
 }
 # What is then lost.
 LOST = (
-    "are not taken in whole vectors (module has no attribute 'Lower')",
+    "a loop takes longer to compile, and its sweeps are not taken in whole vectors (module has no attribute 'Lower')",
     "each slice of a table costs two atomic additions",
-    "a loop takes longer to compile",
+    "a loop takes longer to compile (",
     "compiled loops are not saved, and each process compiles them again",
     "a law that reaches @njit or @vectorize functions is refused",
 )
@@ -85,7 +85,7 @@ def test_without_what_numba_does_not_promise_the_bits_are_the_same_and_it_is_sai
 
 def test_with_this_numba_nothing_is_missing() -> None:
     assert private.LACKS == []
-    assert options.ROWS and options.IN_PLACE and options.UNCOUNTED and options.UNCALLED_FROM_C
+    assert options._COMPILERS and options.IN_PLACE and options.UNCOUNTED and options.UNCALLED_FROM_C
 
 
 # Instructions that take the square root of several doubles at once: SSE2's and AVX's (Intel 64 and IA-32 manual, vol. 2, SQRTPD),
@@ -102,7 +102,7 @@ def assembly(name: str) -> tuple[str, str]:
     """LLVM's code of a law's loop, and the assembly that it becomes on this machine."""
     files = run_row(steel_row(12), name, 2e-6)._loop._cache._cache_file
     # as it was saved: first its library: name, kind, machine code and LLVM's bitcode, optimised
-    library, *_ = pickle.loads(content_of(files._data_path(files._data_name(1))))
+    library, *_ = pickle.loads(loop_content(files._data_path(files._data_name(1))))
     _, _, (_, bitcode) = library
     module = llvm.parse_bitcode(bitcode)
     host = {"cpu": llvm.get_host_cpu_name(), "features": llvm.get_host_cpu_features().flatten(), "opt": 3}
@@ -146,7 +146,7 @@ def test_rows_are_compiled_in_vectors_gathered_and_written(tmp_path: Path, monke
 def test_rows_are_named_in_compiled_code_as_in_plain_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(numba.config, "DISABLE_JIT", 0)
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
-    view = fields.events_of
+    view = fields.events_view
 
     def loop(table, total):  # type: ignore[no-untyped-def]
         named = view(table)
@@ -198,5 +198,5 @@ def test_what_is_missing_is_noted_with_what_is_lost(monkeypatch: pytest.MonkeyPa
     with pytest.warns(GranchainWarning, match="is not one that granchain was tried with; the numbers are the same, but: this .*; that "):
         cache.tell_what_numba_lacks()
     cache.tell_what_numba_lacks()  # once
-    monkeypatch.setattr(fingerprint, "_KINDS", None)
+    monkeypatch.setattr(fingerprint, "_DISPATCHERS", None)
     assert fingerprint.compiled_by_user(numba.njit(lambda x: x)) is None

@@ -16,9 +16,9 @@ from support.rows import SPEED, steel_row
 from granchain.certificates import example_inputs
 from granchain.contact import laws
 from granchain.contact.law import ContactLaw
-from granchain.engine.setup import contacts_of, time_step_of
+from granchain.engine.setup import contacts_of
 from granchain.engine.state import Recording, State
-from granchain.engine.timestep import TimeStep
+from granchain.engine.timestep import TimeStep, time_step_of
 from granchain.status import Status
 
 # Steps in units of the automatic one, and the reference's.

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import contextlib
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
-from support.kinds import alternatives, every_law
+from support.kinds import every_law
 from support.rows import HARD_STEEL, inputs_for, standing_row, steel_row
 
 import granchain as gc
 from granchain.certificates import example_inputs, example_pair
 from granchain.contact import laws
-from granchain.contact.pair import Pair
-from granchain.engine import outcome, scans, setup
-from granchain.engine.bounded import Bounded
-from granchain.engine.scans import kinds_of, kinds_of_columns, own_coefficients
+from granchain.engine import outcome, scans
+from granchain.engine.coefficients import own_coefficients
+from granchain.engine.scans import kinds_of, kinds_of_columns
 from granchain.engine.setup import contacts_of
 from granchain.engine.state import Recording, State
 from granchain.engine.timestep import TimeStep
@@ -81,66 +79,15 @@ def test_what_looks_at_many_contacts_is_compiled(monkeypatch):
 def test_a_scan_that_has_taken_long_is_compiled(monkeypatch):
     asked = []
     monkeypatch.setattr(scans, "compiled_scan", lambda scan: asked.append(scan) or scan)
-    monkeypatch.setattr(scans, "ANSWERS", Bounded(0, 0))
-    monkeypatch.setattr(scans, "_SPENT", Bounded(1024))
+    monkeypatch.setattr(scans, "MOST_BYTES", -1)
+    monkeypatch.setattr(scans, "_answers", {})
+    monkeypatch.setattr(scans, "_seconds", {})
     chain = standing_row(3)
     contacts_of(laws()["ma-liu"], chain, inputs_for("ma-liu"))
     assert asked == []
     monkeypatch.setattr(scans, "PLAIN_SECONDS", 0.0)
     contacts_of(laws()["ma-liu"], chain, inputs_for("ma-liu"))
     assert len(asked) > 0
-
-
-@pytest.mark.parametrize("law", sorted(laws()))
-def test_one_contact_has_the_coefficients_that_an_array_of_them_has(law):
-    row = Pair(**{name: np.full(4, value) for name, value in example_pair().items().items()})
-    inputs = example_inputs(laws()[law])
-    model = laws()[law].model(inputs)
-    single = setup.SinglePairs().of(row, slice(0, 4))
-    assert single is not None and single.effective_radius.shape == ()
-    one, many = (own_coefficients(model, pair, inputs, 4) for pair in (single, row))
-    assert one.tobytes() == many.tobytes()
-
-
-@pytest.mark.plain
-@pytest.mark.parametrize("law", sorted(laws()))
-def test_many_inputs_have_the_coefficients_that_each_has_alone(law):
-    pair = Pair(**{name: np.float64(value) for name, value in example_pair().items().items()})
-    for changes in alternatives(laws()[law]):
-        one = example_inputs(laws()[law], **changes)
-        factors = np.random.default_rng(5).uniform(0.98, 1.0, 37)
-        each = [
-            SimpleNamespace(**{name: value * factor if type(value) is float else value for name, value in vars(one).items()})
-            for factor in factors.tolist()
-        ]
-        model, joined = laws()[law].model(one), setup.in_columns(each)
-        assert joined is not None
-        with contextlib.suppress(LawError, TypeError):  # then each is found alone
-            together = own_coefficients(model, pair, joined, len(each))
-            alone = np.hstack([own_coefficients(model, pair, inputs, 1) for inputs in each])
-            assert together.tobytes() == alone.tobytes(), changes
-
-
-@pytest.mark.plain
-def test_inputs_stand_together_where_numbers_alone_differ():
-    joined = setup.in_columns([SimpleNamespace(e=0.5, k=1.0, word="a", left=None), SimpleNamespace(e=0.7, k=1.0, word="a", left=None)])
-    assert joined.e.tolist() == [0.5, 0.7]
-    assert (joined.k, joined.word, joined.left) == (1.0, "a", None)
-    # both are zero, and their bits differ
-    assert np.signbit(setup.in_columns([SimpleNamespace(e=0.0), SimpleNamespace(e=-0.0)]).e).tolist() == [False, True]
-    for one, other in (("a", "b"), (None, 1.0), (1, 1.0), (np.ones(2), np.ones(2))):
-        assert setup.in_columns([SimpleNamespace(e=one), SimpleNamespace(e=other)]) is None
-
-
-@pytest.mark.plain
-def test_contacts_that_differ_are_not_taken_for_one():
-    pairs, radii = setup.SinglePairs(), np.array([1.0, 1.0, 1.0, 2.0])
-    pair = Pair(effective_radius=radii, effective_mass=0.5)
-    assert pairs.of(pair, slice(0, 4)) is None
-    assert pairs.of(pair, slice(0, 3)).items() == {"effective_radius": 1.0, "effective_mass": 0.5}
-    # found once
-    radii[0] = 3.0
-    assert pairs.of(pair, slice(0, 3)) is not None
 
 
 @pytest.mark.plain

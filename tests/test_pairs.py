@@ -15,7 +15,7 @@ from granchain.case.document import put
 from granchain.case.quantities import quantity_of, value_at
 from granchain.certificates.page import paragraphs
 from granchain.contact import laws
-from granchain.engine.setup import Row, contacts_together
+from granchain.engine.setup import RowInputs, contacts_together
 from granchain.report.run import IDENTIFIED, law_blocks
 from granchain.simulation import prepare, prepare_together
 
@@ -143,7 +143,7 @@ def test_the_engine_refuses_contacts_of_two_forms_of_a_law() -> None:
         made().law_inputs(),
         made(contact__impact_speed="onset", contact__impact_speed_floor=0.1, contact__pair=None).law_inputs(),
     )
-    row = Row(chain, chain.pair(), chain.overlap_limits(), inputs, ((chain.between("soft", "soft"), others),))
+    row = RowInputs(chain, chain.pair(), chain.overlap_limits(), inputs, ((chain.between("soft", "soft"), others),))
     with pytest.raises(errors.LawError, match="make it another law"):
         contacts_together(laws()["flores"], [row])
 

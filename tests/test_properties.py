@@ -18,9 +18,9 @@ from support.rows import MASS, RADIUS, SPEED, STEEL, inputs_for, ledger_residual
 
 from granchain.chain import RIGID, WALL, Chain, End
 from granchain.contact import laws
-from granchain.engine.setup import Contacts, contacts_of, time_step_of
+from granchain.engine.setup import Contacts, contacts_of
 from granchain.engine.state import Recording, State
-from granchain.engine.timestep import TimeStep
+from granchain.engine.timestep import TimeStep, time_step_of
 from granchain.material import Material
 from granchain.status import Status
 

@@ -15,9 +15,9 @@ from support.running import Running
 from granchain.certificates import example_inputs
 from granchain.chain import WALL, Chain, End
 from granchain.contact import laws
-from granchain.engine.setup import Contacts, contacts_of, time_step_of
+from granchain.engine.setup import Contacts, contacts_of
 from granchain.engine.state import Recording, State
-from granchain.engine.timestep import TimeStep
+from granchain.engine.timestep import TimeStep, time_step_of
 from granchain.status import Status
 
 LAWS = laws()

@@ -23,8 +23,9 @@ from granchain.chain import Chain, End
 from granchain.cli import obey
 from granchain.contact import laws
 from granchain.engine import fields
-from granchain.engine.setup import contacts_of, time_step_of
+from granchain.engine.setup import contacts_of
 from granchain.engine.state import Recording, State
+from granchain.engine.timestep import time_step_of
 from granchain.errors import FileError, GranchainWarning
 from granchain.output import Checkpoint, checkpoint, open_result
 from granchain.output.checkpoint import Saved

@@ -13,7 +13,7 @@ from granchain import theory
 from granchain.certificates import example_inputs
 from granchain.contact import laws
 from granchain.contact.pair import Pair
-from granchain.engine.scans import coefficients
+from granchain.engine.coefficients import coefficients
 from granchain.errors import CaseError
 
 pytestmark = pytest.mark.plain

@@ -19,7 +19,7 @@ import pytest
 from support.processes import answer
 
 from granchain.errors import GranchainWarning
-from granchain.jit.cache import SEAL_LENGTH, compiled, content_of, sealed
+from granchain.jit.cache import LOOP_SEAL_LENGTH, compiled, loop_content, sealed
 
 pytestmark = pytest.mark.plain
 
@@ -64,7 +64,7 @@ def zeroed(path: Path, draw: np.random.Generator) -> None:
 
 
 def resealed_by_another(path: Path, draw: np.random.Generator) -> None:
-    path.write_bytes(sealed("another file", path.read_bytes()[:-SEAL_LENGTH]))
+    path.write_bytes(sealed("another file", path.read_bytes()[:-LOOP_SEAL_LENGTH]))
 
 
 DAMAGES: dict[str, Callable[[Path, np.random.Generator], object]] = {
@@ -74,7 +74,7 @@ DAMAGES: dict[str, Callable[[Path, np.random.Generator], object]] = {
     "garbage": lambda path, draw: path.write_bytes(draw.bytes(path.stat().st_size)),
     "longer": lambda path, draw: path.write_bytes(path.read_bytes() + draw.bytes(int(draw.integers(1, 200)))),
     "zeros at its end": zeroed,
-    "without its seal": lambda path, draw: os.truncate(path, path.stat().st_size - SEAL_LENGTH),
+    "without its seal": lambda path, draw: os.truncate(path, path.stat().st_size - LOOP_SEAL_LENGTH),
     "another file's content": resealed_by_another,
     "text": lambda path, draw: path.write_text("nothing of the kind\n"),
 }
@@ -129,7 +129,7 @@ def test_a_file_that_cannot_be_taken_away_is_said_and_the_run_goes_on(cache: Pat
 def test_a_file_of_another_numba_is_compiled_anew_without_a_word(cache: Path) -> None:
     run()
     index = files(cache)["index"]
-    content = content_of(str(index))
+    content = loop_content(str(index))
     version = pickle.dumps(numba.__version__, protocol=-1)
     assert content.startswith(version)
     index.write_bytes(sealed(index.name, pickle.dumps("0.1", protocol=-1) + content[len(version) :]))

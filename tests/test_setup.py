@@ -18,10 +18,10 @@ from granchain.contact.hertz import Hertz
 from granchain.contact.law import ContactLaw, Quantity, Source
 from granchain.contact.pair import Pair
 from granchain.engine import scans
-from granchain.engine.bounded import Bounded
 from granchain.engine.scans import kinds_of
-from granchain.engine.setup import Row, contacts_of, contacts_together, time_step_of
+from granchain.engine.setup import RowInputs, contacts_of, contacts_together
 from granchain.engine.state import Recording, State
+from granchain.engine.timestep import time_step_of
 from granchain.errors import CaseError
 from granchain.material import MATERIALS
 from granchain.two_body import collide, contact_of_two, impact, two_bodies
@@ -94,7 +94,7 @@ def test_a_law_of_ones_own_is_given_the_inputs_of_one_member_at_a_time(registry)
     law, chain = spring(1.0), steel_row(3)
     law.coefficients_of = staticmethod(coefficients_of)
     pair, limits = chain.pair(), chain.overlap_limits()
-    rows = [Row(chain, pair, limits, SimpleNamespace(stiffness=factor * STIFFNESS)) for factor in (1.0, 3.0)]
+    rows = [RowInputs(chain, pair, limits, SimpleNamespace(stiffness=factor * STIFFNESS)) for factor in (1.0, 3.0)]
     one, other = contacts_together(law, rows)
     assert (one.c[0] == STIFFNESS).all() and (other.c[0] == 3.0 * STIFFNESS).all()
     assert set(seen) == {STIFFNESS, 3.0 * STIFFNESS} and all(type(stiffness) is float for stiffness in seen)
@@ -120,7 +120,7 @@ def test_what_is_remembered_is_what_is_found_anew(law, monkeypatch):
 
     found()
     again = found()
-    monkeypatch.setattr(scans, "ANSWERS", Bounded(0, 0))
+    monkeypatch.setattr(scans, "_answers", {})
     for mine, anew in zip(again, found(), strict=True):
         assert mine.tobytes() == anew.tobytes()
 
@@ -134,27 +134,18 @@ def test_an_answer_is_its_askers_own(monkeypatch):
     assert (contacts_of(Hertz, chain, inputs_for("hertz")).overlaps == before).all()
 
 
-def test_what_is_remembered_is_bounded_in_number_and_in_bytes(monkeypatch):
-    store: Bounded[np.ndarray] = Bounded(3, 100)
-    for key in "abc":
-        store.put(key, np.zeros(1), 10)
-    assert store.get("a") is not None  # so that b is the one that was not asked for longest
-    store.put("d", np.zeros(1), 10)
-    assert [key for key in "abcd" if store.get(key) is not None] == ["a", "c", "d"] and store.held == 30
-    store.put("e", np.zeros(1), 95)
-    assert len(store) == 1 and store.held == 95
-    store.put("f", np.zeros(1), 101)  # larger than all that there is room for
-    assert store.get("f") is None and store.held == 95
-    store.put("e", np.zeros(1), 5)
-    assert len(store) == 1 and store.held == 5
-
-    answers: Bounded[np.ndarray] = Bounded(5, 2000)
-    monkeypatch.setattr(scans, "ANSWERS", answers)
+def test_what_is_remembered_is_bounded_in_bytes(monkeypatch):
+    monkeypatch.setattr(scans, "MOST_BYTES", 2000)
+    monkeypatch.setattr(scans, "_answers", answers := {})
+    monkeypatch.setattr(scans, "_answer_bytes", size := [0])
+    most = 0
     for load in np.linspace(1.0, 2.0, 20):
         contacts_of(Hertz, standing_row(3, precompression=load), inputs_for("hertz"))
-        assert len(answers) <= 5 and answers.held <= 2000
-    assert len(answers) > 1
-    assert scans.ANSWERS.number > 0 and np.isfinite(scans.ANSWERS.size)
+        assert size[0] <= 2000
+        most = max(most, len(answers))
+    assert most > 1
+    scans.remember(("too large",), np.zeros(1), 2001)
+    assert (len(answers), size[0]) == (0, 0)
 
 
 def rows_of(kind: str) -> np.ndarray:

@@ -17,7 +17,7 @@ MOST_ARGUMENTS = 10
 SWEEPS = {"sweep", "sweep_rate", "forces", "dissipate"}
 
 TABLES = {
-    "bodies": fields.BODY, "contacts": fields.CONTACT, "events": fields.EVENT, "corrections": fields.CORRECTION, "jumps": fields.JUMP,
+    "bodies": fields.BODY, "contacts": fields.CONTACT, "events": fields.EVENT, "corrections": fields.CORRECTION, "jumps": fields.STEP_JUMP,
     "clock": fields.RUN, "records": (*fields.RECORD, *fields.PLAN), "drives": fields.DRIVE, "energies": fields.ENERGY,
 }  # fmt: skip
 

@@ -20,11 +20,12 @@ from granchain.contact.guard import GUARD_WINDOWS
 from granchain.contact.law import ContactLaw, Quantity, Source
 from granchain.contact.pair import Pair
 from granchain.engine import fields
-from granchain.engine.fields import PAGE, SHORT, pitch_of
-from granchain.engine.restitution import restitution_at, source_of, with_restitution
-from granchain.engine.scans import GUARD_POINTS, coefficients
-from granchain.engine.setup import contacts_of, time_step_of
+from granchain.engine.coefficients import GUARD_POINTS, coefficients
+from granchain.engine.fields import PACKED_COLUMNS, PAGE_BYTES, pitch_of
+from granchain.engine.restitution import law_of_restitution, restitution_at, with_restitution
+from granchain.engine.setup import contacts_of
 from granchain.engine.state import Recording, State
+from granchain.engine.timestep import time_step_of
 from granchain.errors import GranchainWarning, LawError
 from granchain.jit import cache
 from granchain.jit.cache import compiled
@@ -60,7 +61,7 @@ def test_a_forgotten_dent_stays_in_the_ledger():
 
 def test_a_restitution_is_looked_up_at_the_speeds_of_the_contacts():
     pair = Pair(effective_radius=1.19e-3, effective_modulus=1.0604e11, effective_mass=0.5 * MASS, yield_stress=900e6)
-    law, values = source_of({"law": "ma-liu", "psi": 2.84, "xi": 13.0})
+    law, values = law_of_restitution({"law": "ma-liu", "psi": 2.84, "xi": 13.0})
     # .8390 at 1.77 m/s: recomputed to the digits shown
     assert restitution_at(law, values, pair, np.array([1e-3]), np.array([1.77]))[0, 0] == pytest.approx(0.8390, abs=5e-5)
     # one speed for all contacts: the largest at the start
@@ -287,11 +288,11 @@ def test_a_loss_that_falls_again_and_again_cannot_be_guarded():
 
 def test_no_two_rows_of_a_long_table_begin_at_one_place_of_a_page():
     # a page in doubles
-    page = PAGE // 8
+    page = PAGE_BYTES // 8
     for columns in range(VECTOR, 10 * page, VECTOR):
         pitch = pitch_of(columns)
         assert columns <= pitch < columns + page and pitch % VECTOR == 0
-        if columns <= SHORT:
+        if columns <= PACKED_COLUMNS:
             assert pitch == columns
         else:
             # a page has 64 lines of 8 doubles, of which rows at an even number of lines from each other come to 32

@@ -49,7 +49,8 @@ USE = """
     from types import SimpleNamespace
     from {module} import Mine
     from granchain.chain import Chain
-    from granchain.engine.setup import contacts_of, time_step_of
+    from granchain.engine.setup import contacts_of
+    from granchain.engine.timestep import time_step_of
     from granchain.engine.state import Recording, State
     from granchain.material import MATERIALS
     chain = Chain(

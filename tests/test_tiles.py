@@ -22,11 +22,12 @@ from granchain.chain import WALL, Chain, End
 from granchain.cli.run import threads_of
 from granchain.contact import laws
 from granchain.engine import bands, row, state
-from granchain.engine.bands import Bands, in_wavefront, joined
+from granchain.engine.bands import Bands, in_wavefront, run_all
 from granchain.engine.contact_step import contact_step
 from granchain.engine.row import LeafSweeps, leaf_sweeps
-from granchain.engine.setup import contacts_of, time_step_of
+from granchain.engine.setup import contacts_of
 from granchain.engine.state import Recording, State
+from granchain.engine.timestep import time_step_of
 from granchain.errors import CaseError
 from granchain.jit.options import VECTOR
 from granchain.status import Status
@@ -53,9 +54,9 @@ Maker = Callable[[], State]
 @pytest.fixture
 def long(monkeypatch: pytest.MonkeyPatch) -> None:
     """Chains of any length are long, and tiles small."""
-    monkeypatch.setattr(row, "LONG", 0)
-    monkeypatch.setattr(state, "TILE", TILE)
-    monkeypatch.setattr(state, "BAND", BAND)
+    monkeypatch.setattr(row, "TILED_ABOVE", 0)
+    monkeypatch.setattr(state, "TILE_CONTACTS", TILE)
+    monkeypatch.setattr(state, "TILE_STEPS", BAND)
 
 
 def maker(law: str, chain: Chain) -> Maker:
@@ -115,7 +116,7 @@ def test_threads_give_the_bits_of_one(law: str, threads: int, request: pytest.Fi
     whole = ended(alone, alone.advance)
     request.getfixturevalue("long")
     # a chain of two tiles, on as many threads as asked for
-    monkeypatch.setattr(bands, "APART", 0.1)
+    monkeypatch.setattr(bands, "TILES_APART", 0.1)
     for _ in range(3):
         made = make()
         several = Bands(made, threads)
@@ -135,8 +136,8 @@ def test_a_short_chain_takes_one_thread() -> None:
 
 @pytest.mark.plain
 def test_an_interruption_is_raised_at_the_end_of_a_block(long: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bands, "APART", 0.1)
-    monkeypatch.setattr(bands, "joined", lambda threads: joined(threads) or KeyboardInterrupt())
+    monkeypatch.setattr(bands, "TILES_APART", 0.1)
+    monkeypatch.setattr(bands, "run_all", lambda threads: run_all(threads) or KeyboardInterrupt())
     made = maker("tsuji", CHAINS["gaps"])()
     with pytest.raises(KeyboardInterrupt):
         Bands(made, 2).advance(20)
@@ -181,7 +182,7 @@ def test_a_thread_that_fails_ends_the_others() -> None:
 
 @pytest.mark.plain
 def test_an_error_of_a_block_is_raised_where_it_is_waited_for(long: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bands, "APART", 0.1)
+    monkeypatch.setattr(bands, "TILES_APART", 0.1)
 
     def fail(*_: Any) -> None:
         raise MemoryError("no room")
@@ -200,7 +201,7 @@ def test_an_interruption_waits_until_all_threads_have_ended() -> None:
         _thread.interrupt_main()
         ended.append(threading.current_thread().name)
 
-    assert isinstance(joined([threading.Thread(target=one)]), KeyboardInterrupt)
+    assert isinstance(run_all([threading.Thread(target=one)]), KeyboardInterrupt)
     assert len(ended) == 1
 
 
@@ -211,7 +212,7 @@ def test_an_interrupted_run_on_two_threads_goes_on_with_one(
     case = gc.load_case("steel-chain-hertz").replace(**changes)
     whole = gc.run(case)
     request.getfixturevalue("long")
-    monkeypatch.setattr(bands, "APART", 0.1)
+    monkeypatch.setattr(bands, "TILES_APART", 0.1)
     # blocks of 100 steps
     monkeypatch.setattr(simulation, "FIRST_BLOCK", 48 * 100)
     monkeypatch.setattr(simulation, "TILED_SECONDS", 1e9)
@@ -246,8 +247,8 @@ def test_a_number_of_threads_on_the_command_line_that_is_none_is_refused(text: s
 
 
 def test_tiles_two_apart_share_no_contact() -> None:
-    assert row.TILE >= row.BAND * VECTOR + VECTOR
-    assert row.TILE % VECTOR == 0
+    assert row.TILE_CONTACTS >= row.TILE_STEPS * VECTOR + VECTOR
+    assert row.TILE_CONTACTS % VECTOR == 0
 
 
 Rows = dict[str, Any]

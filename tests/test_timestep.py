@@ -14,9 +14,9 @@ from granchain import theory
 from granchain.case import load_case
 from granchain.chain import End
 from granchain.contact import laws
-from granchain.engine.setup import contacts_of, time_step_of
+from granchain.engine.setup import contacts_of
 from granchain.engine.state import Recording, State
-from granchain.engine.timestep import TimeStep
+from granchain.engine.timestep import TimeStep, time_step_of
 from granchain.errors import CaseError, RunError
 from granchain.simulation import prepare, run
 from granchain.status import Status

@@ -12,7 +12,7 @@ import numpy as np
 from granchain.certificates.examples import example_pair
 from granchain.contact.law import ContactLaw
 from granchain.contact.pair import Pair
-from granchain.engine.scans import coefficients
+from granchain.engine.coefficients import coefficients
 
 # Impact speeds [m/s] that a certificate goes through.
 SPEEDS = (0.2, 1.77, 10.0)
@@ -58,7 +58,7 @@ class Contact:
         self.law, self.name = self.model.functions, self.model.name
         limit = np.array([float(pair.effective_radius)])
         self.c = tuple(float(x) for x in coefficients(self.model, pair, values, limit)[:, 0])
-        self.limit = min(float(limit[0]), float(self.law.largest_overlap(self.c)))
+        self.limit = min(float(limit[0]), float(self.law.overlap_limit(self.c)))
         self.scale = self._scale(float(pair.effective_mass))
 
     def _scale(self, mass: float) -> float:

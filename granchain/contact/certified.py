@@ -18,8 +18,8 @@ from typing import Any
 from granchain.contact.law import ContactLaw
 from granchain.status import Message
 
-TABLE = Path(__file__).with_name("certified.json")
-_PACKAGE = __name__.rpartition(".")[0] + "."
+CERTIFIED = Path(__file__).with_name("certified.json")
+_OWN_MODULES = __name__.rpartition(".")[0] + "."
 
 
 def source_of(law: type[ContactLaw]) -> str:
@@ -33,19 +33,19 @@ def source_of(law: type[ContactLaw]) -> str:
     """
     hashable: Any = law
     files = tuple((name, str(sys.modules[name].__file__)) for name in _modules_of(hashable))
-    return _hash_of(files, tuple(_state_of(file) for _, file in files))
+    return _hash_of_files(files, tuple(_state_of(file) for _, file in files))
 
 
 @cache
 def _modules_of(law: Any) -> tuple[str, ...]:
     """The modules that a law is made of, by name."""
-    modules = {base.__module__ for base in law.__mro__ if base.__module__.startswith(_PACKAGE)} | {f"{_PACKAGE}pair"}
+    modules = {base.__module__ for base in law.__mro__ if base.__module__.startswith(_OWN_MODULES)} | {f"{_OWN_MODULES}pair"}
     for name in list(modules):
         reached = (
             value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None) or ""
             for value in vars(sys.modules[name]).values()
         )
-        modules |= {module for module in reached if module.startswith(_PACKAGE)}
+        modules |= {module for module in reached if module.startswith(_OWN_MODULES)}
     return tuple(sorted(modules))
 
 
@@ -57,7 +57,7 @@ def _state_of(file: str) -> tuple[int, ...]:
 
 # One for each law of the package, and as many of files that were edited since.
 @lru_cache(maxsize=128)
-def _hash_of(files: tuple[tuple[str, str], ...], states: tuple[tuple[int, ...], ...]) -> str:
+def _hash_of_files(files: tuple[tuple[str, str], ...], states: tuple[tuple[int, ...], ...]) -> str:
     """Hash over names and contents of modules; read again where the state of a file is another."""
     total = hashlib.sha256()
     for name, file in files:
@@ -69,7 +69,7 @@ def _hash_of(files: tuple[tuple[str, str], ...], states: tuple[tuple[int, ...], 
 def certified() -> dict[str, dict[str, Any]]:
     """For each law of the package: `source`, the hash of what was measured; `problems`, what was wrong; `created_as_printed`, the part of
     the work that a cycle returns beyond it without the energy guard, 0 for none."""
-    table: dict[str, dict[str, Any]] = json.loads(TABLE.read_text(encoding="ascii"))
+    table: dict[str, dict[str, Any]] = json.loads(CERTIFIED.read_text(encoding="ascii"))
     return table
 
 
@@ -82,7 +82,7 @@ def about_certificate(law: type[ContactLaw], as_printed: bool = False) -> Messag
     as_printed : bool
         Whether the law runs without its energy guard.
     """
-    ours = law.__module__.startswith(_PACKAGE)
+    ours = law.__module__.startswith(_OWN_MODULES)
     measure = f"granchain laws {law.name}" + ("" if ours else " --law-module FILE")
     entry = certified().get(law.name) if ours else None
     if entry is None:

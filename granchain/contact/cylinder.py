@@ -24,10 +24,10 @@ from granchain.contact.law import OPEN, ContactLaw, Quantity, Source, positive
 from granchain.contact.pair import Pair, hertz_stiffness
 from granchain.errors import LawError
 
-REVIEW = "Autiero et al. 2022, doi:10.3390/machines10110966"
+AUTIERO_2022 = "Autiero et al. 2022, doi:10.3390/machines10110966"
 
 LENGTH = positive("length", "m", "length of the line contact; default the pair's", default=None)
-CONTACT = Quantity(
+INTERNAL_CONTACT = Quantity(
     "contact",
     "",
     "cylinders side by side, or body 2 inside body 1",
@@ -38,7 +38,7 @@ CONTACT = Quantity(
 CLEARANCE = positive("clearance", "m", "R1 - R2 of an internal contact; default from the radii of the pair", default=None)
 
 # A bead of Wang, Liu & Liu 2022, table 8, doi:10.1016/j.ijmecsci.2022.107214: as long as its diameter; a hundredth of it as clearance.
-EXAMPLES: dict[str, Any] = {"length": 4.76e-3, "clearance": 4.76e-5}
+CYLINDER: dict[str, Any] = {"length": 4.76e-3, "clearance": 4.76e-5}
 
 
 def length_of(pair: Pair, inputs: SimpleNamespace) -> Any:
@@ -131,9 +131,9 @@ def inverse_log_root(ratio: float) -> float:
 class Logarithmic(ContactLaw):
     """Base of d = W/(pi E) [ln(B/W) + c]: a law gives B exp(c - 1)/(pi E), its largest overlap."""
 
-    inputs = (LENGTH, CONTACT, CLEARANCE)
+    inputs = (LENGTH, INTERNAL_CONTACT, CLEARANCE)
     coefficients = (Quantity("stiffness", "N/m", "pi E L"), Quantity("limit", "m", "overlap beyond which there is no force"))
-    examples: ClassVar[dict[str, Any]] = EXAMPLES
+    examples: ClassVar[dict[str, Any]] = CYLINDER
     validity = "elastic, plane strain, force spread evenly over the length; overlap below the law's largest"
     status = "verified: inverse, energy, and the fits of Autiero et al. 2022; not validated against experiment"
 
@@ -157,7 +157,7 @@ class Logarithmic(ContactLaw):
         return u if overlap > OPEN else 0.0
 
     @staticmethod
-    def largest_overlap(c: tuple) -> float:
+    def overlap_limit(c: tuple) -> float:
         return c[1]
 
 
@@ -174,7 +174,7 @@ class Radzimovsky(Logarithmic):
     """
 
     name = "radzimovsky"
-    source = Source("Radzimovsky 1953; " + REVIEW, "sec. 4")
+    source = Source("Radzimovsky 1953; " + AUTIERO_2022, "sec. 4")
 
     @staticmethod
     def coefficients_of(pair: Pair, inputs: SimpleNamespace) -> tuple[Any, ...]:
@@ -191,7 +191,7 @@ class Johnson(Logarithmic):
     """
 
     name = "johnson"
-    source = Source("Johnson 1985, Contact Mechanics; " + REVIEW, "table 1", "10.1017/CBO9781139171731")
+    source = Source("Johnson 1985, Contact Mechanics; " + AUTIERO_2022, "table 1", "10.1017/CBO9781139171731")
 
     @staticmethod
     def coefficients_of(pair: Pair, inputs: SimpleNamespace) -> tuple[Any, ...]:
@@ -208,7 +208,7 @@ class Esdu(Logarithmic):
     """
 
     name = "esdu-78035"
-    source = Source("ESDU 78035, 1978; " + REVIEW, "table 1")
+    source = Source("ESDU 78035, 1978; " + AUTIERO_2022, "table 1")
 
     @staticmethod
     def coefficients_of(pair: Pair, inputs: SimpleNamespace) -> tuple[Any, ...]:
@@ -224,7 +224,7 @@ class Goldsmith(Logarithmic):
     """
 
     name = "goldsmith"
-    source = Source("Goldsmith 1960, Impact; " + REVIEW, "table 1, m = 3")
+    source = Source("Goldsmith 1960, Impact; " + AUTIERO_2022, "table 1, m = 3")
 
     @staticmethod
     def coefficients_of(pair: Pair, inputs: SimpleNamespace) -> tuple[Any, ...]:
@@ -241,7 +241,7 @@ class DubowskyFreudenstein(Goldsmith):
     """
 
     name = "dubowsky-freudenstein"
-    source = Source("Dubowsky & Freudenstein 1971; " + REVIEW, "eq. (8)", "10.1115/1.3427895")
+    source = Source("Dubowsky & Freudenstein 1971; " + AUTIERO_2022, "eq. (8)", "10.1115/1.3427895")
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -256,10 +256,10 @@ class LankaraniNikraveshCylinder(ContactLaw):
     """
 
     name = "lankarani-nikravesh-cylinder"
-    source = Source("Lankarani & Nikravesh 1990; " + REVIEW, "table 1", "10.1115/1.2912617")
-    inputs = (CONTACT, CLEARANCE)
+    source = Source("Lankarani & Nikravesh 1990; " + AUTIERO_2022, "table 1", "10.1115/1.2912617")
+    inputs = (INTERNAL_CONTACT, CLEARANCE)
     coefficients = (Quantity("stiffness", "N/m^1.5", "K = (4/3) E sqrt(R)"),)
-    examples: ClassVar[dict[str, Any]] = {"clearance": EXAMPLES["clearance"]}
+    examples: ClassVar[dict[str, Any]] = {"clearance": CYLINDER["clearance"]}
     validity = "bodies that touch in a point; no yield"
     status = "verified against the closed form; not validated against experiment"
 
@@ -326,11 +326,11 @@ class Pereira2011(ContactLaw):
     """
 
     name = "pereira-2011"
-    source = Source("Pereira et al. 2011; " + REVIEW, "table 1", "10.2495/SECM110051")
+    source = Source("Pereira et al. 2011; " + AUTIERO_2022, "table 1", "10.2495/SECM110051")
     inputs: ClassVar[tuple[Quantity, ...]] = (LENGTH, CLEARANCE)
     coefficients = (Quantity("stiffness", "N/m^n", "K"), Quantity("exponent", "1", "n"))
     fixed_units = True
-    examples: ClassVar[dict[str, Any]] = EXAMPLES
+    examples: ClassVar[dict[str, Any]] = CYLINDER
     validity = "internal contact, R1 - R2 from 0.005 to 10 mm"
     status = "verified against the formula as the review prints it; not validated against experiment"
 
@@ -362,8 +362,8 @@ class Pereira2015(Pereira2011):
     """
 
     name = "pereira-2015"
-    source = Source("Pereira et al. 2015; " + REVIEW, "table 1", "10.1007/s11044-015-9463-x")
-    inputs = (LENGTH, CONTACT, CLEARANCE)
+    source = Source("Pereira et al. 2015; " + AUTIERO_2022, "table 1", "10.1007/s11044-015-9463-x")
+    inputs = (LENGTH, INTERNAL_CONTACT, CLEARANCE)
     validity = "internal contact: R1 - R2 from 0.005 to 10 mm"
 
     @staticmethod

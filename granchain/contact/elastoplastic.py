@@ -27,14 +27,14 @@ STEEL = "compared with printed restitutions of steel of 200 to 800 HV under a ba
 NO_TRACE = "not validated against a measured trace"
 
 
-def compared(verified: str, found: str) -> str:
+def compared_with_steel(verified: str, found: str) -> str:
     """A status: what a law was verified against, and how near it comes to what is printed of steel."""
     return f"{verified}; {STEEL}: {found}; {NO_TRACE}"
 
 
-def fitted(rms: str, ratio: str, verified: str = VERIFIED) -> str:
+def fitted_to_steel(rms: str, ratio: str, verified: str = VERIFIED) -> str:
     """The status of a law with the best ratio of hardness to yield stress."""
-    return compared(verified, f"rms {rms} of e with the best ratio of hardness to yield stress, {ratio}")
+    return compared_with_steel(verified, f"rms {rms} of e with the best ratio of hardness to yield stress, {ratio}")
 
 
 # Largest pressure of a Hertz contact at first yield over the yield stress: p_y = 1.6 s_y, Wang et al. 2022, review, table 3 (Burgoyne and
@@ -117,7 +117,7 @@ class Thornton(Elastoplastic):
         YIELD_WORK,
     )
     validity = "elastic, perfectly plastic spheres; no hardening, strain-rate effects neglected"
-    status = fitted("0.043", "1.26", "verified against its closed-form restitution")
+    status = fitted_to_steel("0.043", "1.26", "verified against its closed-form restitution")
 
     @staticmethod
     def coefficients_of(pair: Pair, inputs: SimpleNamespace) -> tuple[Any, ...]:
@@ -182,7 +182,7 @@ class Stronge(Elastoplastic):
         YIELD_WORK,
     )
     validity = "spheres of metal; strain-rate effects neglected"
-    status = fitted("0.020", "2.37")
+    status = fitted_to_steel("0.020", "2.37")
 
     @staticmethod
     def coefficients_of(pair: Pair, inputs: SimpleNamespace) -> tuple[Any, ...]:
@@ -396,7 +396,9 @@ class KogutEtsion(Elastoplastic):
     )
     varying_exponent = True
     validity = "overlap up to 110 d_c; a deformable sphere and a rigid flat"
-    status = compared(VERIFIED, "no force at 200 HV, e too low by 0.02 to 0.07 from 300 HV on; it reads the hardness, nothing was fitted")
+    status = compared_with_steel(
+        VERIFIED, "no force at 200 HV, e too low by 0.02 to 0.07 from 300 HV on; it reads the hardness, nothing was fitted"
+    )
 
     @staticmethod
     def coefficients_of(pair: Pair, inputs: SimpleNamespace) -> tuple[Any, ...]:
@@ -448,7 +450,7 @@ class KogutEtsion(Elastoplastic):
         return c[0], KE_MIDDLE * c[0]
 
     @staticmethod
-    def largest_overlap(c: tuple) -> float:
+    def overlap_limit(c: tuple) -> float:
         return KE_LAST * c[0]
 
 
@@ -481,7 +483,7 @@ class JacksonGreen(Elastoplastic):
         Quantity("growth", "1", "B, exponent of the contact area beyond Hertz"),
     )
     validity = "a deformable sphere and a rigid flat"
-    status = fitted("0.018", "1.99")
+    status = fitted_to_steel("0.018", "1.99")
 
     @staticmethod
     def coefficients_of(pair: Pair, inputs: SimpleNamespace) -> tuple[Any, ...]:
@@ -562,7 +564,7 @@ class DuWang(Elastoplastic):
     inputs = (AS_PRINTED, DENTS)
     coefficients = (YIELD_OVERLAP, YIELD_FORCE, HERTZ_STIFFNESS, PLASTIC_STIFFNESS, YIELD_WORK)
     validity = "elastic, perfectly plastic spheres at low speed; strain-rate effects neglected"
-    status = fitted("0.012", "2.51")
+    status = fitted_to_steel("0.012", "2.51")
 
     @staticmethod
     def coefficients_of(pair: Pair, inputs: SimpleNamespace) -> tuple[Any, ...]:
@@ -620,7 +622,7 @@ class Brake(Elastoplastic):
         Quantity("plastic_work", "J", "work done up to d_p"),
     )
     validity = "spheres of metal; constant hardness, strain-rate effects neglected"
-    status = fitted("0.19", "1.44")
+    status = fitted_to_steel("0.19", "1.44")
 
     @staticmethod
     def coefficients_of(pair: Pair, inputs: SimpleNamespace) -> tuple[Any, ...]:
@@ -713,7 +715,7 @@ class BurgoyneDaraio(Elastoplastic):
         Quantity("plastic_work", "J", "work done up to d_p"),
     )
     validity = "spheres of metal; c1, c2 and d_p fitted to a material"
-    status = fitted("0.017", "2.49")
+    status = fitted_to_steel("0.017", "2.49")
 
     @staticmethod
     def coefficients_of(pair: Pair, inputs: SimpleNamespace) -> tuple[Any, ...]:

@@ -2,7 +2,7 @@
 
 A machine's own log, exp and pow differ from those of the next one in the last digit, and are called number by number. These are made of
 +, -, *, /, comparisons, and three functions that take a double apart by powers of two, exactly: `parts`, `power_of_two` and `leading`, of
-which the engine has a form that works on bits (granchain.engine.numba_private). Both forms have the same bits.
+which granchain.jit.accessors has a form that works on bits. Both forms have the same bits.
 
 Relative errors are at most 3e-16 for log, 2e-16 for exp, 2e-15 for power, and 4e-16 for power where |y ln x| is below 10. Nothing is
 raised: a result that is too large is inf, one that is not defined nan. What is below the smallest normal number, 2.2e-308, counts as 0.

@@ -120,29 +120,8 @@ class Elastoplastic(ContactLaw):
         )  # fmt: skip
 
 
-@cache
-def _derived(declared: tuple[Callable, ...], varying: bool, first: int, forgets: bool) -> tuple[dict[str, Callable], Callable]:
-    """History, force, update and energy of a loading curve: plain closures, so that the engine can compile and hash them.
-
-    `first` is the place of the windows of the guard among the coefficients, or -1 for the law as printed.
-    """
-    elastic_limit, elastic_stiffness, loading, loading_work, residual, exponent = declared
-
-    def jump(overlap: float, rate: float, c: tuple, h: tuple) -> float:
-        # of the loading curve alone; a contact that has been further than the jump is elastic there
-        return loading(overlap * (1.0 + ASIDE), c) - loading(overlap * (1.0 - ASIDE), c) if h[0] <= overlap else 0.0
-
-    def fresh_limit(c: tuple) -> float:
-        # a law may yield from the first touch; an open contact has nothing to update
-        limit = elastic_limit(c)
-        return limit if limit > OPEN else OPEN
-
-    def loss(s: float, c: tuple) -> float:
-        force = loading(s, c)
-        opens = residual(s, force, c)
-        opens = opens if opens > 0.0 else 0.0
-        return loading_work(s, c) - force * (s - opens) / (exponent(s, c) + 1.0)
-
+def _opening(residual: Callable, exponent: Callable, loading_work: Callable, first: int) -> Callable:
+    """Function (largest overlap, its force, c) -> the overlap at which the contact then opens, guarded."""
     if first < 0:
 
         def opens_at(d: float, force: float, c: tuple) -> float:
@@ -167,19 +146,12 @@ def _derived(declared: tuple[Callable, ...], varying: bool, first: int, forgets:
                     return opens if opens > 0.0 else 0.0
             return natural
 
-    def renewed(d: float, c: tuple) -> tuple:
-        force = loading(d, c)
-        opens = opens_at(d, force, c)
-        x = d - opens
-        if varying:
-            n = exponent(d, c)
-            return (d, opens, force / elementary.power(x, n), n)
-        return (d, opens, force / (x * math.sqrt(x)))
+    return opens_at
 
+
+def _unloading(varying: bool) -> tuple[Callable, Callable]:
+    """Force and energy of the power law along which a contact unloads and is loaded again."""
     if varying:
-
-        def history_of(c: tuple) -> tuple:
-            return (fresh_limit(c), 0.0, elastic_stiffness(c), 1.5)
 
         def force(overlap: float, rate: float, c: tuple, h: tuple) -> float:
             x = overlap - h[1]
@@ -193,9 +165,6 @@ def _derived(declared: tuple[Callable, ...], varying: bool, first: int, forgets:
 
     else:
 
-        def history_of(c: tuple) -> tuple:
-            return (fresh_limit(c), 0.0, elastic_stiffness(c))
-
         def force(overlap: float, rate: float, c: tuple, h: tuple) -> float:
             x = overlap - h[1]
             x = x if x > OPEN else 0.0
@@ -206,10 +175,11 @@ def _derived(declared: tuple[Callable, ...], varying: bool, first: int, forgets:
             x = x if x > OPEN else 0.0
             return 0.4 * h[2] * (x * x * math.sqrt(x))
 
-    def plastic(c: tuple, h: tuple) -> float:
-        d = h[0]
-        return loading_work(d, c) - energy(d, c, h) if d > elastic_limit(c) else 0.0
+    return force, energy
 
+
+def _renewing(renewed: Callable, history_of: Callable, forgets: bool) -> tuple[Callable, Callable]:
+    """Whether a contact has been loaded further than before, or opened, and its history then."""
     if forgets:
 
         def needs_update(overlap: float, rate: float, c: tuple, h: tuple) -> bool:
@@ -226,5 +196,59 @@ def _derived(declared: tuple[Callable, ...], varying: bool, first: int, forgets:
         def update(event: tuple, c: tuple, h: tuple) -> tuple:
             return renewed(event[0], c)
 
+    return needs_update, update
+
+
+@cache
+def _derived(declared: tuple[Callable, ...], varying: bool, first: int, forgets: bool) -> tuple[dict[str, Callable], Callable]:
+    """History, force, update and energy of a loading curve: plain closures, so that the engine can compile and hash them.
+
+    `first` is the place of the windows of the guard among the coefficients, or -1 for the law as printed.
+    """
+    elastic_limit, elastic_stiffness, loading, loading_work, residual, exponent = declared
+
+    def jump(overlap: float, rate: float, c: tuple, h: tuple) -> float:
+        # of the loading curve alone; a contact that has been further than the jump is elastic there
+        return loading(overlap * (1.0 + ASIDE), c) - loading(overlap * (1.0 - ASIDE), c) if h[0] <= overlap else 0.0
+
+    def fresh_limit(c: tuple) -> float:
+        # a law may yield from the first touch; an open contact has nothing to update
+        limit = elastic_limit(c)
+        return limit if limit > OPEN else OPEN
+
+    def loss(s: float, c: tuple) -> float:
+        force = loading(s, c)
+        opens = residual(s, force, c)
+        opens = opens if opens > 0.0 else 0.0
+        return loading_work(s, c) - force * (s - opens) / (exponent(s, c) + 1.0)
+
+    opens_at = _opening(residual, exponent, loading_work, first)
+
+    def renewed(d: float, c: tuple) -> tuple:
+        force = loading(d, c)
+        opens = opens_at(d, force, c)
+        x = d - opens
+        if varying:
+            n = exponent(d, c)
+            return (d, opens, force / elementary.power(x, n), n)
+        return (d, opens, force / (x * math.sqrt(x)))
+
+    if varying:
+
+        def history_of(c: tuple) -> tuple:
+            return (fresh_limit(c), 0.0, elastic_stiffness(c), 1.5)
+
+    else:
+
+        def history_of(c: tuple) -> tuple:
+            return (fresh_limit(c), 0.0, elastic_stiffness(c))
+
+    force, energy = _unloading(varying)
+
+    def plastic(c: tuple, h: tuple) -> float:
+        d = h[0]
+        return loading_work(d, c) - energy(d, c, h) if d > elastic_limit(c) else 0.0
+
+    needs_update, update = _renewing(renewed, history_of, forgets)
     functions = (history_of, force, needs_update, update, energy, plastic, jump)
     return {function.__name__: function for function in functions}, loss

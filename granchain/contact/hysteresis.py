@@ -52,11 +52,11 @@ LINEAR_STIFFNESS = positive("stiffness", "N/m", "contact stiffness")
 # and 1 - a e = x coth x - x; their quotient gives coth x - 1/x = (1 - e)/(1 + e): x is the inverse of Langevin's function L.
 #     L(x) = x sum_k 2 k x^(2 k - 2)/(2 k + 1)! over sum_k x^(2 k)/(2 k + 1)!,  k from 1, k from 0:  x cosh x - sinh x over x sinh x.
 # No digits cancel in it. Up to x = 1, where it is used, the next term is 1e-19 of the first: 22/23!.
-_TERMS = 10
-_ABOVE = [2.0 * k / math.factorial(2 * k + 1) for k in range(_TERMS, 0, -1)]
-_BELOW = [1.0 / math.factorial(2 * k + 1) for k in range(_TERMS, -1, -1)]
+_SINH_TERMS = 10
+_SINH_ABOVE = [2.0 * k / math.factorial(2 * k + 1) for k in range(_SINH_TERMS, 0, -1)]
+_SINH_BELOW = [1.0 / math.factorial(2 * k + 1) for k in range(_SINH_TERMS, -1, -1)]
 # Cohen 1991, doi:10.1007/BF00366640: L(x) = q near x = q (3 - q^2)/(1 - q^2), to 5 %; each Newton step squares the error.
-_NEWTON_STEPS = 8
+_RATIO_STEPS = 8
 
 
 def exact_damping_factor(restitution: Any) -> Any:
@@ -83,9 +83,9 @@ def exact_damping_factor(restitution: Any) -> Any:
     # q + p = 1, each to its own last digit
     q, p = (1.0 - e) / (1.0 + e), 2.0 * e / (1.0 + e)
     x = q * (3.0 - q * q) / (p * (1.0 + q))
-    for _ in range(_NEWTON_STEPS):
+    for _ in range(_RATIO_STEPS):
         low, high = np.minimum(x, 1.0), np.maximum(x, 1.0)
-        ratio = np.polyval(_ABOVE, low * low) / np.polyval(_BELOW, low * low)
+        ratio = np.polyval(_SINH_ABOVE, low * low) / np.polyval(_SINH_BELOW, low * low)
         # L' = 1 - L^2 - 2 L/x, and with L = x ratio
         step = (q - low * ratio) / (1.0 - ratio * (2.0 + low * low * ratio))
         decay = elementary.over(elementary.exp, -high)
@@ -158,7 +158,7 @@ def spring(power: Callable, work: Callable, unit: str) -> Callable[[type[Hystere
             {"force": force_at_onset, "history_of": _history_of, "needs_update": _needs_update, "update": _update},
         )
         cls.from_law = OwnSpeed(
-            (stiffness, LOWEST_FORCE, _FLOOR, _LOG_STEP, *_FACTORS),
+            (stiffness, LOWEST_FORCE, _FLOOR, _LOG_STEP, *_RESTITUTION_FACTORS),
             (*_ONSETS, Quantity("damping_factor", "1", "a at the contact's last onset", output=True)),
             {"force": force_from_law, "history_of": _history_from_law, "needs_update": _needs_update, "update": _update_from_law},
         )
@@ -193,7 +193,7 @@ def _update(event: tuple, c: tuple, h: tuple) -> tuple:
 
 # And with the restitution that another law gives at that speed: the factor at SPEED_NODES speeds from the floor up.
 _LOG_STEP = Quantity("log_step", "1", "logarithm of the ratio of neighbouring speeds")
-_FACTORS = tuple(Quantity(f"factor_{j}", "1", "a at a speed") for j in range(SPEED_NODES))
+_RESTITUTION_FACTORS = tuple(Quantity(f"factor_{j}", "1", "a at a speed") for j in range(SPEED_NODES))
 
 
 def _history_from_law(c: tuple) -> tuple:

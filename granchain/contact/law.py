@@ -322,7 +322,7 @@ class ContactLaw:
         return 0.0
 
     @staticmethod
-    def largest_overlap(c: tuple) -> float:
+    def overlap_limit(c: tuple) -> float:
         """Overlap [m] beyond which the law has no force."""
         return math.inf
 

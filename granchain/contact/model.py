@@ -21,7 +21,7 @@ class Functions(NamedTuple):
     update: Callable[[tuple, tuple, tuple], tuple]
     energy: Callable[[float, tuple, tuple], float]
     plastic: Callable[[tuple, tuple], float]
-    largest_overlap: Callable[[tuple], float]
+    overlap_limit: Callable[[tuple], float]
     jumps: Callable[[tuple], tuple]
     jump: Callable[[float, float, tuple, tuple], float]
 

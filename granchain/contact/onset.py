@@ -9,10 +9,10 @@ from granchain.contact import elementary
 
 # Terms of the Euler-Maclaurin sum and its remainder: with 20 terms in front the last one used is below 1e-16 of the sum.
 _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66)
-_TERMS = 20
+_ZETA_TERMS = 20
 _DEGREE = 11
 # Nodes are whole multiples of 2^-20, wherever the cosine of a C library rounds to.
-_GRID = 2**20
+_ZETA_GRID = 2**20
 # A double below 2 and above 2^-8 is a whole multiple of 2^-60; divided differences grow to some 2^40 of it and are kept to 2^-160.
 _UNIT, _FINER = 2.0**60, 100
 
@@ -32,8 +32,8 @@ def hurwitz_zeta(order: float, q: float) -> float:
     NIST Digital Library of Mathematical Functions, eq. 25.11.5 with the remainder expanded as in 25.2.9, doi:10.1007/s10915-010-9396-8
     """
     s = order
-    x = q + _TERMS
-    terms = [elementary.power(q + k, -s) for k in range(_TERMS)]
+    x = q + _ZETA_TERMS
+    terms = [elementary.power(q + k, -s) for k in range(_ZETA_TERMS)]
     terms += [elementary.power(x, 1.0 - s) / (s - 1.0), 0.5 * elementary.power(x, -s)]
     factor, factorial = s, 2.0
     for j, bernoulli in enumerate(_BERNOULLI, start=1):
@@ -59,8 +59,8 @@ def onset_weight(power: float) -> tuple[float, ...]:
     when theta^a w = -zeta(-a, 1 + theta).
     """
     # Chebyshev nodes on [0, 1]: the interpolation error of degree 11 is below 2e-11 for every a
-    nodes = [round(_GRID * (0.5 + 0.5 * math.cos(math.pi * (i + 0.5) / (_DEGREE + 1)))) for i in range(_DEGREE + 1)]
-    return interpolated(nodes, [-hurwitz_zeta(-power, 1.0 + node / _GRID) for node in nodes])
+    nodes = [round(_ZETA_GRID * (0.5 + 0.5 * math.cos(math.pi * (i + 0.5) / (_DEGREE + 1)))) for i in range(_DEGREE + 1)]
+    return interpolated(nodes, [-hurwitz_zeta(-power, 1.0 + node / _ZETA_GRID) for node in nodes])
 
 
 def interpolated(nodes: list[int], values: list[float]) -> tuple[float, ...]:
@@ -77,10 +77,10 @@ def interpolated(nodes: list[int], values: list[float]) -> tuple[float, ...]:
     differences = [int(value * _UNIT) * 2**_FINER for value in values]
     for order in range(1, len(nodes)):
         for i in reversed(range(order, len(nodes))):
-            differences[i] = (differences[i] - differences[i - 1]) * _GRID // (nodes[i] - nodes[i - order])
+            differences[i] = (differences[i] - differences[i - 1]) * _ZETA_GRID // (nodes[i] - nodes[i - order])
     polynomial: list[int] = []
     for node, difference in zip(reversed(nodes), reversed(differences), strict=True):
         # what stands so far, times theta - node
-        polynomial = [high - node * low // _GRID for high, low in zip([*polynomial, 0], [0, *polynomial], strict=True)]
+        polynomial = [high - node * low // _ZETA_GRID for high, low in zip([*polynomial, 0], [0, *polynomial], strict=True)]
         polynomial[-1] += difference
     return tuple(coefficient / 2**_FINER / _UNIT for coefficient in polynomial)

@@ -29,7 +29,7 @@ INSTALLED = (*(sysconfig.get_path(kind) for kind in ("stdlib", "platstdlib", "pu
 PACKAGES = {"site-packages", "dist-packages"}
 # What a module that a law file imports was loaded from: Python's note of the loading, and the hash of the file then.
 _READ: dict[str, tuple[ModuleSpec, str]] = {}
-_PACKAGE = os.fspath(Path(__file__).parents[1]) + os.sep
+_OWN_FOLDER = os.fspath(Path(__file__).parents[1]) + os.sep
 
 
 def load_law_module(path: str | os.PathLike[str]) -> dict[str, type[ContactLaw]]:
@@ -57,7 +57,7 @@ def load_law_module(path: str | os.PathLike[str]) -> dict[str, type[ContactLaw]]
     """
     file = Path(os.path.abspath(path))
     shown = os.fspath(path)
-    code = _compiled(_content(file, shown), file, shown)
+    code = _code_of(_text_of(file, shown), file, shown)
     before = laws()  # All of the package's: none of them may find its name taken later on.
     name = PREFIX + re.sub(r"\W", "_", file.stem)
     module, held = _module(name, file), sys.modules.get(name)
@@ -157,7 +157,7 @@ def from_outside(error: BaseException) -> bool:
     if not isinstance(error, (KeyboardInterrupt, SystemExit)) or error.__traceback__ is None:
         return False
     *_, last = _frames(error.__traceback__)
-    if last.tb_frame.f_code.co_filename.startswith(_PACKAGE):
+    if last.tb_frame.f_code.co_filename.startswith(_OWN_FOLDER):
         return True
     return isinstance(error, KeyboardInterrupt) and last.tb_frame.f_code.co_code[last.tb_lasti] != dis.opmap["RAISE_VARARGS"]
 
@@ -186,7 +186,7 @@ def file_of(law: type[ContactLaw]) -> str | None:
     return getattr(sys.modules.get(law.__module__), "__file__", None)
 
 
-def _content(file: Path, shown: str) -> bytes:
+def _text_of(file: Path, shown: str) -> bytes:
     try:
         if not stat.S_ISREG(file.stat().st_mode):
             raise FileError(f"law file {shown}: got a folder or a device, allowed a Python file; name the file itself")
@@ -200,7 +200,7 @@ def _content(file: Path, shown: str) -> bytes:
         ) from None
 
 
-def _compiled(content: bytes, file: Path, shown: str) -> CodeType:
+def _code_of(content: bytes, file: Path, shown: str) -> CodeType:
     """Code of the file as it is now: Python's own cache of compiled files would miss an edit within a second."""
     try:
         return compile(content, os.fspath(file), "exec", dont_inherit=True)

@@ -55,7 +55,7 @@ LEAST_CLAMPED = elementary.exp(-2.0)
 
 # Newton steps for the damping ratio; they go one way. Near a ratio of 1 they shrink what is left of the way to a double root by a third or
 # a half each: (2/3)^90 = 1e-16.
-_NEWTON_STEPS = 90
+_DAMPING_STEPS = 90
 
 
 def ratio_of_decay(decay: Any) -> Any:
@@ -73,7 +73,7 @@ def ratio_of_decay(decay: Any) -> Any:
     # above with zeta = cosh(s): s coth s = D, convex, from the right, where s = D
     over = np.maximum(D, 1.0 + 2.0**-52)
     s = over
-    for _ in range(_NEWTON_STEPS):
+    for _ in range(_DAMPING_STEPS):
         angle = np.arctan2(1.0, t)
         t = t + (under - t * angle) / (angle - t / (1.0 + t * t))
         coth = 1.0 / np.tanh(s)

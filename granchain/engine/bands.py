@@ -14,7 +14,7 @@ import numpy as np
 
 from granchain.contact.model import Functions
 from granchain.engine.contact_step import Features, contact_step
-from granchain.engine.fields import row_of
+from granchain.engine.fields import beads_of
 from granchain.engine.loop import next_stops
 from granchain.engine.row import behind_front, sweeps_of
 from granchain.engine.state import State
@@ -25,7 +25,7 @@ from granchain.status import Status
 # Pieces of a band: at two threads, what one waits for the other is then some percent of a block.
 PIECES = 24
 # Pieces that a thread needs, to have one to do while others are two ahead of it.
-APART = 4
+TILES_APART = 4
 
 
 @cache
@@ -37,7 +37,7 @@ def piece_of(law: Functions, features: Features) -> Callable:
     advance_tile = sweeps_of(law, contact_step(law, features), features).advance_tile
 
     def piece(begun, steps, ahead, tiles, n, sample, pending, tables, clock, records):  # type: ignore[no-untyped-def]
-        row, total = row_of(tables), 0
+        row, total = beads_of(tables), 0
         for one in range(tiles):
             _, _, _, _, clamped, _ = advance_tile(row, clock, records, begun, steps, ahead + one * clock.tile, n, 0, sample, pending)
             total += clamped
@@ -59,7 +59,7 @@ class Bands:
     def __init__(self, state: State, threads: int):
         self._state = state
         tiles = state.chain.n_bodies // int(state.clock.tile)
-        self.threads = max(1, min(threads, tiles // APART)) if state.tiled else 1
+        self.threads = max(1, min(threads, tiles // TILES_APART)) if state.tiled else 1
         self._piece = piece_of(state.functions, state.features) if self.threads > 1 else None
 
     def advance(self, steps: int, looks: bool = True) -> Status:
@@ -75,7 +75,7 @@ class Bands:
                 ended.append(error)
 
         # signals come to the main thread alone, and it does nothing but wait
-        interrupted = joined([threading.Thread(target=advance, name="granchain")])
+        interrupted = run_all([threading.Thread(target=advance, name="granchain")])
         (status,) = ended
         if isinstance(status, BaseException):
             raise status
@@ -150,12 +150,12 @@ def in_wavefront(bands: int, pieces: int, threads: int, do: Callable[[int, int],
                     done[b] += 1
                     turn.notify_all()
 
-    joined([threading.Thread(target=follow, args=(k,), name=f"granchain {k}") for k in range(min(threads, bands))])
+    run_all([threading.Thread(target=follow, args=(k,), name=f"granchain {k}") for k in range(min(threads, bands))])
     if failed:
         raise failed[0]
 
 
-def joined(threads: list[threading.Thread]) -> KeyboardInterrupt | None:
+def run_all(threads: list[threading.Thread]) -> KeyboardInterrupt | None:
     """Start threads and wait for all of them; the interruption that came meanwhile."""
     interrupted = None
     begun: list[threading.Thread] = []

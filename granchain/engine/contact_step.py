@@ -152,7 +152,7 @@ def past_rate(half, da, half_dt):  # type: ignore[no-untyped-def]
     return half - half_dt * da
 
 
-def moved(theta, dt, force, growth):  # type: ignore[no-untyped-def]
+def moved_by_jump(theta, dt, force, growth):  # type: ignore[no-untyped-def]
     """What a jump of the force inside a contact does to a body beside it, times its mass: displacement, half-step velocity.
 
     The step to t_n is done with the acceleration A before the jump at t_n - theta dt, whose own is J, its growth J'. True are
@@ -190,21 +190,41 @@ def motion(RATE: bool, LOADED: bool) -> tuple[Callable, Callable]:
     return net, kicked
 
 
+def crossed(place, d, before):  # type: ignore[no-untyped-def]
+    """Whether a contact has passed an overlap since the step before."""
+    return (before < place) != (d < place)
+
+
+def onset_fraction(d, half, dt):  # type: ignore[no-untyped-def]
+    """Part of the step that lies behind the onset; 1 for a contact that was closed before."""
+    return d / (dt * half) if 0.0 < d < dt * half else 1.0
+
+
+def onset_rate(r, half, theta):  # type: ignore[no-untyped-def]
+    """Rate at the onset, of a contact that has closed in this step."""
+    return r - 2.0 * theta * (r - half)
+
+
+def opened(d, half, dt):  # type: ignore[no-untyped-def]
+    """Whether a contact has opened a part of this step ago."""
+    return dt * half < d < 0.0
+
+
 def contact_step(law: Functions, features: Features) -> ContactStep:
     """The step of a contact under a law."""
-    force, needs_update, update, plastic = (
-        law.force, law.needs_update, law.update, law.plastic,
-    )  # fmt: skip
-    jumps, jump = law.jumps, law.jump
-    RATE, LEDGER, KINKS = features.rate, features.ledger, features.kinks
-    ONSET, LOWEST, FORGETS, JUMPS = features.weight, features.lowest, features.forgets, features.jumps
-    HISTORY = features.history
-    # `closed` follows `onset_weight` in the history of a law with a weight
-    CLOSED = features.weight + 1
-    weight_set, lowest_set = replaced(features.n_history, ONSET), replaced(features.n_coefficients, LOWEST)
+    happened, event = eventful(law, features)
+    parts, read_as, read, slopes = readings(law, features)
+    onset, end = jumps_at_ends(law, features)
+    inside = jumps_inside(law, features)
+    return ContactStep(happened, event, parts, onset, end, inside, read_as, read, slopes)
 
-    def crossed(place, d, before):  # type: ignore[no-untyped-def]
-        return (before < place) != (d < place)
+
+def eventful(law: Functions, features: Features) -> tuple[Callable, Callable]:
+    """Whether something has happened to a contact, and what it then comes to; see `ContactStep`."""
+    force, needs_update, update, plastic, jumps = law.force, law.needs_update, law.update, law.plastic, law.jumps
+    RATE, LEDGER, FORGETS, JUMPS = features.rate, features.ledger, features.forgets, features.jumps
+    ONSET, LOWEST = features.weight, features.lowest
+    weight_set = replaced(features.n_history, ONSET)
 
     @hot
     def happened(d, before, r, c, h):  # type: ignore[no-untyped-def]
@@ -213,17 +233,6 @@ def contact_step(law: Functions, features: Features) -> ContactStep:
             for place in jumps(c):
                 found |= crossed(place, d, before)
         return found
-
-    def onset_fraction(d, half, dt):  # type: ignore[no-untyped-def]
-        """Part of the step that lies behind the onset; 1 for a contact that was closed before."""
-        return d / (dt * half) if 0.0 < d < dt * half else 1.0
-
-    def onset_rate(r, half, theta):  # type: ignore[no-untyped-def]
-        return r - 2.0 * theta * (r - half)
-
-    def opened(d, half, dt):  # type: ignore[no-untyped-def]
-        """Whether a contact has opened a part of this step ago."""
-        return dt * half < d < 0.0
 
     def event(d, half, r, past, dt, last, viscous, c, h):  # type: ignore[no-untyped-def]
         renewed, lost, work, kick, record = h, 0.0, 0.0, 0.0, 0.0
@@ -247,6 +256,15 @@ def contact_step(law: Functions, features: Features) -> ContactStep:
                     work = rest * dt * past * viscous
         return renewed, kick, record, lost, work
 
+    return happened, event
+
+
+def readings(law: Functions, features: Features) -> tuple[Callable, Callable, Callable, Callable]:
+    """Force and its parts, force and history as a sensor reads them, and slopes of the force; see `ContactStep`."""
+    force, RATE, LEDGER = law.force, features.rate, features.ledger
+    ONSET, LOWEST = features.weight, features.lowest
+    weight_set, lowest_set = replaced(features.n_history, ONSET), replaced(features.n_coefficients, LOWEST)
+
     @hot
     def parts(d, r, c, h):  # type: ignore[no-untyped-def]
         f = force(d, r, c, h)
@@ -258,6 +276,31 @@ def contact_step(law: Functions, features: Features) -> ContactStep:
                 clamp = c[LOWEST] - raw if raw < c[LOWEST] else 0.0
         return f, elastic, clamp
 
+    def read_as(h, renewed):  # type: ignore[no-untyped-def]
+        return weight_set(renewed, 1.0) if ONSET >= 0 else h
+
+    def read(d, r, c, h):  # type: ignore[no-untyped-def]
+        return force(d, r, c, weight_set(h, 1.0))
+
+    def slopes(d, r, c, h):  # type: ignore[no-untyped-def]
+        stiffness = damping = 0.0
+        if d > OPEN:
+            nudge = NUDGE * d
+            stiffness = (force(d, 0.0, c, h) - force(d - nudge, 0.0, c, h)) / nudge
+            if RATE:
+                nudge = NUDGE * (abs(r) + 1.0)
+                damping = (force(d, r + nudge, c, h) - force(d, r, c, h)) / nudge
+        return stiffness, damping
+
+    return parts, read_as, read, slopes
+
+
+def jumps_at_ends(law: Functions, features: Features) -> tuple[Callable, Callable]:
+    """Jumps of the force at a contact's onset, and at the end of one that pulls; see `ContactStep`."""
+    force, LOWEST = law.force, features.lowest
+    # `closed` follows `onset_weight` in the history of a law with a weight
+    CLOSED, weight_set = features.weight + 1, replaced(features.n_history, features.weight)
+
     def onset(d, half, r, dt, c, h, renewed):  # type: ignore[no-untyped-def]
         if not (d > OPEN and h[CLOSED] == 0.0):
             return NO_LEAP
@@ -268,6 +311,15 @@ def contact_step(law: Functions, features: Features) -> ContactStep:
         if not (opened(d, half, dt) and c[LOWEST] < 0.0):
             return NO_LEAP
         return True, d / (dt * half), last, 0.0, 0.0, 0.0
+
+    return onset, end
+
+
+def jumps_inside(law: Functions, features: Features) -> Callable:
+    """Jump of the force at an overlap inside a contact; see `ContactStep`."""
+    force, needs_update, update, jump = law.force, law.needs_update, law.update, law.jump
+    RATE, LEDGER, KINKS, HISTORY, LOWEST = features.rate, features.ledger, features.kinks, features.history, features.lowest
+    lowest_set = replaced(features.n_coefficients, LOWEST)
 
     def passed(overlap, rate, c, h):  # type: ignore[no-untyped-def]
         """Force at an overlap that the contact has passed within a step."""
@@ -316,7 +368,7 @@ def contact_step(law: Functions, features: Features) -> ContactStep:
             again = (True, back, passed(far, -rate, c, h), passed(near, -rate, c, h), 1.0, -growth)
         viscous = clamp = 0.0
         if LEDGER:
-            # the powers of the parts jump too, and are integrated as the force is (see `moved`)
+            # the powers of the parts jump too, and are integrated as the force is (see `moved_by_jump`)
             weight, growing = dt * (behind - 0.5), dt * dt * (0.5 * behind * (behind - 1.0) + 1.0 / 12.0) / lapse
             for overlap, speed, share in (
                 (far, rate, weight - growing),
@@ -329,23 +381,7 @@ def contact_step(law: Functions, features: Features) -> ContactStep:
                 clamp += share * clamped
         return there, again, viscous, clamp
 
-    def read_as(h, renewed):  # type: ignore[no-untyped-def]
-        return weight_set(renewed, 1.0) if ONSET >= 0 else h
-
-    def read(d, r, c, h):  # type: ignore[no-untyped-def]
-        return force(d, r, c, weight_set(h, 1.0))
-
-    def slopes(d, r, c, h):  # type: ignore[no-untyped-def]
-        stiffness = damping = 0.0
-        if d > OPEN:
-            nudge = NUDGE * d
-            stiffness = (force(d, 0.0, c, h) - force(d - nudge, 0.0, c, h)) / nudge
-            if RATE:
-                nudge = NUDGE * (abs(r) + 1.0)
-                damping = (force(d, r + nudge, c, h) - force(d, r, c, h)) / nudge
-        return stiffness, damping
-
-    return ContactStep(happened, event, parts, onset, end, inside, read_as, read, slopes)
+    return inside
 
 
 def replaced(count: int, place: int) -> Callable:

@@ -10,7 +10,10 @@ the scheme begins to grow, the terms of gamma on the two sides cancel.
 
 from __future__ import annotations
 
+from granchain.jit.options import shared
 
+
+@shared
 def kick_with_drag(v, a, scale, dt, half_dt, inverse_mass, loads, force, drag, n):  # type: ignore[no-untyped-def]
     """Half-step velocities after the forces and the drag; `half_dt` is the time since the velocities given, 0 at the first step."""
     left = 0.0
@@ -21,6 +24,7 @@ def kick_with_drag(v, a, scale, dt, half_dt, inverse_mass, loads, force, drag, n
         left = f
 
 
+@shared
 def power_of_drag(v, a, back, mass, drag, n):  # type: ignore[no-untyped-def]
     """Power [W] that drag takes at this step."""
     power = 0.0

@@ -8,6 +8,7 @@ from granchain.engine.contact_step import ContactStep, Features, overlap_of, pre
 from granchain.engine.fields import DISPLACEMENT, FORCE
 from granchain.engine.ledger import added
 from granchain.jit.accessors import gatherer
+from granchain.jit.options import shared
 
 
 def drive_at(knots, spline, t):  # type: ignore[no-untyped-def]
@@ -29,6 +30,10 @@ def drive_at(knots, spline, t):  # type: ignore[no-untyped-def]
     return value, (3.0 * spline[0, low] * x + 2.0 * spline[1, low]) * x + spline[2, low]
 
 
+# Of a driven end's speed in a step; see `jump_of_speed`.
+NO_JUMP = (False, 0.0, 0.0)
+
+
 def jump_of_speed(knots, spline, before, t):  # type: ignore[no-untyped-def]
     """Where a drive's table begins or ends in a step (before, t], its speed jumps: whether it begins, the part of the step that lies behind
     the jump, less one half, and the speed in front of it. Zeros where there is none.
@@ -39,18 +44,19 @@ def jump_of_speed(knots, spline, before, t):  # type: ignore[no-untyped-def]
     if 0.0 <= before < knots[-1] <= t:
         x = knots[-1] - knots[-2]
         return False, (t - knots[-1]) / (t - before) - 0.5, (3.0 * spline[0, -1] * x + 2.0 * spline[1, -1]) * x + spline[2, -1]
-    return False, 0.0, 0.0
+    return NO_JUMP
 
 
+@shared
 def follow(bodies, clock, drives):  # type: ignore[no-untyped-def]
     """Put the driven ends where they are at this step; positive is into the chain, for both. Their jumps of speed, left and right."""
     dt, step, last = clock.dt, clock.step, clock.n_bodies
     t, before = step * dt, (step - 1) * dt
-    left_jump = right_jump = (False, 0.0, 0.0)
+    left_jump = right_jump = NO_JUMP
     if clock.left_drive == DISPLACEMENT:
         left_jump = jump_of_speed(drives.left_knots, drives.left_spline, before, t)
         x, w = drive_at(drives.left_knots, drives.left_spline, t)
-        place(bodies, 0, x, w, clock.left_last, dt, step == 0 or left_jump[0])
+        place_end(bodies, 0, x, w, clock.left_last, dt, step == 0 or left_jump[0])
         clock.left_last, clock.left_speed = x, w
     elif clock.left_drive == FORCE:
         clock.left_force, _ = drive_at(drives.left_knots, drives.left_spline, t)
@@ -58,7 +64,7 @@ def follow(bodies, clock, drives):  # type: ignore[no-untyped-def]
     if clock.right_drive == DISPLACEMENT:
         right_jump = jump_of_speed(drives.right_knots, drives.right_spline, before, t)
         x, w = drive_at(drives.right_knots, drives.right_spline, t)
-        place(bodies, last + 1, -x, -w, clock.right_last, dt, step == 0 or right_jump[0])
+        place_end(bodies, last + 1, -x, -w, clock.right_last, dt, step == 0 or right_jump[0])
         clock.right_last, clock.right_speed = -x, -w
     elif clock.right_drive == FORCE:
         clock.right_force, _ = drive_at(drives.right_knots, drives.right_spline, t)
@@ -66,7 +72,7 @@ def follow(bodies, clock, drives):  # type: ignore[no-untyped-def]
     return left_jump, right_jump
 
 
-def place(bodies, i, x, w, x_before, dt, begins):  # type: ignore[no-untyped-def]
+def place_end(bodies, i, x, w, x_before, dt, begins):  # type: ignore[no-untyped-def]
     """Displacement, half-step velocity and the acceleration that predicts the speed w, of a driven end."""
     bodies.u[i] = x
     # where it begins to move in a step, the onset of its contact is given by its speed
@@ -74,6 +80,7 @@ def place(bodies, i, x, w, x_before, dt, begins):  # type: ignore[no-untyped-def
     bodies.a[i] = 2.0 * (w - bodies.v[i]) / dt
 
 
+@shared
 def hold(bodies, clock):  # type: ignore[no-untyped-def]
     """After a kick: let the driven ends' velocity and acceleration give their speed at the step."""
     if clock.left_drive == DISPLACEMENT:
@@ -82,6 +89,7 @@ def hold(bodies, clock):  # type: ignore[no-untyped-def]
         bodies.v[clock.n_bodies + 1], bodies.a[clock.n_bodies + 1] = clock.right_speed, 0.0
 
 
+@shared
 def power_of_drives(bodies, force, clock, back):  # type: ignore[no-untyped-def]
     """Power [W] that the driven ends put into the chain at this step."""
     last = clock.n_bodies

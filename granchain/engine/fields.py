@@ -17,6 +17,7 @@ import numpy as np
 
 from granchain.jit.accessors import rows_as
 from granchain.jit.fingerprint import NAMED_TUPLES
+from granchain.jit.options import shared
 
 # What drives an end of the chain, as a number for the loop.
 NO_DRIVE, DISPLACEMENT, FORCE = range(3)
@@ -102,7 +103,7 @@ CORRECTION = (
     Field("shift", "body", "by how much the predicted velocity is corrected [m/s]"),
 )
 
-JUMP = (
+STEP_JUMP = (
     Field("contact", "jump", "its contact, as an index"),
     Field("behind", "jump", "part of the step that lies behind the jump"),
     Field("before", "jump", "force before it [N]"),
@@ -184,21 +185,21 @@ DRIVE = (
 )
 
 
-def named(kind: str, fields: tuple[Field, ...], module: str = __name__) -> Any:
+def named_tuple_of(kind: str, fields: tuple[Field, ...], module: str = __name__) -> Any:
     """Named tuple with one value for each field; the module is where it is found again when a saved loop that takes it is loaded."""
     made: Any = namedtuple(kind, [field.name for field in fields], module=module)  # type: ignore[misc]
     NAMED_TUPLES.add(made)
     return made
 
 
-Bodies = named("Bodies", BODY)
-Contacts = named("Contacts", CONTACT)
-Events = named("Events", EVENT)
-Corrections = named("Corrections", CORRECTION)
-Jumps = named("Jumps", JUMP)
-Records = named("Records", (*RECORD, *PLAN))
-Drives = named("Drives", DRIVE)
-Energies = named("Energies", ENERGY)
+Bodies = named_tuple_of("Bodies", BODY)
+Contacts = named_tuple_of("Contacts", CONTACT)
+Events = named_tuple_of("Events", EVENT)
+Corrections = named_tuple_of("Corrections", CORRECTION)
+Jumps = named_tuple_of("Jumps", STEP_JUMP)
+Records = named_tuple_of("Records", (*RECORD, *PLAN))
+Drives = named_tuple_of("Drives", DRIVE)
+Energies = named_tuple_of("Energies", ENERGY)
 
 
 class Tables(NamedTuple):
@@ -213,7 +214,7 @@ class Tables(NamedTuple):
     jumps: np.ndarray
 
 
-class Row(NamedTuple):
+class RowOfBeads(NamedTuple):
     """The row of beads as the loop names it: the tables, by quantity; coefficients and history are the law's own."""
 
     bodies: Any
@@ -225,25 +226,25 @@ class Row(NamedTuple):
     jumps: Any
 
 
-NAMED_TUPLES.update((Tables, Row))
+NAMED_TUPLES.update((Tables, RowOfBeads))
 CLOCK = np.dtype((np.record, [(field.name, "f8" if field.kind is float else "i8") for field in RUN]))
 
 
 _AT_START = {field.name: field.start for field in RUN}
 
 
-def clock_of(**values: float) -> tuple[float, ...]:
+def clock_values(**values: float) -> tuple[float, ...]:
     """The scalars of a run in the order of CLOCK: these, by name, and for the others their start."""
     return tuple((_AT_START | values).values())
 
 
-bodies_of, contacts_of, events_of = rows_as(Bodies), rows_as(Contacts), rows_as(Events)
-corrections_of, jumps_of = rows_as(Corrections), rows_as(Jumps)
+bodies_view, contacts_view, events_view = rows_as(Bodies), rows_as(Contacts), rows_as(Events)
+corrections_view, jumps_view = rows_as(Corrections), rows_as(Jumps)
 
 
 def member_of(kind: Any) -> Callable:
     """Plain function (arrays with a leading axis, m) -> named tuple of those of member m."""
-    members = _members(len(kind._fields))
+    members = _member_reader(len(kind._fields))
 
     def view(arrays, m):  # type: ignore[no-untyped-def]
         return kind(*members(arrays, m))
@@ -251,10 +252,10 @@ def member_of(kind: Any) -> Callable:
     return view
 
 
-def _members(count: int) -> Callable:
+def _member_reader(count: int) -> Callable:
     if count == 0:
         return _no_member
-    before, last = _members(count - 1), count - 1
+    before, last = _member_reader(count - 1), count - 1
 
     def take(arrays, m):  # type: ignore[no-untyped-def]
         return before(arrays, m) + (arrays[last][m],)
@@ -266,15 +267,16 @@ def _no_member(arrays, m):  # type: ignore[no-untyped-def]
     return ()
 
 
-def row_of(tables):  # type: ignore[no-untyped-def]
+@shared
+def beads_of(tables):  # type: ignore[no-untyped-def]
     """The row of beads that the tables hold."""
-    return Row(
-        bodies_of(tables.bodies), contacts_of(tables.contacts), tables.c, tables.h,
-        events_of(tables.events), corrections_of(tables.corrections), jumps_of(tables.jumps),
+    return RowOfBeads(
+        bodies_view(tables.bodies), contacts_view(tables.contacts), tables.c, tables.h,
+        events_view(tables.events), corrections_view(tables.corrections), jumps_view(tables.jumps),
     )  # fmt: skip
 
 
-def fill(table: np.ndarray, fields: tuple[Field, ...]) -> None:
+def fill_starts(table: np.ndarray, fields: tuple[Field, ...]) -> None:
     """Put the start value into each row, the last axis but one, zeros too.
 
     Memory that nothing was written to is one page of zeros that all rows share, and a store with an empty mask, which is what a peak that
@@ -290,9 +292,9 @@ def room(shape: tuple[int, ...], field: Field) -> np.ndarray:
 
 
 # Bytes of a page: where addresses repeat as far as the processor looks to distinguish a store from a later load.
-PAGE = 4096
+PAGE_BYTES = 4096
 # Columns up to which rows follow each other as they are; and, of longer ones, bytes by which a row begins before a page's end.
-SHORT, BEFORE = 256, 640
+PACKED_COLUMNS, ROW_OFFSET = 256, 640
 
 
 def pitch_of(columns: int) -> int:
@@ -303,21 +305,21 @@ def pitch_of(columns: int) -> int:
     can begin, this one and its neighbours were within 2 % of the best under all three (AMD EPYC, Zen 4); the rows of 70 beads stand at
     640 bytes from each other too, the other way round.
     """
-    if columns <= SHORT:
+    if columns <= PACKED_COLUMNS:
         return columns
-    page, short_of = PAGE // 8, BEFORE // 8
+    page, short_of = PAGE_BYTES // 8, ROW_OFFSET // 8
     return -(-(columns + short_of) // page) * page - short_of
 
 
-def aligned(shapes: tuple[tuple[int, ...], ...]) -> list[np.ndarray]:
+def page_aligned(shapes: tuple[tuple[int, ...], ...]) -> list[np.ndarray]:
     """Tables of zeros, side by side from the start of a page on.
 
     Rows of whole vectors then begin at a cache line (a vector across two lines costs twice), and which rows share the low part of an
     address does not change from run to run.
     """
     sizes = [math.prod(shape) for shape in shapes]
-    memory = np.zeros(sum(sizes) + PAGE // 8)
-    at = -memory.ctypes.data % PAGE // 8
+    memory = np.zeros(sum(sizes) + PAGE_BYTES // 8)
+    at = -memory.ctypes.data % PAGE_BYTES // 8
     tables = []
     for size, shape in zip(sizes, shapes, strict=True):
         tables.append(memory[at : at + size].reshape(shape))

@@ -8,9 +8,10 @@ from collections.abc import Callable
 from granchain.contact.model import Functions
 from granchain.engine.contact_step import ContactStep, Features, overlap_of
 from granchain.jit.accessors import gatherer
+from granchain.jit.options import shared
 from granchain.status import Status
 
-RUNNING = int(Status.RUNNING)
+RUNNING, COMPLETE = int(Status.RUNNING), int(Status.COMPLETE)
 NOT_FINITE = int(Status.NOT_FINITE)
 BEYOND_RADIUS = int(Status.BEYOND_RADIUS)
 OUTSIDE_LAW = int(Status.OUTSIDE_LAW)
@@ -19,7 +20,7 @@ UNSTABLE = int(Status.UNSTABLE)
 
 def inspection(law: Functions, step: ContactStep, features: Features) -> Callable:
     """Function (row, clock) -> status; the step that the state allows goes into the clock."""
-    largest_overlap, slopes = law.largest_overlap, step.slopes
+    overlap_limit, slopes = law.overlap_limit, step.slopes
     coefficients_at, history_at = gatherer(features.n_coefficients), gatherer(features.n_history)
 
     def inspect(row, clock):  # type: ignore[no-untyped-def]
@@ -43,7 +44,7 @@ def inspection(law: Functions, step: ContactStep, features: Features) -> Callabl
         status = RUNNING
         for k in range(n):
             ck = coefficients_at(row.c, k)
-            if contacts.reach[k] > largest_overlap(ck):
+            if contacts.reach[k] > overlap_limit(ck):
                 clock.where = k
                 return OUTSIDE_LAW
             if contacts.reach[k] > contacts.limit[k]:
@@ -70,6 +71,7 @@ def inspection(law: Functions, step: ContactStep, features: Features) -> Callabl
     return inspect
 
 
+@shared
 def not_finite(row, n):  # type: ignore[no-untyped-def]
     """The first contact with a number that is none where no force shows it, or -1: a force that compares hides what it is given."""
     for k in range(n):

@@ -4,11 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from granchain.engine.contact_step import ContactStep, Features, moved, overlap_of, predicted
+from granchain.engine.contact_step import ContactStep, Features, moved_by_jump, overlap_of, predicted
 from granchain.engine.ledger import added
 from granchain.jit.accessors import gatherer
+from granchain.jit.options import shared
 
 
+@shared
+def note_jump(row, clock, k, jump):  # type: ignore[no-untyped-def]
+    """Add a jump of the force of contact k to those of this step, and what was recorded beside it at the step before."""
+    found, behind, before, after, moves, growth = jump
+    if found:
+        n, jumps_now = clock.n_jumps, row.jumps
+        jumps_now.contact[n], jumps_now.behind[n], jumps_now.before[n], jumps_now.after[n] = k, behind, before, after
+        jumps_now.moves[n], jumps_now.growth[n] = moves, growth
+        clock.n_jumps = n + 1
+        for m in (k - 1, k + 1):
+            if 0 <= m < row.contacts.force.size:
+                row.corrections.past[m] = row.contacts.force[m] - row.corrections.excess[m]
+
+
+@shared
 def force_beside(m, behind, n, row, later):  # type: ignore[no-untyped-def]
     """Force of contact m at a moment within the step, on the line between those that are known of it.
 
@@ -26,6 +42,7 @@ def force_beside(m, behind, n, row, later):  # type: ignore[no-untyped-def]
     return start + (end - start) * ((first - behind) / (first - last)) if first > last else end
 
 
+@shared
 def record_jump(row, clock, records, k, behind, f, n, later):  # type: ignore[no-untyped-def]
     """One side of a jump of contact k: its peak, and the sensors of its two beads."""
     peak = row.contacts.peak
@@ -51,7 +68,7 @@ def moving(features: Features) -> Callable:
             if jumps.moves[e] == 0.0:
                 continue
             k, force = int(jumps.contact[e]), jumps.after[e] - jumps.before[e]
-            shift, kick = moved(jumps.behind[e], clock.dt, force, jumps.growth[e])
+            shift, kick = moved_by_jump(jumps.behind[e], clock.dt, force, jumps.growth[e])
             for i, pushed in ((k, -bodies.inverse_mass[k]), (k + 1, bodies.inverse_mass[k + 1])):
                 bodies.u[i] += pushed * shift
                 bodies.v[i] += pushed * kick

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import json
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from granchain.contact.law_record import CARRIED, LawRecord
 from granchain.contact.model import Model
-from granchain.engine.bounded import Bounded
 from granchain.engine.scans import kinds_of_columns
 from granchain.jit.fingerprint import Reach
 from granchain.jit.options import frozen
 from granchain.jit.syntax import code_by_syntax
 
-# Hashes of functions, by the copies that no edit reaches; and records, by these hashes and the coefficients.
-_HASHES: Bounded[str] = Bounded(1024)
-_RECORDS: Bounded[LawRecord] = Bounded(4096, 2**24)
+# Records of a law, by the hashes of its functions and of its coefficients.
+MOST_RECORDS = 4096
+_records: dict[tuple[str, str, bytes], LawRecord] = {}
 
 
 def record_of(model: Model, c: np.ndarray, functions: str = "") -> LawRecord:
@@ -32,16 +32,17 @@ def record_of(model: Model, c: np.ndarray, functions: str = "") -> LawRecord:
     functions : str, optional
         Its `functions_sha256`, where that is known.
     """
-    functions, numbers = functions or functions_sha256(model), c.tobytes()
-    found = _RECORDS.get((model.name, functions, numbers))
-    if found is None:
+    functions = functions or functions_sha256(model)
+    known_by = model.name, functions, hashlib.sha256(c.tobytes()).digest()
+    if known_by not in _records:
+        if len(_records) >= MOST_RECORDS:
+            _records.clear()
         first, _ = kinds_of_columns((c,))
         kinds = np.ascontiguousarray(c[:, np.sort(first)].T, dtype="<f8")
         names = tuple(quantity.name for quantity in model.coefficients)
         carried = tuple(map(tuple, kinds[:CARRIED].tolist()))
-        found = LawRecord(model.name, functions, hashlib.sha256(kinds.tobytes()).hexdigest(), names, carried)
-        _RECORDS.put((model.name, functions, numbers), found, len(numbers))
-    return found
+        _records[known_by] = LawRecord(model.name, functions, hashlib.sha256(kinds.tobytes()).hexdigest(), names, carried)
+    return _records[known_by]
 
 
 def functions_sha256(model: Model) -> str:
@@ -55,10 +56,7 @@ def functions_sha256(model: Model) -> str:
     return hashlib.sha256(json.dumps([*hashes, *facts]).encode()).hexdigest()
 
 
+@lru_cache(1024)
 def _hash_of(functions: tuple[Any, ...]) -> str:
-    """Hash of copies."""
-    known = _HASHES.get(functions)
-    if known is None:
-        known = Reach(*functions, code=code_by_syntax).fingerprint
-        _HASHES.put(functions, known)
-    return known
+    """Hash of copies, which no edit reaches."""
+    return Reach(*functions, code=code_by_syntax).fingerprint

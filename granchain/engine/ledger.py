@@ -8,7 +8,7 @@ from functools import cache
 from granchain.contact.model import Functions
 from granchain.engine.contact_step import Features, dissipated, overlap_of, past_rate
 from granchain.jit.accessors import gatherer
-from granchain.jit.options import rows
+from granchain.jit.options import rows, shared
 
 
 def added(total, rest, value):  # type: ignore[no-untyped-def]
@@ -21,6 +21,7 @@ def added(total, rest, value):  # type: ignore[no-untyped-def]
 def dissipation(CLAMPS: bool) -> Callable:
     """Sweep that adds a step's viscous and clamp work: force times the mean full-step rate times the step."""
 
+    @shared
     @rows
     def dissipate(v, a, dt, scale, back, force, elastic, clamp, viscous_work, clamp_work, n):  # type: ignore[no-untyped-def]
         for k in range(n):

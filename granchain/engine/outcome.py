@@ -13,7 +13,8 @@ import numpy as np
 
 from granchain.contact.law import OPEN
 from granchain.contact.model import Model
-from granchain.engine.scans import compiled_scan, in_parts, start_histories
+from granchain.engine.scans import compiled_scan, in_parts
+from granchain.engine.setup import start_histories
 from granchain.engine.state import State
 from granchain.errors import LawError
 from granchain.jit.accessors import gatherer
@@ -28,7 +29,7 @@ def losses_for_good(states: Sequence[State]) -> list[np.ndarray]:
     model = states[0].model
     if not model.loses:
         return [state.contacts.lost[state.chain.contacts] + 0.0 for state in states]
-    c, h, start = ([rows(state) for state in states] for rows in (_coefficients, _histories, _starts))
+    c, h, start = ([rows(state) for state in states] for rows in (_coefficients_of, _histories, _starts))
     found = in_parts(_dented(model, np.hstack(c), np.hstack(h)), start)
     for place, state in enumerate(states):
         found[place] = found[place] + state.contacts.lost[state.chain.contacts]
@@ -49,7 +50,7 @@ def contact_radii(states: Sequence[State], radii: Sequence[np.ndarray]) -> list[
     """
     model = states[0].model
     reach = [np.maximum(state.contacts.reach[state.chain.contacts], 0.0) for state in states]
-    c, deepest = np.hstack([_coefficients(state) for state in states]), np.concatenate(reach)
+    c, deepest = np.hstack([_coefficients_of(state) for state in states]), np.concatenate(reach)
     # one that forgets its dent: as after one approach to there
     h = start_histories(model, c, deepest) if model.forgets else np.hstack([_histories(state) for state in states])
     found = np.zeros(deepest.size)
@@ -59,7 +60,7 @@ def contact_radii(states: Sequence[State], radii: Sequence[np.ndarray]) -> list[
     return in_parts(found, reach)
 
 
-def _coefficients(state: State) -> np.ndarray:
+def _coefficients_of(state: State) -> np.ndarray:
     return state.c[:, state.chain.contacts]
 
 

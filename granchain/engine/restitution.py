@@ -16,7 +16,8 @@ from granchain.contact import laws
 from granchain.contact.law import SPEED_NODES, ContactLaw
 from granchain.contact.model import Model
 from granchain.contact.pair import Pair
-from granchain.engine.scans import Copies, in_parts, over_kinds, own_coefficients, settled, with_windows
+from granchain.engine.coefficients import own_coefficients, with_windows
+from granchain.engine.scans import SharedModels, in_parts, over_kinds, settled
 from granchain.errors import LawError
 from granchain.jit.accessors import gatherer
 
@@ -24,7 +25,7 @@ from granchain.jit.accessors import gatherer
 FASTEST = 4.0
 
 
-class Asked(NamedTuple):
+class RestitutionInputs(NamedTuple):
     """The inputs of a row, and what a restitution from another law is taken from; see `with_restitution`."""
 
     inputs: SimpleNamespace
@@ -57,18 +58,18 @@ def with_restitution(inputs: SimpleNamespace, pair: Pair, limits: np.ndarray, ve
     LawError
         Where nothing moves, so that there is no speed.
     """
-    (found,) = with_restitutions([Asked(inputs, pair, limits, velocity)])
+    (found,) = with_restitutions([RestitutionInputs(inputs, pair, limits, velocity)])
     return found
 
 
-def with_restitutions(rows: Sequence[Asked]) -> list[SimpleNamespace]:
+def with_restitutions(rows: Sequence[RestitutionInputs]) -> list[SimpleNamespace]:
     """The inputs of many rows, each as `with_restitution` gives them; contacts that take theirs from one law are scanned together."""
     found = [row.inputs for row in rows]
-    sources: dict[int, Source] = {}
+    sources: dict[int, LawAtSpeeds] = {}
     for place, row in enumerate(rows):
         if isinstance(getattr(row.inputs, "restitution", None), Mapping):
-            law, values = source_of(row.inputs.restitution)
-            sources[place] = Source(law, values, row.pair, row.limits, *_speeds(law, row))
+            law, values = law_of_restitution(row.inputs.restitution)
+            sources[place] = LawAtSpeeds(law, values, row.pair, row.limits, *_speeds(law, row))
     for (place, source), given in zip(sources.items(), restitutions_at(list(sources.values())), strict=True):
         # at each of several speeds, or at the one
         more = {"restitution": given, "fastest": source.speeds[-1]} if source.at_onset else {"restitution": given[0]}
@@ -76,7 +77,7 @@ def with_restitutions(rows: Sequence[Asked]) -> list[SimpleNamespace]:
     return found
 
 
-def _speeds(law: type[ContactLaw], row: Asked) -> tuple[np.ndarray, bool]:
+def _speeds(law: type[ContactLaw], row: RestitutionInputs) -> tuple[np.ndarray, bool]:
     """Impact speeds [m/s] at which a row asks for restitutions, and whether each contact takes its own at onset."""
     inputs, speed = row.inputs, float(np.abs(np.diff(row.velocity, prepend=0.0, append=0.0)).max())
     impact_speed = getattr(inputs, "impact_speed", None)
@@ -92,14 +93,14 @@ def _speeds(law: type[ContactLaw], row: Asked) -> tuple[np.ndarray, bool]:
     return np.array([own]), False
 
 
-def source_of(asked: Mapping[str, Any]) -> tuple[type[ContactLaw], SimpleNamespace]:
+def law_of_restitution(asked: Mapping[str, Any]) -> tuple[type[ContactLaw], SimpleNamespace]:
     """The law that a restitution is taken from, and a value for each of its inputs."""
     law = laws()[asked["law"]]
     values = {q.name: asked.get(q.name, None if q.required else q.default) for q in law.inputs}
     return law, SimpleNamespace(**values)
 
 
-class Source(NamedTuple):
+class LawAtSpeeds(NamedTuple):
     """A law and its inputs, from which the contacts of a row take their restitution at impact speeds [m/s]."""
 
     law: type[ContactLaw]
@@ -112,13 +113,13 @@ class Source(NamedTuple):
 
 def restitution_at(law: type[ContactLaw], values: SimpleNamespace, pair: Pair, limits: np.ndarray, speeds: np.ndarray) -> np.ndarray:
     """(n_speeds, n_contacts) Restitution of each contact under a rate-independent law at impact speeds [m/s]."""
-    (found,) = restitutions_at([Source(law, values, pair, limits, speeds)])
+    (found,) = restitutions_at([LawAtSpeeds(law, values, pair, limits, speeds)])
     return found
 
 
-def restitutions_at(sources: Sequence[Source]) -> list[np.ndarray]:
+def restitutions_at(sources: Sequence[LawAtSpeeds]) -> list[np.ndarray]:
     """The restitutions of many rows, each as `restitution_at` gives them."""
-    copies = Copies()
+    copies = SharedModels()
     models = [copies.of(source.law.model(source.values)) for source in sources]
     groups: dict[tuple[int, int], list[int]] = {}
     for place, (model, source) in enumerate(zip(models, sources, strict=True)):
@@ -135,7 +136,7 @@ def restitutions_at(sources: Sequence[Source]) -> list[np.ndarray]:
     return [found[place] for place in range(len(sources))]
 
 
-def _energies(source: Source) -> np.ndarray:
+def _energies(source: LawAtSpeeds) -> np.ndarray:
     """(n_speeds, n_contacts) Energy of each contact's impact [J]."""
     mass = np.broadcast_to(np.asarray(source.pair.effective_mass, dtype=float), source.limits.shape)
     return 0.5 * mass * source.speeds[:, None] ** 2

@@ -14,14 +14,15 @@ from typing import NamedTuple
 from granchain.contact.law import OPEN
 from granchain.contact.model import Functions
 from granchain.engine.contact_step import ContactStep, Features, dissipated, motion, overlap_of, past_rate, predicted
-from granchain.engine.jumps import moving
+from granchain.engine.jumps import moving, note_jump
 from granchain.engine.ledger import dissipation
 from granchain.jit.accessors import gatherer, put_rows, row_from
-from granchain.jit.options import VECTOR, hot, rows
+from granchain.jit.options import VECTOR, hot, rows, shared
 
-# A tile of TILE contacts takes BAND steps: 0.5 to 0.9 MB, which an L2 cache holds, for memory read once in BAND steps; longer chains than
-# LONG contacts are tiled. TILE is more than the BAND * VECTOR contacts that a tile moves back, so that tiles two apart share none.
-TILE, BAND, LONG = 2048, 32, 4096
+# A tile takes several steps at a time: 0.5 to 0.9 MB, which an L2 cache holds, for memory read once in TILE_STEPS steps; longer chains
+# than TILED_ABOVE contacts are tiled. A tile is more than the TILE_STEPS * VECTOR contacts that it moves back, so that tiles two apart
+# share none.
+TILE_CONTACTS, TILE_STEPS, TILED_ABOVE = 2048, 32, 4096
 
 
 def tiled(features: Features, n_contacts: int) -> Features:
@@ -29,7 +30,7 @@ def tiled(features: Features, n_contacts: int) -> Features:
 
     Not under a law whose force jumps: it stops at each jump; and not with a driven end or drag, where every step is a whole one.
     """
-    long = n_contacts > LONG and not features.leaps and not features.driven and not features.drag
+    long = n_contacts > TILED_ABOVE and not features.leaps and not features.driven and not features.drag
     return replace(features, tiled=True) if long else features
 
 
@@ -59,6 +60,7 @@ def plain_sweeps(RATE: bool, LOADED: bool) -> tuple[Callable, Callable, Callable
     """Kick, drift and peaks: what a step is made of besides forces, the same for every law."""
     net, kicked = motion(RATE, LOADED)
 
+    @shared
     @rows
     def kick(v, a, scale, dt, dt_over_m, inverse_mass, loads, force, first, count):  # type: ignore[no-untyped-def]
         """Half-step velocities after the forces; the step's accelerations are recorded."""
@@ -73,12 +75,14 @@ def plain_sweeps(RATE: bool, LOADED: bool) -> tuple[Callable, Callable, Callable
             v[k] = kicked(v[k], scale, dt, dt_over_m[k], acceleration, total)
             left = f
 
+    @shared
     @rows
     def drift(u, v, dt, first, count):  # type: ignore[no-untyped-def]
         u, v = row_from(u, first), row_from(v, first)
         for k in range(count):
             u[k] += dt * v[k]
 
+    @shared
     @rows
     def raise_peaks(force, peak, first, count):  # type: ignore[no-untyped-def]
         force, peak = row_from(force, first), row_from(peak, first)
@@ -88,6 +92,7 @@ def plain_sweeps(RATE: bool, LOADED: bool) -> tuple[Callable, Callable, Callable
     return kick, drift, raise_peaks
 
 
+@shared
 @hot
 def behind_front(bodies, contacts, clock, steps):  # type: ignore[no-untyped-def]
     """Number of contacts that these next steps reach, in whole vectors; moves the front on: the first contact that has never closed.
@@ -231,20 +236,10 @@ def leaf_sweeps(law: Functions, step: ContactStep, features: Features) -> LeafSw
     return LeafSweeps(detect, sweep, sweep_rate, forces)
 
 
-def sweeps_of(law: Functions, step: ContactStep, features: Features) -> Sweeps:
-    """The sweeps for a law, as plain functions that call its functions."""
-    RATE, HISTORY, LEDGER = features.rate, features.history, features.ledger
-    ONSET, JUMPS, LEAPS, CLAMPS = features.weight, features.jumps, features.leaps, features.lowest >= 0
-    FORGETS, TILED = features.forgets, features.tiled
-    jumps = law.jumps
-    MOVES = JUMPS and not features.kinks
-    happened, event, read_as = step.happened, step.event, step.read_as
-    dissipate, move = dissipation(CLAMPS), moving(features)
-    at_onset, at_end, at_inside = step.onset, step.end, step.inside
+def listing(step: ContactStep, features: Features, detect: Callable) -> Callable:
+    """Function that finds the contacts with an event; see `add_new`."""
+    RATE, happened = features.rate, step.happened
     coefficients_at, history_at = gatherer(features.n_coefficients), gatherer(features.n_history)
-    store_history = put_rows
-    detect, sweep, sweep_rate, forces = leaf_sweeps(law, step, features)
-    kick, drift, raise_peaks = plain_sweeps(RATE, features.loaded)
 
     def add_new(row, drifted, half_dt, first, count, length):  # type: ignore[no-untyped-def]
         """Append to the list of active contacts those with an event that are not on it; its new length."""
@@ -264,17 +259,17 @@ def sweeps_of(law: Functions, step: ContactStep, features: Features) -> Sweeps:
                     length += 1
         return length
 
-    def note(row, clock, k, jump):  # type: ignore[no-untyped-def]
-        """Add a jump of the force of contact k to those of this step, and what was recorded beside it at the step before."""
-        found, behind, before, after, moves, growth = jump
-        if found:
-            n, jumps_now = clock.n_jumps, row.jumps
-            jumps_now.contact[n], jumps_now.behind[n], jumps_now.before[n], jumps_now.after[n] = k, behind, before, after
-            jumps_now.moves[n], jumps_now.growth[n] = moves, growth
-            clock.n_jumps = n + 1
-            for m in (k - 1, k + 1):
-                if 0 <= m < row.contacts.force.size:
-                    row.corrections.past[m] = row.contacts.force[m] - row.corrections.excess[m]
+    return add_new
+
+
+def renewal(law: Functions, step: ContactStep, features: Features, detect: Callable) -> Callable:
+    """Function that gives every contact with an event its new history; see `renew`."""
+    RATE, LEDGER, LEAPS, FORGETS = features.rate, features.ledger, features.leaps, features.forgets
+    ONSET, JUMPS = features.weight, features.jumps
+    jumps, happened, event, read_as = law.jumps, step.happened, step.event, step.read_as
+    at_onset, at_end, at_inside = step.onset, step.end, step.inside
+    add_new = listing(step, features, detect)
+    coefficients_at, history_at = gatherer(features.n_coefficients), gatherer(features.n_history)
 
     @hot
     def renew(row, clock, dt, half_dt, first, count, length):  # type: ignore[no-untyped-def]
@@ -312,7 +307,7 @@ def sweeps_of(law: Functions, step: ContactStep, features: Features) -> Sweeps:
                 if LEDGER:
                     viscous = last - contacts.elastic[k] - contacts.clamp[k]
                 renewed, kick, record, lost, work = event(d, half, r, past_rate(half, da, half_dt), dt, last, viscous, ck, hk)
-                store_history(h, k, renewed)
+                put_rows(h, k, renewed)
                 if FORGETS:
                     contacts.lost[k] += lost
                 if work != 0.0:
@@ -321,14 +316,14 @@ def sweeps_of(law: Functions, step: ContactStep, features: Features) -> Sweeps:
                 if LEAPS:
                     known = last - row.corrections.excess[k]
                     if ONSET >= 0:
-                        note(row, clock, k, at_end(d, half, dt, known, ck))
-                        note(row, clock, k, at_onset(d, half, r, dt, ck, hk, renewed))
+                        note_jump(row, clock, k, at_end(d, half, dt, known, ck))
+                        note_jump(row, clock, k, at_onset(d, half, r, dt, ck, hk, renewed))
                     if JUMPS:
                         push, hx = bodies.inverse_mass[k] + bodies.inverse_mass[k + 1], read_as(hk, renewed)
                         for place in jumps(ck):
                             there, again, damped, clamped = at_inside(place, d, before, r, da if RATE else 0.0, dt, known, push, ck, hx)
-                            note(row, clock, k, there)
-                            note(row, clock, k, again)
+                            note_jump(row, clock, k, there)
+                            note_jump(row, clock, k, again)
                             if LEDGER:
                                 contacts.viscous_work[k] += damped
                                 contacts.clamp_work[k] += clamped
@@ -337,6 +332,16 @@ def sweeps_of(law: Functions, step: ContactStep, features: Features) -> Sweeps:
                     contacts.kicked[k], contacts.recorded[k] = kick, record
                     changed += 1
         return changed, length
+
+    return renew
+
+
+def tile_march(features: Features, leaves: LeafSweeps, renew: Callable, whole: tuple[Callable, Callable, Callable]) -> Callable:
+    """Function that takes a tile some steps further; see `advance_tile`."""
+    RATE, LEAPS, TILED = features.rate, features.leaps, features.tiled
+    EVENTS = features.history or features.jumps
+    _, sweep, sweep_rate, forces = leaves
+    kick, drift, raise_peaks = whole
 
     @hot
     def advance_tile(row, clock, records, begun, steps, ahead, n, length, sample, pending):  # type: ignore[no-untyped-def]
@@ -376,7 +381,7 @@ def sweeps_of(law: Functions, step: ContactStep, features: Features) -> Sweeps:
             end = last if TILED and last < n else start.size
             half_dt = 0.5 * dt if begun + done > 0 else 0.0
             changed = 0
-            if HISTORY or JUMPS:
+            if EVENTS:
                 changed, length = renew(row, clock, dt, half_dt, first, count, length)
             if sampled:
                 read_overlaps(row, records, slot, first, end)
@@ -411,6 +416,18 @@ def sweeps_of(law: Functions, step: ContactStep, features: Features) -> Sweeps:
             length = keep_on_list(events, first, first, first, length)
         return steps, 0, length, sample, clamped, pending
 
+    return advance_tile
+
+
+def sweeps_of(law: Functions, step: ContactStep, features: Features) -> Sweeps:
+    """The sweeps for a law, as plain functions that call its functions."""
+    LEDGER, TILED = features.ledger, features.tiled
+    EVENTS, MOVES = features.history or features.jumps, features.jumps and not features.kinks
+    leaves, (kick, drift, raise_peaks) = leaf_sweeps(law, step, features), plain_sweeps(features.rate, features.loaded)
+    forces, dissipate, move = leaves.forces, dissipation(features.lowest >= 0), moving(features)
+    renew = renewal(law, step, features, leaves.detect)
+    advance_tile = tile_march(features, leaves, renew, (kick, drift, raise_peaks))
+
     @hot
     def march(row, clock, records, steps, whole):  # type: ignore[no-untyped-def]
         """Steps, with the samples of their sensors; how many were done, how many kicks of the next one differ from the recorded force, and
@@ -438,7 +455,7 @@ def sweeps_of(law: Functions, step: ContactStep, features: Features) -> Sweeps:
             n = behind_front(bodies, contacts, clock, 1)
         dt = clock.dt
         half_dt = 0.5 * dt if clock.step + done > 0 else 0.0
-        if whole and (HISTORY or JUMPS):
+        if whole and EVENTS:
             changed, clock.n_active = renew(row, clock, dt, half_dt, 0, n, length)
         if MOVES and clock.n_jumps > 0:
             if LEDGER:
@@ -462,6 +479,7 @@ def sweeps_of(law: Functions, step: ContactStep, features: Features) -> Sweeps:
     return Sweeps(march, advance_tile, kick, drift, raise_peaks)
 
 
+@shared
 def keep_on_list(events, before, first, last, length):  # type: ignore[no-untyped-def]
     """Move the list of active contacts with its tile, from `before` to `first`, and drop those from `last` on; its new length."""
     kept = 0
@@ -475,6 +493,7 @@ def keep_on_list(events, before, first, last, length):  # type: ignore[no-untype
     return kept
 
 
+@shared
 @hot
 def read_overlaps(row, records, slot, first, last):  # type: ignore[no-untyped-def]
     """Overlaps of the recorded contacts among first..last - 1 at this step."""
@@ -485,6 +504,7 @@ def read_overlaps(row, records, slot, first, last):  # type: ignore[no-untyped-d
             records.contact_overlap[slot, s] = overlap_of(u[k], u[k + 1], start[k])
 
 
+@shared
 @hot
 def read_forces(force, records, slot, first, last):  # type: ignore[no-untyped-def]
     """Forces at this step of the recorded contacts among first..last - 1, and what these add to the sensors of their beads.

@@ -1,32 +1,25 @@
-"""What each contact of a chain starts with: coefficients, windows of the energy guard, static overlap, history.
+"""Scans: functions that are applied to each kind of contact of a chain, or of many chains, once.
 
-The scans here are plain functions of one column of coefficients. For the few kinds of contact of a usual chain they run as they are; for
+Scans are plain functions of one column of coefficients. For the few kinds of contact of a usual chain they run as they are; for
 many kinds (a taper, gravity) they are compiled. The bits are the same.
 """
 
 from __future__ import annotations
 
 import contextlib
-import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, lru_cache
 from itertools import accumulate
-from types import SimpleNamespace
 
 import numpy as np
 
-from granchain.chain import Masses
-from granchain.contact.guard import GUARD_WINDOWS
-from granchain.contact.law import OPEN, ContactLaw, columns
+from granchain.contact.law import OPEN, ContactLaw
 from granchain.contact.model import Functions, Guarded, Model
-from granchain.contact.pair import Pair
-from granchain.engine.bounded import Bounded
-from granchain.errors import CaseError, LawError
-from granchain.jit.accessors import gatherer, put_rows
+from granchain.errors import LawError
 from granchain.jit.cache import compiled
-from granchain.jit.options import frozen, is_frozen, rows
+from granchain.jit.options import frozen
 
 # Makes the scan of a model.
 Maker = Callable[[Model], Callable]
@@ -36,22 +29,13 @@ PLAIN_KINDS = 64
 # Time that a scan may have taken as plain Python, in all, before it is compiled [s]: about what compiling takes.
 PLAIN_SECONDS = 0.5
 # What each has taken [s].
-_SPENT: Bounded[float] = Bounded(1024)
+_seconds: dict[Callable, float] = {}
 
-# Answers of scans that a process remembers, and the bytes of them with what was asked: a study of a thousand cases, or some chains of
-# 10^5 kinds of contact.
-ANSWERS: Bounded[np.ndarray] = Bounded(4096, 64 * 2**20)
-# Scans, of which a law has six at most.
-_SCANS: Bounded[Callable] = Bounded(1024)
-
-# Points per decade of overlap at which the guard looks for a falling loss: the narrowest window of a published law (Jackson-Green, 1.9
-# to 1.922 critical overlaps) spans log10(1.922/1.9) = 0.005 decades, five points.
-GUARD_POINTS = 1000
-# Smallest overlap, in parts of the largest, at which it looks: a law may yield from the first touch. A pressure at yield of 1e-6 of the
-# modulus and more gives an overlap above it: d_y/R = pi^2 (p_y/(2 E))^2.
-GUARD_REACH = 1e-12
-# Points whose losses are found in one go, in vectors.
-GUARD_BLOCK = 256
+# Bytes of the answers of scans that a process remembers, with what was asked: a study of a thousand cases, or some chains of 10^5 kinds
+# of contact. Above it, all are forgotten.
+MOST_BYTES = 64 * 2**20
+_answers: dict[tuple, np.ndarray] = {}
+_answer_bytes = [0]
 
 
 def over_kinds(make: Maker, model: Model, inputs: tuple[np.ndarray, ...], n_out: int, scratch: tuple[int, ...] = ()) -> np.ndarray:
@@ -74,21 +58,31 @@ def over_kinds(make: Maker, model: Model, inputs: tuple[np.ndarray, ...], n_out:
     """
     first, which = kinds_of_columns(inputs)
     tables = tuple(np.ascontiguousarray(table[:, first]) for table in inputs)
-    scan = _scan_of(make, model)
+    scan = scan_of(make, with_copies(model))
     # a scan is a copy that is never edited, and the only one for functions that do the same
     asked = (scan, n_out, *((table.shape, table.tobytes()) for table in tables))
-    out = ANSWERS.get(asked)
+    out = _answers.get(asked)
     if out is None:
         out = np.zeros((n_out, first.size))
-        spent = _SPENT.get(scan) or 0.0
-        plain = first.size <= PLAIN_KINDS and spent <= PLAIN_SECONDS
-        run, clock = scan if plain else compiled_scan(scan), time.perf_counter()
-        with np.errstate(all="ignore"), finite(model.law):
+        seconds = _seconds.get(scan, 0.0)
+        plain = first.size <= PLAIN_KINDS and seconds <= PLAIN_SECONDS
+        run, begun = scan if plain else compiled_scan(scan), time.perf_counter()
+        with np.errstate(all="ignore"), finite_force(model.law):
             run(*tables, *map(np.zeros, scratch), out)
         if plain:
-            _SPENT.put(scan, spent + time.perf_counter() - clock)
-        ANSWERS.put(asked, out, out.nbytes + sum(table.nbytes for table in tables))
+            _seconds[scan] = seconds + time.perf_counter() - begun
+        remember(asked, out, out.nbytes + sum(table.nbytes for table in tables))
     return np.ascontiguousarray(out[:, which])
+
+
+def remember(asked: tuple, out: np.ndarray, size: int) -> None:
+    """Remember an answer of a scan; forget the others where there is no room for it."""
+    if _answer_bytes[0] + size > MOST_BYTES:
+        _answers.clear()
+        _answer_bytes[0] = 0
+    if size <= MOST_BYTES:
+        _answers[asked] = out
+        _answer_bytes[0] += size
 
 
 def kinds_of_columns(tables: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
@@ -138,7 +132,7 @@ def with_copies(model: Model) -> Model:
     return replace(model, functions=Functions(*frozen(*model.functions)), guarded=guarded)
 
 
-class Copies:
+class SharedModels:
     """Models of which alike ones share one that is made `with_copies`."""
 
     def __init__(self) -> None:
@@ -153,6 +147,14 @@ class Copies:
         return self._met[-1][1]
 
 
+def alike(models: Sequence[Model]) -> list[list[int]]:
+    """Places of each model: an object that those have in common that were set up together."""
+    places: dict[int, list[int]] = {}
+    for place, model in enumerate(models):
+        places.setdefault(id(model), []).append(place)
+    return list(places.values())
+
+
 def in_parts(table: np.ndarray, like: Sequence[np.ndarray]) -> list[np.ndarray]:
     """A table cut along its last axis into as many columns as each of some rows has."""
     if len(like) == 1:
@@ -161,21 +163,8 @@ def in_parts(table: np.ndarray, like: Sequence[np.ndarray]) -> list[np.ndarray]:
     return [table[..., end - row.size : end] for end, row in zip(ends, like, strict=True)]
 
 
-def _scan_of(make: Maker, model: Model) -> Callable:
-    """The scan of a model, `frozen`; of one `with_copies` it is remembered."""
-    if not is_frozen(model.functions) or not (model.guarded is None or is_frozen(model.guarded)):
-        return frozen(make(model))[0]
-    sizes = (len(model.own), len(model.coefficients), len(model.history))
-    key = (make, model.functions, model.guarded, model.uses_rate, *sizes)
-    scan = _SCANS.get(key)
-    if scan is None:
-        scan = frozen(make(model))[0]
-        _SCANS.put(key, scan)
-    return scan
-
-
 @contextlib.contextmanager
-def finite(law: type[ContactLaw]) -> Iterator[None]:
+def finite_force(law: type[ContactLaw]) -> Iterator[None]:
     """Where a law of ours finds no number for its values, the message names the law; in a user's law, Python names the line."""
     try:
         yield
@@ -188,6 +177,12 @@ def finite(law: type[ContactLaw]) -> Iterator[None]:
         ) from None
 
 
+@lru_cache(1024)
+def scan_of(make: Maker, model: Model) -> Callable:
+    """The scan of a model of `frozen` functions, `frozen` itself."""
+    return frozen(make(model))[0]
+
+
 @cache
 def compiled_scan(scan: Callable) -> Callable:
     """A scan, which is `frozen`, compiled."""
@@ -196,152 +191,6 @@ def compiled_scan(scan: Callable) -> Callable:
         scan(*tables)
 
     return compiled(scan_all)
-
-
-def coefficients(model: Model, pair: Pair, inputs: SimpleNamespace, limits: np.ndarray) -> np.ndarray:
-    """Coefficients of each contact, with the windows of the energy guard where the law has one.
-
-    Parameters
-    ----------
-    model : Model
-        The law, as it runs.
-    pair : Pair
-        Quantities of (n_contacts,) or scalars.
-    inputs : namespace
-        A value for each of the law's inputs.
-    limits : (n_contacts,) array
-        Largest overlap [m] that the guard has to cover.
-
-    Returns
-    -------
-    (n_coefficients, n_contacts) array
-
-    Raises
-    ------
-    LawError
-        Where the pair misses something, or a coefficient is not a number.
-    """
-    return with_windows(model, own_coefficients(model, pair, inputs, limits.size), limits)
-
-
-def own_coefficients(model: Model, pair: Pair, inputs: SimpleNamespace, n_contacts: int) -> np.ndarray:
-    """(n_own, n_contacts) The coefficients that the law gives by itself; see `coefficients`."""
-    try:
-        with np.errstate(all="ignore"), finite(model.law):
-            values = tuple(model.law.coefficients_of(pair, inputs))
-    except LawError as error:
-        if str(error).startswith("contact.law "):
-            raise
-        raise LawError(f"contact.law {model.name}: {error}") from None
-    own = model.own
-    if len(values) != len(own):
-        raise LawError(
-            f"contact law {model.name}: coefficients_of: got {len(values)} values, allowed: {len(own)}, one for each of its coefficients "
-            f"({', '.join(q.name for q in own)}); return these"
-        )
-    table = columns(values, n_contacts)
-    bad = np.isnan(table).any(axis=1)
-    if bad.any():
-        raise LawError(
-            f"contact law {model.name}: coefficient {own[int(bad.argmax())].name}: got a value that is not a number, allowed: numbers; "
-            "check the inputs and the material"
-        )
-    return table
-
-
-def with_windows(model: Model, table: np.ndarray, limits: np.ndarray) -> np.ndarray:
-    """A table of a law's own coefficients, with the windows of the energy guard where the law has one; see `coefficients`."""
-    if not model.windows:
-        return table
-    if model.guarded is None:
-        return np.vstack([table, np.zeros((model.windows, limits.size))])
-    windows = over_kinds(_guard_scan, model, (table, limits[None, :]), 3 * GUARD_WINDOWS + 1, (GUARD_BLOCK, GUARD_BLOCK))
-    if windows[-1].max() > GUARD_WINDOWS:
-        raise LawError(
-            f"contact law {model.name}: got a loss that falls on more than {GUARD_WINDOWS} windows of the largest overlap, allowed: at "
-            f"most {GUARD_WINDOWS}, which the energy guard holds; make the loading curve or the residual overlap smoother"
-        )
-    return np.vstack([table, windows[:-1]])
-
-
-def _guard_scan(model: Model) -> Callable:
-    """Windows of the largest overlap where the loss D would fall: start, end and the loss held in between."""
-    assert model.guarded is not None
-    loss, loading_work, elastic_limit = model.guarded
-    gather = gatherer(len(model.own))
-
-    @rows
-    def losses_at(overlaps, losses, c, count):  # type: ignore[no-untyped-def]
-        for i in range(count):
-            losses[i] = loss(overlaps[i], c)
-
-    def look_ahead(overlaps, losses, here, ratio, c, count):  # type: ignore[no-untyped-def]
-        for i in range(count):
-            here *= ratio
-            overlaps[i] = here
-        losses_at(overlaps, losses, c, count)
-
-    def scan(c, limits, overlaps, losses, out):  # type: ignore[no-untyped-def]
-        for k in range(c.shape[1]):
-            ck = gather(c, k)
-            limit = limits[0, k]
-            s0 = max(elastic_limit(ck), GUARD_REACH * limit)
-            if not s0 < limit:
-                continue
-            points = int(GUARD_POINTS * math.log10(limit / s0)) + 2
-            ratio = math.pow(limit / s0, 1.0 / points)
-            best, found, inside = 0.0, 0, False
-            before, here = s0, s0
-            for i in range(points):
-                if i % GUARD_BLOCK == 0:
-                    look_ahead(overlaps, losses, here, ratio, ck, min(GUARD_BLOCK, points - i))
-                s, lost = overlaps[i % GUARD_BLOCK], losses[i % GUARD_BLOCK]
-                if inside:
-                    if lost >= best:
-                        low, high = here, s
-                        while high - low > 1e-15 * high:
-                            middle = 0.5 * (low + high)
-                            if loss(middle, ck) < best:
-                                low = middle
-                            else:
-                                high = middle
-                        inside = False
-                        if found <= GUARD_WINDOWS:
-                            out[3 * found - 2, k] = high
-                        best = max(best, lost)
-                # beyond the rounding of a difference of two energies near U
-                elif lost < best and lost < best - 1e-14 * loading_work(s, ck):
-                    # the largest loss lies between the point before the last and this one: golden section
-                    low, high = before, s
-                    golden = 0.5 * (math.sqrt(5.0) - 1.0)
-                    for _ in range(80):
-                        one, two = high - golden * (high - low), low + golden * (high - low)
-                        if loss(one, ck) >= loss(two, ck):
-                            high = two
-                        else:
-                            low = one
-                    if loss(low, ck) < best:
-                        # the loss jumps: the last place between the last point and this one where it has not fallen yet
-                        low, high = here, s
-                        while high - low > 1e-15 * high:
-                            middle = 0.5 * (low + high)
-                            if loss(middle, ck) < best:
-                                high = middle
-                            else:
-                                low = middle
-                    best = max(best, loss(low, ck))
-                    inside = True
-                    found += 1
-                    if found <= GUARD_WINDOWS:
-                        out[3 * found - 3, k] = low
-                        out[3 * found - 2, k] = math.inf
-                        out[3 * found - 1, k] = best
-                else:
-                    best = max(best, lost)
-                before, here = here, s
-            out[3 * GUARD_WINDOWS, k] = found
-
-    return scan
 
 
 def settled(model: Model) -> Callable:
@@ -355,119 +204,3 @@ def settled(model: Model) -> Callable:
         return h
 
     return settle
-
-
-def largest_force(model: Model, c: np.ndarray, limit: float) -> str:
-    """The force at rest at the largest overlap, as a sentence has it; nothing where the law has none that is a number."""
-    ck = tuple(c.tolist())
-    try:
-        force = model.functions.force(float(limit), 0.0, ck, settled(model)(float(limit), ck))
-    except (ArithmeticError, ValueError):
-        force = math.nan
-    return f", here {force:.6g} N" if math.isfinite(force) else ""
-
-
-def static_overlaps(model: Model, c: Sequence[np.ndarray], limits: Sequence[np.ndarray], rows: Sequence[Masses]) -> list[np.ndarray]:
-    """Overlap [m] at which each contact of some rows at rest carries its static force; `limits` are the largest allowed ones [m].
-
-    Raises
-    ------
-    CaseError
-        Where the law has no such force within its range.
-    """
-    forces = [masses.static_forces() for masses in rows]
-    overlaps = [np.zeros(force.size) for force in forces]
-    loaded = [m for m, force in enumerate(forces) if force.any()]
-    if not loaded:
-        return overlaps
-    table, force = np.hstack([c[m] for m in loaded]), np.concatenate([forces[m] for m in loaded])
-    within = contact_limits(model, table, np.concatenate([limits[m] for m in loaded]))
-    found = over_kinds(_static_scan, model, (table, force[None, :], within[None, :]), 1)[0]
-    first = 0
-    for m in loaded:
-        mine = slice(first, first + forces[m].size)
-        first, overlaps[m] = mine.stop, np.ascontiguousarray(found[mine])
-        bad = np.flatnonzero(np.isnan(overlaps[m]))
-        if bad.size:
-            k = int(bad[0])
-            most = within[mine][k]
-            raise CaseError(
-                f"chain.precompression: got {forces[m][k]:.6g} N that contact {int(rows[m].contact_labels[k])} has to carry at rest, "
-                f"allowed: at most the force of the law {model.name} at its largest overlap, {most:.6g} m"
-                f"{largest_force(model, c[m][:, k], most)}; lower the precompression or gravity, or take another law"
-            )
-    return overlaps
-
-
-def _static_scan(model: Model) -> Callable:
-    force, settle = model.functions.force, settled(model)
-    gather = gatherer(len(model.coefficients))
-
-    def scan(c, forces, limits, out):  # type: ignore[no-untyped-def]
-        for k in range(c.shape[1]):
-            ck = gather(c, k)
-            wanted = forces[0, k]
-            low, high = 0.0, limits[0, k]
-            if wanted <= 0.0:
-                continue
-            if not force(high, 0.0, ck, settle(high, ck)) >= wanted:
-                out[0, k] = math.nan
-                continue
-            middle = high
-            for _ in range(1100):
-                middle = 0.5 * (low + high) if low > 0.0 and high < 4.0 * low else math.sqrt(max(low, 1e-30) * high)
-                if middle <= low or middle >= high:
-                    break
-                if force(middle, 0.0, ck, settle(middle, ck)) < wanted:
-                    low = middle
-                else:
-                    high = middle
-            # of the two neighbours, the one whose force is nearer; none is near where the law's force jumps past the wanted one
-            short = wanted - force(low, 0.0, ck, settle(low, ck))
-            over = force(high, 0.0, ck, settle(high, ck)) - wanted
-            out[0, k] = high if over <= short else low
-            if min(short, over) > 1e-9 * wanted:
-                out[0, k] = math.nan
-
-    return scan
-
-
-def start_histories(model: Model, c: np.ndarray, static: np.ndarray, overlaps: np.ndarray | None = None) -> np.ndarray:
-    """(n_history, n_contacts) History at the start: fresh, or loaded to the static overlap (which may have yielded).
-
-    Where the contacts begin at other `overlaps` [m], to these from there.
-    """
-    if not model.history:
-        return np.zeros((0, static.size))
-    return over_kinds(_history_scan, model, (c, np.vstack([static, static if overlaps is None else overlaps])), len(model.history))
-
-
-def _history_scan(model: Model) -> Callable:
-    settle, needs_update, update = settled(model), model.functions.needs_update, model.functions.update
-    gather, store = gatherer(len(model.coefficients)), put_rows
-
-    def scan(c, overlaps, out):  # type: ignore[no-untyped-def]
-        for k in range(c.shape[1]):
-            ck, static, begin = gather(c, k), overlaps[0, k], overlaps[1, k]
-            h = settle(static, ck)
-            if begin != static and (begin > OPEN or static > OPEN) and needs_update(begin, 0.0, ck, h):
-                h = update((begin, 0.0, 0.0, 1.0), ck, h)
-            store(out, k, h)
-
-    return scan
-
-
-def contact_limits(model: Model, c: np.ndarray, limits: np.ndarray) -> np.ndarray:
-    """(n_contacts,) The smaller of the radius limit and the law's own largest overlap [m]."""
-    return np.minimum(limits, over_kinds(_largest_scan, model, (c,), 1)[0])
-
-
-def _largest_scan(model: Model) -> Callable:
-    largest_overlap = model.functions.largest_overlap
-    gather = gatherer(len(model.coefficients))
-
-    def scan(c, out):  # type: ignore[no-untyped-def]
-        for k in range(c.shape[1]):
-            out[0, k] = largest_overlap(gather(c, k))
-
-    return scan

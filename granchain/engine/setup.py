@@ -1,26 +1,29 @@
-"""What a run is set up from: law, pair, inputs, limits and static force make the contacts; contacts and chain make the time step.
+"""What a run is set up from: law, pair, inputs, limits and static force make the contacts.
 
-The contacts of many chains are set up together: each scan looks once at the kinds of contact of all of them.
+The contacts of many chains are set up together: each scan looks once at the kinds of contact of all of them. In the order of the
+files: restitutions from another law (restitution.py), coefficients (coefficients.py), static overlaps and histories (here), and then
+the time step (timestep.py); the scans themselves are run by scans.py.
 """
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from granchain.chain import Chain, Masses
-from granchain.contact.law import ContactLaw
+from granchain.contact.law import OPEN, ContactLaw
 from granchain.contact.model import Model
 from granchain.contact.pair import Pair
-from granchain.engine.restitution import Asked, with_restitutions
-from granchain.engine.scans import Copies, contact_limits, in_parts, own_coefficients, start_histories, static_overlaps, with_windows
-from granchain.engine.timestep import Stiffest, TimeStep, choose, demand_of, set_free, slopes_of, stiffest
-from granchain.errors import LawError
+from granchain.engine.coefficients import own_coefficients, with_windows
+from granchain.engine.restitution import RestitutionInputs, with_restitutions
+from granchain.engine.scans import SharedModels, alike, in_parts, over_kinds, settled
+from granchain.errors import CaseError, LawError
+from granchain.jit.accessors import gatherer, put_rows
 
 
 @dataclass(frozen=True)
@@ -49,7 +52,7 @@ class Contacts:
     history: np.ndarray
 
 
-class Row(NamedTuple):
+class RowInputs(NamedTuple):
     """A row of masses with what lies between them, under a law's inputs.
 
     Parameters
@@ -73,16 +76,6 @@ class Row(NamedTuple):
     others: tuple[tuple[np.ndarray, SimpleNamespace], ...] = ()
 
 
-class Planned(NamedTuple):
-    """Contacts of a row of masses, and the step that their case asks for: see granchain.engine.timestep.choose."""
-
-    contacts: Contacts
-    masses: Masses
-    step: str | float
-    end: float
-    force_step: bool = False
-
-
 def contacts_of(law: type[ContactLaw], chain: Chain, inputs: SimpleNamespace) -> Contacts:
     """Coefficients, guard and static start of a chain's contacts.
 
@@ -104,12 +97,12 @@ def contacts_of(law: type[ContactLaw], chain: Chain, inputs: SimpleNamespace) ->
 
 
 def contacts_between(law: type[ContactLaw], masses: Masses, pair: Pair, limits: np.ndarray, inputs: SimpleNamespace) -> Contacts:
-    """Coefficients, guard and static start of the contacts of a row of masses, however these came to be; see `Row`."""
-    (contacts,) = contacts_together(law, [Row(masses, pair, limits, inputs)])
+    """Coefficients, guard and static start of the contacts of a row of masses, however these came to be; see `RowInputs`."""
+    (contacts,) = contacts_together(law, [RowInputs(masses, pair, limits, inputs)])
     return contacts
 
 
-def contacts_together(law: type[ContactLaw], rows: Sequence[Row]) -> list[Contacts]:
+def contacts_together(law: type[ContactLaw], rows: Sequence[RowInputs]) -> list[Contacts]:
     """The contacts of many rows of masses under one law, each as if it were set up alone.
 
     Raises
@@ -117,17 +110,16 @@ def contacts_together(law: type[ContactLaw], rows: Sequence[Row]) -> list[Contac
     LawError, CaseError
         As `contacts_of`, for the first row that cannot be set up.
     """
-    copies = Copies()
-    asked = [Asked(row.inputs, row.pair, row.limits, row.masses.velocity) for row in rows]
-    asked += [
-        Asked(inputs, pair_at(row.pair, there), row.limits[there], row.masses.velocity) for row in rows for there, inputs in row.others
-    ]
+    copies = SharedModels()
+    asked = [RestitutionInputs(row.inputs, row.pair, row.limits, row.masses.velocity) for row in rows]
+    for row in rows:
+        for there, inputs in row.others:
+            asked.append(RestitutionInputs(inputs, pair_at(row.pair, there), row.limits[there], row.masses.velocity))
     given = iter(with_restitutions(asked))
     own = [next(given) for _ in rows]
     others = [[Other(there, pair_at(row.pair, there), next(given)) for there, _ in row.others] for row in rows]
     models = [copies.of(law.model(inputs)) for inputs in own]
-    together = own_together(law, rows, models, own) if len(rows) > 1 else {}
-    begun = [_begun(law, *each, together.get(m)) for m, each in enumerate(zip(rows, models, own, others, strict=True))]
+    begun = [_begun(law, *each) for each in zip(rows, models, own, others, strict=True)]
     done: list[Contacts | None] = [None] * len(rows)
     for members in alike(models):
         model, of = models[members[0]], [rows[m].masses for m in members]
@@ -166,86 +158,16 @@ def pair_at(pair: Pair, there: np.ndarray) -> Pair:
     return Pair(**{name: np.asarray(values)[there] if np.ndim(values) else values for name, values in pair.items().items()})
 
 
-class SinglePairs:
-    """Of pairs whose contacts are all alike, the one contact; found once for rows that share a pair."""
-
-    def __init__(self) -> None:
-        self._known: dict[tuple[int, int, int], tuple[Pair, Pair | None]] = {}
-
-    def of(self, pair: Pair, contacts: slice) -> Pair | None:
-        """The pair of each of these contacts; None where they differ."""
-        asked = id(pair), contacts.start, contacts.stop
-        if asked not in self._known:
-            # the pair is kept, so that its id stays its own
-            self._known[asked] = pair, _single(pair, contacts)
-        return self._known[asked][1]
-
-
-def _single(pair: Pair, contacts: slice) -> Pair | None:
-    found = {}
-    for name, values in pair.items().items():
-        row = np.atleast_1d(np.asarray(values, dtype=float))
-        # a number holds for all contacts
-        here = row[contacts] if row.size > 1 else row
-        if here.size == 0 or (here != here[0]).any():
-            return None
-        # of NumPy's kind: what overflows is inf, as in an array
-        found[name] = here[0]
-    return Pair(**found)
-
-
-def own_together(
-    law: type[ContactLaw], rows: Sequence[Row], models: Sequence[Model], inputs: Sequence[SimpleNamespace]
-) -> dict[int, np.ndarray]:
-    """(n_own, 1) The law's own coefficients of rows whose contacts are all alike, by place, those of one pair found in one go.
-
-    `inputs` are those with the restitutions in them. Rows that cannot be set up are left out: alone, the error of each is its own.
-    """
-    found: dict[int, np.ndarray] = {}
-    # one of ours gives numbers the bits that it gives arrays
-    if not law.__module__.startswith("granchain."):
-        return found
-    single, groups = SinglePairs(), dict[tuple[int, int], tuple[Pair, list[int]]]()
-    for place, (row, model) in enumerate(zip(rows, models, strict=True)):
-        pair = single.of(row.pair, row.masses.contacts)
-        if pair is not None:
-            groups.setdefault((id(model), id(pair)), (pair, []))[1].append(place)
-    for pair, places in groups.values():
-        joined = in_columns([inputs[place] for place in places])
-        if joined is not None:
-            with contextlib.suppress(LawError, TypeError):
-                table = own_coefficients(models[places[0]], pair, joined, len(places))
-                found |= {place: table[:, k : k + 1] for k, place in enumerate(places)}
-    return found
-
-
-def in_columns(inputs: Sequence[SimpleNamespace]) -> SimpleNamespace | None:
-    """The inputs of many rows as those of one: numbers that differ as an array; None where something else differs."""
-    joined: dict[str, Any] = {}
-    for name, value in vars(inputs[0]).items():
-        values = [getattr(one, name) for one in inputs]
-        if all(type(other) is float for other in values):
-            row = np.array(values)
-            # bit by bit: -0.0 is not 0.0
-            bits = row.view(np.int64)
-            joined[name] = row if (bits != bits[0]).any() else value
-        elif isinstance(value, np.ndarray) or any(type(other) is not type(value) or other != value for other in values):
-            return None
-        else:
-            joined[name] = value
-    return SimpleNamespace(**joined)
-
-
 def _begun(
-    law: type[ContactLaw], row: Row, model: Model, inputs: SimpleNamespace, others: Sequence[Other], found: np.ndarray | None
+    law: type[ContactLaw], row: RowInputs, model: Model, inputs: SimpleNamespace, others: Sequence[Other]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """A law's own coefficients of a row, which may have been `found`, and its limits, each with the last column twice.
+    """A law's own coefficients of a row, and its limits, each with the last column twice.
 
     `inputs` are those with the restitutions in them.
     """
     limits, there = np.append(row.limits, row.limits[-1]), row.masses.contacts
     own = np.empty((len(model.own), limits.size))
-    own[:, :-1] = own_coefficients(model, row.pair, inputs, row.limits.size) if found is None else found
+    own[:, :-1] = own_coefficients(model, row.pair, inputs, row.limits.size)
     for other in others:
         if law.model(other.inputs) != law.model(inputs):
             raise LawError(
@@ -261,47 +183,117 @@ def _begun(
     return own, limits
 
 
-def time_step_of(contacts: Contacts, chain: Masses, step: str | float, end: float, force_step: bool = False) -> TimeStep:
-    """The time step of a run; see granchain.engine.timestep.choose."""
-    (time_step,) = time_steps_together([Planned(contacts, chain, step, end, force_step)])
-    return time_step
+def largest_force(model: Model, c: np.ndarray, limit: float) -> str:
+    """The force at rest at the largest overlap, as a sentence has it; nothing where the law has none that is a number."""
+    ck = tuple(c.tolist())
+    try:
+        force = model.functions.force(float(limit), 0.0, ck, settled(model)(float(limit), ck))
+    except (ArithmeticError, ValueError):
+        force = math.nan
+    return f", here {force:.6g} N" if math.isfinite(force) else ""
 
 
-def time_steps_together(planned: Sequence[Planned]) -> list[TimeStep]:
-    """The time steps of many runs, each as if it were set up alone.
+def static_overlaps(model: Model, c: Sequence[np.ndarray], limits: Sequence[np.ndarray], rows: Sequence[Masses]) -> list[np.ndarray]:
+    """Overlap [m] at which each contact of some rows at rest carries its static force; `limits` are the largest allowed ones [m].
 
     Raises
     ------
     CaseError
-        For the first run with a step above the limit.
+        Where the law has no such force within its range.
     """
-    steps: list[TimeStep | None] = [None] * len(planned)
-    for members in alike([run.contacts.model for run in planned]):
-        of = [planned[m] for m in members]
-        model, limits = of[0].contacts.model, [run.contacts.limits for run in of]
-        masses, c, overlaps = [run.masses for run in of], np.hstack([run.contacts.c for run in of]), [run.contacts.overlaps for run in of]
-        within = contact_limits(model, c, np.concatenate(limits))
-        displaced = [run.masses.displacement is not None for run in of]
-        stored = [0.0] * len(of)
-        if any(displaced):
-            begin = [first_overlaps(run.masses, run.contacts.overlaps)[:-1] for run in of]
-            works = in_parts(set_free(model, c, np.hstack(overlaps), np.hstack(begin)), limits)
-            stored = [float(work.sum()) if moved else 0.0 for work, moved in zip(works, displaced, strict=True)]
-        slopes = in_parts(slopes_of(model, c, demand_of(masses, np.hstack(overlaps), within, stored)), limits)
-        by_length: dict[int, list[int]] = {}
-        for place, row in enumerate(masses):
-            by_length.setdefault(row.n_bodies, []).append(place)
-        stiff: dict[int, Stiffest] = {}
-        for places in by_length.values():
-            stiff |= zip(places, stiffest([masses[place] for place in places], [slopes[place] for place in places]), strict=True)
-        for place, (m, run) in enumerate(zip(members, of, strict=True)):
-            steps[m] = choose(run.masses, stiff[place], run.step, run.end, run.force_step)
-    return [step for step in steps if step is not None]
+    forces = [masses.static_forces() for masses in rows]
+    overlaps = [np.zeros(force.size) for force in forces]
+    loaded = [m for m, force in enumerate(forces) if force.any()]
+    if not loaded:
+        return overlaps
+    table, force = np.hstack([c[m] for m in loaded]), np.concatenate([forces[m] for m in loaded])
+    within = contact_limits(model, table, np.concatenate([limits[m] for m in loaded]))
+    found = over_kinds(_static_scan, model, (table, force[None, :], within[None, :]), 1)[0]
+    first = 0
+    for m in loaded:
+        mine = slice(first, first + forces[m].size)
+        first, overlaps[m] = mine.stop, np.ascontiguousarray(found[mine])
+        bad = np.flatnonzero(np.isnan(overlaps[m]))
+        if bad.size:
+            k = int(bad[0])
+            most = within[mine][k]
+            raise CaseError(
+                f"chain.precompression: got {forces[m][k]:.6g} N that contact {int(rows[m].contact_labels[k])} has to carry at rest, "
+                f"allowed: at most the force of the law {model.name} at its largest overlap, {most:.6g} m"
+                f"{largest_force(model, c[m][:, k], most)}; lower the precompression or gravity, or take another law"
+            )
+    return overlaps
 
 
-def alike(models: Sequence[Model]) -> list[list[int]]:
-    """Places of each model: an object that those have in common that were set up together."""
-    places: dict[int, list[int]] = {}
-    for place, model in enumerate(models):
-        places.setdefault(id(model), []).append(place)
-    return list(places.values())
+def _static_scan(model: Model) -> Callable:
+    force, settle = model.functions.force, settled(model)
+    gather = gatherer(len(model.coefficients))
+
+    def scan(c, forces, limits, out):  # type: ignore[no-untyped-def]
+        for k in range(c.shape[1]):
+            ck = gather(c, k)
+            wanted = forces[0, k]
+            low, high = 0.0, limits[0, k]
+            if wanted <= 0.0:
+                continue
+            if not force(high, 0.0, ck, settle(high, ck)) >= wanted:
+                out[0, k] = math.nan
+                continue
+            middle = high
+            for _ in range(1100):
+                middle = 0.5 * (low + high) if low > 0.0 and high < 4.0 * low else math.sqrt(max(low, 1e-30) * high)
+                if middle <= low or middle >= high:
+                    break
+                if force(middle, 0.0, ck, settle(middle, ck)) < wanted:
+                    low = middle
+                else:
+                    high = middle
+            # of the two neighbours, the one whose force is nearer; none is near where the law's force jumps past the wanted one
+            short = wanted - force(low, 0.0, ck, settle(low, ck))
+            over = force(high, 0.0, ck, settle(high, ck)) - wanted
+            out[0, k] = high if over <= short else low
+            if min(short, over) > 1e-9 * wanted:
+                out[0, k] = math.nan
+
+    return scan
+
+
+def start_histories(model: Model, c: np.ndarray, static: np.ndarray, overlaps: np.ndarray | None = None) -> np.ndarray:
+    """(n_history, n_contacts) History at the start: fresh, or loaded to the static overlap (which may have yielded).
+
+    Where the contacts begin at other `overlaps` [m], to these from there.
+    """
+    if not model.history:
+        return np.zeros((0, static.size))
+    return over_kinds(_history_scan, model, (c, np.vstack([static, static if overlaps is None else overlaps])), len(model.history))
+
+
+def _history_scan(model: Model) -> Callable:
+    settle, needs_update, update = settled(model), model.functions.needs_update, model.functions.update
+    gather, store = gatherer(len(model.coefficients)), put_rows
+
+    def scan(c, overlaps, out):  # type: ignore[no-untyped-def]
+        for k in range(c.shape[1]):
+            ck, static, begin = gather(c, k), overlaps[0, k], overlaps[1, k]
+            h = settle(static, ck)
+            if begin != static and (begin > OPEN or static > OPEN) and needs_update(begin, 0.0, ck, h):
+                h = update((begin, 0.0, 0.0, 1.0), ck, h)
+            store(out, k, h)
+
+    return scan
+
+
+def contact_limits(model: Model, c: np.ndarray, limits: np.ndarray) -> np.ndarray:
+    """(n_contacts,) The smaller of the radius limit and the law's own largest overlap [m]."""
+    return np.minimum(limits, over_kinds(_largest_scan, model, (c,), 1)[0])
+
+
+def _largest_scan(model: Model) -> Callable:
+    overlap_limit = model.functions.overlap_limit
+    gather = gatherer(len(model.coefficients))
+
+    def scan(c, out):  # type: ignore[no-untyped-def]
+        for k in range(c.shape[1]):
+            out[0, k] = overlap_limit(gather(c, k))
+
+    return scan

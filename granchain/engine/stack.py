@@ -12,11 +12,10 @@ from functools import cache
 import numpy as np
 
 from granchain.engine.fields import Drives, Records, Tables, member_of
-from granchain.engine.state import INSTANTS, Memory, State
+from granchain.engine.inspection import RUNNING
+from granchain.engine.state import RECORDING_STEPS, Memory, State
 from granchain.jit.cache import compiled
-from granchain.status import Status
 
-RUNNING = int(Status.RUNNING)
 # Members from which a loop over them is compiled, which takes a second or two; below, Python calls the loop of one.
 COMPILED = 16
 tables_of, drives_of, records_of = member_of(Tables), member_of(Drives), member_of(Records)
@@ -66,7 +65,7 @@ class Stack:
 def shape_of(state: State) -> tuple:
     """What states of one stack share: the loop, and the shapes of all but the length of what is recorded."""
     drives = tuple(values.shape for values in state.drive_tables)
-    records = tuple(shape[1:] or shape[0] * (name not in INSTANTS) for name, shape in state.record_shapes.items())
+    records = tuple(shape[1:] or shape[0] * (name not in RECORDING_STEPS) for name, shape in state.record_shapes.items())
     return state.loop, state.table_shapes, drives, records
 
 

@@ -17,7 +17,7 @@ from granchain.engine.contact_step import features_of
 from granchain.engine.fields import Field
 from granchain.engine.law_hash import record_of
 from granchain.engine.loop import NEVER, loop_of
-from granchain.engine.row import BAND, TILE, tiled
+from granchain.engine.row import TILE_CONTACTS, TILE_STEPS, tiled
 from granchain.engine.setup import Contacts
 from granchain.engine.timestep import TimeStep
 from granchain.jit.options import VECTOR, frozen
@@ -59,7 +59,7 @@ CHANGING = {
 # Place of the events among the tables: the ones of whole numbers.
 EVENTS = fields.Tables._fields.index("events")
 # Steps at which something is recorded.
-INSTANTS = tuple(field.name for field in fields.PLAN if field.name.endswith("_at"))
+RECORDING_STEPS = tuple(field.name for field in fields.PLAN if field.name.endswith("_at"))
 # Of an end without a drive.
 _NO_TABLE = np.zeros(2), np.zeros((4, 1))
 # Which count holds the number of filled rows of a record.
@@ -126,7 +126,7 @@ class State:
             places = 1 + 2 * len(self.functions.jumps(tuple(c[:, 0].tolist())))
         return (
             (len(fields.BODY), wide), (len(fields.CONTACT), width), (c.shape[0], width), (len(self.model.history), width),
-            (len(fields.EVENT), width), (len(fields.CORRECTION), wide if places else 0), (len(fields.JUMP), places * width),
+            (len(fields.EVENT), width), (len(fields.CORRECTION), wide if places else 0), (len(fields.STEP_JUMP), places * width),
         )  # fmt: skip
 
     def _plan(self) -> dict[str, np.ndarray]:
@@ -179,8 +179,8 @@ class State:
 
     def _put_clock(self) -> None:
         left, right = self._driven_by
-        tile, band = (TILE, BAND) if self.features.tiled else (self._width, self.time_step.n_steps)
-        self._clock[0] = fields.clock_of(
+        tile, band = (TILE_CONTACTS, TILE_STEPS) if self.features.tiled else (self._width, self.time_step.n_steps)
+        self._clock[0] = fields.clock_values(
             dt=self.time_step.value, n_steps=self.time_step.n_steps, n_bodies=self.chain.n_bodies, stride=self._stride,
             front=self._first_front(), left_drive=left, right_drive=right,
             tile=tile, band=band,
@@ -389,7 +389,7 @@ class State:
 class Memory:
     """Memory of many states of one shape: every array with a leading axis, one place for each, and what has no place of its own in it.
 
-    Rows are as `fields.fill` leaves them, records as long as the longest, and where a plan is shorter, a step that no run reaches.
+    Rows are as `fields.fill_starts` leaves them, records as long as the longest, and where a plan is shorter, a step that no run reaches.
 
     Parameters
     ----------
@@ -406,11 +406,11 @@ class Memory:
     def __init__(self, states: Sequence[State]):
         one, n = states[0], len(states)
         shapes = tuple((n, *shape) for shape in one.table_shapes)
-        made = fields.aligned(tuple(shape for place, shape in enumerate(shapes) if place != EVENTS))
+        made = fields.page_aligned(tuple(shape for place, shape in enumerate(shapes) if place != EVENTS))
         made.insert(EVENTS, np.zeros(shapes[EVENTS], np.int64))
         self.tables = fields.Tables(*made)
-        fields.fill(self.tables.bodies, fields.BODY)
-        fields.fill(self.tables.contacts, fields.CONTACT)
+        fields.fill_starts(self.tables.bodies, fields.BODY)
+        fields.fill_starts(self.tables.contacts, fields.CONTACT)
         self.drives = fields.Drives(*(np.zeros((n, *values.shape)) for values in one.drive_tables))
         self.clocks = np.zeros(n, fields.CLOCK)
         self.records = fields.Records(*(self._record(field, states) for field in (*fields.RECORD, *fields.PLAN)))
@@ -420,7 +420,7 @@ class Memory:
         """Room for a record of every state, as long as the longest."""
         shapes = [state.record_shapes[field.name] for state in states]
         shape = (len(shapes), max(length for length, *_ in shapes), *shapes[0][1:])
-        return np.full(shape, NEVER) if field.name in INSTANTS else fields.room(shape, field)
+        return np.full(shape, NEVER) if field.name in RECORDING_STEPS else fields.room(shape, field)
 
     def tables_at(self, place: int) -> fields.Tables:
         """Tables of one state."""

@@ -18,7 +18,8 @@ import numpy as np
 from granchain.chain import BEAD_STEPS, Masses
 from granchain.contact.model import Model
 from granchain.engine.contact_step import NUDGE
-from granchain.engine.scans import over_kinds, settled
+from granchain.engine.scans import alike, in_parts, over_kinds, settled
+from granchain.engine.setup import Contacts, contact_limits, first_overlaps
 from granchain.errors import CaseError
 from granchain.jit.accessors import gatherer
 
@@ -27,7 +28,7 @@ AUTO_OMEGA, AUTO_GAMMA = 0.01, 0.05
 # The step of a study: five times as long; peaks within 0.1 %.
 FAST = 5.0
 # Overlaps looked at, from the largest down by this many decades.
-POINTS, DECADES = 96, 4.0
+STEP_POINTS, STEP_DECADES = 96, 4.0
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,7 @@ class Stiffest(NamedTuple):
     overlap: float
 
 
-def choose(chain: Masses, stiff: Stiffest, step: str | float, end: float, force_step: bool = False) -> TimeStep:
+def choose_step(chain: Masses, stiff: Stiffest, step: str | float, end: float, force_step: bool = False) -> TimeStep:
     """The time step of a run.
 
     Parameters
@@ -238,8 +239,8 @@ def _stiffness_scan(model: Model) -> Callable:
                 continue
             d_max = reached(ck, extra, push, d0, limit)
             stiffness = damping = 0.0
-            for i in range(POINTS):
-                d = d_max * math.pow(10.0, -DECADES * i / POINTS)
+            for i in range(STEP_POINTS):
+                d = d_max * math.pow(10.0, -STEP_DECADES * i / STEP_POINTS)
                 h = settle(d, ck)
                 nudge = NUDGE * d
                 f = force(d, 0.0, ck, h)
@@ -250,3 +251,51 @@ def _stiffness_scan(model: Model) -> Callable:
             out[0, k], out[1, k], out[2, k] = stiffness, damping, d_max
 
     return scan
+
+
+class Planned(NamedTuple):
+    """Contacts of a row of masses, and the step that their case asks for: see `choose_step`."""
+
+    contacts: Contacts
+    masses: Masses
+    step: str | float
+    end: float
+    force_step: bool = False
+
+
+def time_step_of(contacts: Contacts, chain: Masses, step: str | float, end: float, force_step: bool = False) -> TimeStep:
+    """The time step of a run; see `choose_step`."""
+    (time_step,) = time_steps_together([Planned(contacts, chain, step, end, force_step)])
+    return time_step
+
+
+def time_steps_together(planned: Sequence[Planned]) -> list[TimeStep]:
+    """The time steps of many runs, each as if it were set up alone.
+
+    Raises
+    ------
+    CaseError
+        For the first run with a step above the limit.
+    """
+    steps: list[TimeStep | None] = [None] * len(planned)
+    for members in alike([run.contacts.model for run in planned]):
+        of = [planned[m] for m in members]
+        model, limits = of[0].contacts.model, [run.contacts.limits for run in of]
+        masses, c, overlaps = [run.masses for run in of], np.hstack([run.contacts.c for run in of]), [run.contacts.overlaps for run in of]
+        within = contact_limits(model, c, np.concatenate(limits))
+        displaced = [run.masses.displacement is not None for run in of]
+        stored = [0.0] * len(of)
+        if any(displaced):
+            begin = [first_overlaps(run.masses, run.contacts.overlaps)[:-1] for run in of]
+            works = in_parts(set_free(model, c, np.hstack(overlaps), np.hstack(begin)), limits)
+            stored = [float(work.sum()) if moved else 0.0 for work, moved in zip(works, displaced, strict=True)]
+        slopes = in_parts(slopes_of(model, c, demand_of(masses, np.hstack(overlaps), within, stored)), limits)
+        by_length: dict[int, list[int]] = {}
+        for place, row in enumerate(masses):
+            by_length.setdefault(row.n_bodies, []).append(place)
+        stiff: dict[int, Stiffest] = {}
+        for places in by_length.values():
+            stiff |= zip(places, stiffest([masses[place] for place in places], [slopes[place] for place in places]), strict=True)
+        for place, (m, run) in enumerate(zip(members, of, strict=True)):
+            steps[m] = choose_step(run.masses, stiff[place], run.step, run.end, run.force_step)
+    return [step for step in steps if step is not None]

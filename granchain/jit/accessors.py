@@ -125,12 +125,12 @@ def rows_as(kind: Any) -> Callable:
 
         return typed
 
-    lower_builtin(view, types.Array)(_named_rows)
-    LOWERED[view] = (_named_rows,)
+    lower_builtin(view, types.Array)(_rows_of_table)
+    LOWERED[view] = (_rows_of_table,)
     return view
 
 
-def _named_rows(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+def _rows_of_table(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
     (kind,) = signature.args
     table = context.make_array(kind)(context, builder, arguments[0])
     width = builder.extract_value(table.shape, 1)
@@ -156,7 +156,7 @@ def _double_of(builder, bits):  # type: ignore[no-untyped-def]
 
 
 @intrinsic
-def _parts(typing_context, x):  # type: ignore[no-untyped-def]
+def _parts_by_bits(typing_context, x):  # type: ignore[no-untyped-def]
     def lower(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
         word = ir.IntType(64)
         # IEEE 754: 52 bits of mantissa, above them the exponent plus 1023. Counted from the bits of sqrt(1/2), whose exponent is -1, the
@@ -173,7 +173,7 @@ def _parts(typing_context, x):  # type: ignore[no-untyped-def]
 
 
 @intrinsic
-def _power_of_two(typing_context, n):  # type: ignore[no-untyped-def]
+def _power_of_two_by_bits(typing_context, n):  # type: ignore[no-untyped-def]
     def lower(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
         word = ir.IntType(64)
         bits = builder.bitcast(builder.fadd(arguments[0], ir.DoubleType()(2.0**52 + 1023.0)), word)
@@ -183,7 +183,7 @@ def _power_of_two(typing_context, n):  # type: ignore[no-untyped-def]
 
 
 @intrinsic
-def _leading(typing_context, x):  # type: ignore[no-untyped-def]
+def _leading_by_bits(typing_context, x):  # type: ignore[no-untyped-def]
     def lower(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
         word = ir.IntType(64)
         # 27 of the 52 bits behind the point are zero
@@ -204,9 +204,9 @@ def _lower_number(function: Callable, lowered: Any) -> None:
 
 @overload(elementary.power_of_two, **OPTIONS, **IN_PLACE)
 def overload_power_of_two(n):  # type: ignore[no-untyped-def]
-    return lambda n: _power_of_two(n)
+    return lambda n: _power_of_two_by_bits(n)
 
 
-LOWERED[elementary.power_of_two] = (_double_of, _power_of_two._defn)
-_lower_number(elementary.parts, _parts)
-_lower_number(elementary.leading, _leading)
+LOWERED[elementary.power_of_two] = (_double_of, _power_of_two_by_bits._defn)
+_lower_number(elementary.parts, _parts_by_bits)
+_lower_number(elementary.leading, _leading_by_bits)

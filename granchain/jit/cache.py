@@ -24,23 +24,25 @@ from pathlib import Path
 from typing import Any
 
 import numba
+from numba import types
 from numba.core.errors import NumbaError
+from numba.core.typing.templates import infer_global
 
 from granchain.errors import GranchainWarning
 from granchain.jit.fingerprint import calls
-from granchain.jit.options import OPTIONS, fingerprint, jitable, refusal_of
+from granchain.jit.options import OPTIONS, fingerprint, how_compiled, jitable, refusal_of
 from granchain.jit.private import LACKS, private, where_there
 
-SEAL = b"\ngranchain loop sha256 %s\n"
-SEAL_LENGTH = len(SEAL % (64 * b"0"))
+LOOP_SEAL = b"\ngranchain loop sha256 %s\n"
+LOOP_SEAL_LENGTH = len(LOOP_SEAL % (64 * b"0"))
 
 
 def sealed(name: str, content: bytes) -> bytes:
     """The bytes of a file of this name: the content, and behind it the hash of both."""
-    return content + SEAL % hashlib.sha256(name.encode() + b"\n" + content).hexdigest().encode()
+    return content + LOOP_SEAL % hashlib.sha256(name.encode() + b"\n" + content).hexdigest().encode()
 
 
-def content_of(path: str) -> bytes | None:
+def loop_content(path: str) -> bytes | None:
     """The content of a sealed file; None where there is none, and, with a warning, where it is not what was written."""
     try:
         whole = Path(path).read_bytes()
@@ -49,7 +51,7 @@ def content_of(path: str) -> bytes | None:
     except OSError as error:
         discard(path, f"cannot be read: {error.strerror}")
         return None
-    content = whole[:-SEAL_LENGTH]
+    content = whole[:-LOOP_SEAL_LENGTH]
     if whole != sealed(os.path.basename(path), content):
         discard(path, "is cut off, or was changed after it was written")
         return None
@@ -96,7 +98,7 @@ def _loop_cache() -> type:
         """Numba's two files of a loop, an index and the code, sealed."""
 
         def _load_index(self) -> dict[Any, str]:
-            content = content_of(self._index_path)
+            content = loop_content(self._index_path)
             if content is None:
                 return {}
             file = io.BytesIO(content)
@@ -106,7 +108,7 @@ def _loop_cache() -> type:
             return overloads if stamp == self._source_stamp else {}
 
         def _load_data(self, name: str) -> Any:
-            content = content_of(self._data_path(name))
+            content = loop_content(self._data_path(name))
             return None if content is None else pickle.loads(content)
 
         @contextlib.contextmanager
@@ -155,6 +157,10 @@ def _loop_cache() -> type:
 _LOOP_CACHE = where_there(_loop_cache, "compiled loops are not saved, and each process compiles them again")
 
 
+# Compiled functions that are saved by themselves.
+_shared: list[Any] = []
+
+
 def compiled(function: Callable) -> Callable:
     """Compile with the disk cache; without it, and with a warning, where no cache folder can be written.
 
@@ -167,7 +173,7 @@ def compiled(function: Callable) -> Callable:
     # Numba numbers the loops of one function in one index: two processes that compile two laws at once can leave one law's loop under
     # the other's number. Each key in the function's name, each loop has a file of its own.
     function.__qualname__ = f"{function.__name__}_{key[:32]}"
-    jitable(*calls(function))
+    jitable(*calls(function), by_itself=compile_shared)
     dispatcher = numba.njit(**OPTIONS)(function)
     if numba.config.DISABLE_JIT:
         return dispatcher
@@ -182,6 +188,21 @@ def compiled(function: Callable) -> Callable:
         )
     tell_what_numba_lacks()
     return dispatcher
+
+
+def compile_shared(function: Any) -> None:
+    """Let Numba know a function by a compiled one, which is saved in files of its own."""
+    if numba.config.DISABLE_JIT:
+        return
+    key = fingerprint(function)
+    function.__qualname__ = f"{function.__name__}_{key[:32]}"
+    dispatcher = numba.njit(**how_compiled(function, False))(function)
+    with contextlib.suppress(RuntimeError, OSError):  # which the loop that calls it says
+        if _LOOP_CACHE is not None:
+            dispatcher._cache = writable_cache(function, key)
+    # Numba knows a dispatcher weakly
+    _shared.append(dispatcher)
+    infer_global(function, types.Dispatcher(dispatcher))
 
 
 def writable_cache(function: Callable, key: str) -> Any:

@@ -36,7 +36,7 @@ LOWERED: dict[Callable, tuple[Callable, ...]] = {}
 # Named tuples that the loop reads and makes: they are hashed by their fields.
 NAMED_TUPLES: set[type] = set()
 
-ALLOWED = (
+REACHABLE = (
     "plain functions, numbers, text, tuples and NumPy arrays of them, attributes of modules, fields of frozen dataclasses, members of "
     "IntEnums, @njit and @vectorize functions"
 )
@@ -48,7 +48,7 @@ MISSING: Any = object()
 HAS_DOCSTRING = getattr(inspect, "CO_HAS_DOCSTRING", inspect.CO_OPTIMIZED)
 
 
-class Chain(NamedTuple):
+class NameChain(NamedTuple):
     """One thing that code reads from outside itself: a name, and attribute after attribute of it."""
 
     names: tuple[str, ...]
@@ -57,9 +57,9 @@ class Chain(NamedTuple):
 
 
 @cache
-def chains(code: types.CodeType) -> tuple[Chain, ...]:
+def chains(code: types.CodeType) -> tuple[NameChain, ...]:
     """Every chain of names that a function's code, and the code within it, reads from outside; each once, in the order met."""
-    found: dict[tuple[tuple[str, ...], bool], Chain] = {}
+    found: dict[tuple[tuple[str, ...], bool], NameChain] = {}
     stack = [code]
     while stack:
         block = stack.pop()
@@ -78,7 +78,7 @@ def chains(code: types.CodeType) -> tuple[Chain, ...]:
                 line = instruction.positions.lineno if instruction.positions else None
                 reads.append(([value], free, line or block.co_firstlineno))
         for names, free, line in reads:
-            found.setdefault((tuple(names), free), Chain(tuple(names), free, line))
+            found.setdefault((tuple(names), free), NameChain(tuple(names), free, line))
         stack.extend(constant for constant in block.co_consts if isinstance(constant, types.CodeType))
     return tuple(found.values())
 
@@ -93,7 +93,7 @@ def hash_of_code(code: types.CodeType, documented: bool = True) -> bytes:
     if not documented and constants and isinstance(constants[0], str) and code.co_flags & HAS_DOCSTRING:
         constants = (None, *constants[1:])
     for piece in (code.co_code, code.co_exceptiontable, *(constant_bytes(value, documented) for value in constants)):
-        digest.update(framed(piece))
+        digest.update(with_length(piece))
     return digest.digest()
 
 
@@ -102,9 +102,9 @@ def constant_bytes(value: Any, documented: bool = True) -> bytes:
     if isinstance(value, types.CodeType):
         return b"c" + hash_of_code(value, documented)
     if isinstance(value, tuple):
-        return b"t" + b"".join(framed(constant_bytes(part, documented)) for part in value)
+        return b"t" + b"".join(with_length(constant_bytes(part, documented)) for part in value)
     if isinstance(value, frozenset):
-        return b"s" + b"".join(sorted(framed(constant_bytes(part, documented)) for part in value))
+        return b"s" + b"".join(sorted(with_length(constant_bytes(part, documented)) for part in value))
     return b"e" if value is Ellipsis else _number_or_text(value)
 
 
@@ -120,7 +120,7 @@ def _number_or_text(value: Any) -> bytes:
     return kind.__name__.encode() + b":" + (value if kind is bytes else repr(value).encode())
 
 
-def framed(piece: bytes) -> bytes:
+def with_length(piece: bytes) -> bytes:
     """With its length in front: what follows is then something else."""
     return struct.pack("<q", len(piece)) + piece
 
@@ -162,7 +162,7 @@ class Read(NamedTuple):
 
     Parameters
     ----------
-    chain : Chain
+    chain : NameChain
     place : tuple of str
         The first names of it, up to `held`.
     held : object
@@ -171,7 +171,7 @@ class Read(NamedTuple):
         What the code gets: where the chain leaves the modules.
     """
 
-    chain: Chain
+    chain: NameChain
     place: tuple[str, ...]
     held: Any
     value: Any
@@ -187,7 +187,7 @@ def reads(function: Callable) -> list[Read]:
         if not chain.free:
             value = _outside(function.__globals__, first)
         elif first in cells:
-            value = _content(cells[first])
+            value = _cell_value(cells[first])
         else:
             continue  # of the function itself, read by one within it
         place, held = [first], MISSING
@@ -218,7 +218,7 @@ def _outside(space: dict[str, Any], name: str) -> Any:
     return space[name] if name in space else sys.modules["builtins"].__dict__.get(name, MISSING)
 
 
-def _content(cell: types.CellType) -> Any:
+def _cell_value(cell: types.CellType) -> Any:
     try:
         return cell.cell_contents
     except ValueError:
@@ -247,7 +247,7 @@ class Compiled(NamedTuple):
     options: dict[str, Any]
 
 
-_KINDS = where_there(
+_DISPATCHERS = where_there(
     lambda: (private("numba.core.dispatcher", "Dispatcher"), private("numba.np.ufunc.dufunc", "DUFunc")),
     "a law that reaches @njit or @vectorize functions is refused",
 )
@@ -255,9 +255,9 @@ _KINDS = where_there(
 
 def compiled_by_user(value: Any) -> Compiled | None:
     """What an @njit or @vectorize function is made of; None for anything else."""
-    if _KINDS is None or not isinstance(value, _KINDS):
+    if _DISPATCHERS is None or not isinstance(value, _DISPATCHERS):
         return None
-    if isinstance(value, _KINDS[1]):
+    if isinstance(value, _DISPATCHERS[1]):
         decorator, maker, fixed, more = numba.vectorize, value._dispatcher, value._frozen, {"identity": value.identity}
     else:
         decorator, maker, fixed, more = numba.jit, value, not value._can_compile, {"locals": dict(value.locals)}
@@ -266,7 +266,7 @@ def compiled_by_user(value: Any) -> Compiled | None:
     return Compiled(maker.py_func, decorator, signatures, {**maker.targetoptions, **more})
 
 
-class Copies(NamedTuple):
+class CopiedFunctions(NamedTuple):
     """Functions copied with all that they reach.
 
     Parameters
@@ -322,7 +322,7 @@ class Reach:
                 raise LawError(f"contact law: got {function!r}, allowed: a plain Python function; a law is made of such alone")
             digest.update(self._met(function))
         for function in self.members:  # which grows as functions are met
-            digest.update(framed(self._described(function)))
+            digest.update(with_length(self._described(function)))
         self.fingerprint = digest.hexdigest()
 
     def _met(self, function: Callable) -> bytes:
@@ -343,7 +343,7 @@ class Reach:
         pieces = [self._code(function)]
         self.checkable &= not function.__kwdefaults__
         for name, value in (*enumerate(defaults or ()), *sorted((function.__kwdefaults__ or {}).items())):
-            chain = Chain((f"default {name}",), False, code.co_firstlineno)
+            chain = NameChain((f"default {name}",), False, code.co_firstlineno)
             pieces += [str(name).encode(), self._encoded(value, function, chain)]
         self._reads[function] = reads(function)
         # by name: the order of the bytecode is a Python's own
@@ -354,9 +354,9 @@ class Reach:
                 what = "a function that was put in a library's place", "call it by a name of its own"
                 raise refusal(read.value, function, read.chain, *what)
             pieces += [repr(read.chain[:2]).encode(), self._encoded(read.value, function, read.chain)]
-        return b"".join(map(framed, pieces))
+        return b"".join(map(with_length, pieces))
 
-    def _encoded(self, value: Any, function: Callable, chain: Chain) -> bytes:
+    def _encoded(self, value: Any, function: Callable, chain: NameChain) -> bytes:
         """Bytes that stand for this value and no other."""
         if type(value) in _PLAIN:
             return _number_or_text(value)
@@ -370,22 +370,22 @@ class Reach:
         if isinstance(value, types.FunctionType):
             return self._met(value)
         if isinstance(value, np.generic) and value.dtype.itemsize <= _SCALARS.get(value.dtype.kind, 0):
-            return b"n" + framed(value.dtype.str.encode()) + value.tobytes()
+            return b"n" + with_length(value.dtype.str.encode()) + value.tobytes()
         if type(value) is tuple or (isinstance(value, tuple) and hasattr(value, "_fields")):
             fields = repr(getattr(value, "_fields", ())).encode()
-            return b"t" + framed(fields) + b"".join(framed(self._encoded(part, function, chain)) for part in value)
+            return b"t" + with_length(fields) + b"".join(with_length(self._encoded(part, function, chain)) for part in value)
         self.checkable = False
         if type(value) is np.ndarray and not value.dtype.hasobject:
             order = (value.flags.c_contiguous, value.flags.f_contiguous)
             facts = repr((np.lib.format.dtype_to_descr(value.dtype), value.shape, order))
-            return b"a" + framed(facts.encode()) + value.tobytes()
+            return b"a" + with_length(facts.encode()) + value.tobytes()
         if isinstance(value, type) and value in NAMED_TUPLES:
-            return b"r" + framed(repr((value.__qualname__, value._fields)).encode())  # type: ignore[attr-defined]
+            return b"r" + with_length(repr((value.__qualname__, value._fields)).encode())  # type: ignore[attr-defined]
         own = compiled_by_user(value)
         if own is not None:
             options = sorted((name, _option(option, function, chain)) for name, option in own.options.items())
             how = f"{own.decorator.__name__} {[str(signature) for signature in own.signatures]} {options}"
-            return b"j" + framed(how.encode()) + self._met(own.function)
+            return b"j" + with_length(how.encode()) + self._met(own.function)
         raise refusal(value, function, chain)
 
     def stands(self) -> bool:
@@ -406,7 +406,7 @@ class Reach:
             if function.__code__ is not code or function.__defaults__ is not defaults or function.__kwdefaults__:
                 return False
             for space, names, before in places:
-                value = _content(space) if isinstance(space, types.CellType) else _outside(space, names[0])
+                value = _cell_value(space) if isinstance(space, types.CellType) else _outside(space, names[0])
                 for name in names[1:]:
                     if not holds_constant(value, name):
                         break
@@ -415,7 +415,7 @@ class Reach:
                     return False
         return True
 
-    def copies(self) -> Copies:
+    def copies(self) -> CopiedFunctions:
         """The functions given, copied with all that they reach: nothing that a copy reads changes any more."""
         made: dict[int, Any] = {}
         signed: list[tuple[Any, Callable, tuple[Any, ...]]] = []
@@ -451,14 +451,14 @@ class Reach:
             enclosed: dict[str, Any] = {}
             for read in found:
                 if read.held is not MISSING:
-                    _put(enclosed if read.chain.free else copy.__globals__, read.place, copied(read.held))
+                    _put_at(enclosed if read.chain.free else copy.__globals__, read.place, copied(read.held))
             for name, cell in zip(copy.__code__.co_freevars, copy.__closure__ or (), strict=True):
                 if name in enclosed:
                     cell.cell_contents = enclosed[name]
-        return Copies(tuple(made[id(function)] for function in self._given), signed)
+        return CopiedFunctions(tuple(made[id(function)] for function in self._given), signed)
 
 
-def _option(option: Any, function: Callable, chain: Chain) -> str:
+def _option(option: Any, function: Callable, chain: NameChain) -> str:
     """An option of a decorator as text."""
     if isinstance(option, set | frozenset):
         return repr(sorted(option))
@@ -478,7 +478,7 @@ def _empty_copy(function: Any) -> Any:
     return copy
 
 
-def _put(space: dict[str, Any], place: tuple[str, ...], value: Any) -> None:
+def _put_at(space: dict[str, Any], place: tuple[str, ...], value: Any) -> None:
     """Put a value where a chain of names finds it, in modules made for this where there is more than one name."""
     for name in place[:-1]:
         space = space.setdefault(name, types.ModuleType(name)).__dict__
@@ -502,7 +502,7 @@ _INSTEAD: tuple[tuple[tuple[type, ...], str], ...] = (
 )  # fmt: skip
 
 
-def refusal(value: Any, function: Callable, chain: Chain, what: str = "", instead: str = "") -> LawError:
+def refusal(value: Any, function: Callable, chain: NameChain, what: str = "", instead: str = "") -> LawError:
     """The error on something that cannot be hashed: what it is and what to write instead, where its type does not say."""
     if what:
         pass
@@ -517,5 +517,5 @@ def refusal(value: Any, function: Callable, chain: Chain, what: str = "", instea
     code = function.__code__
     return LawError(
         f"{code.co_filename}, line {chain.line}: {function.__qualname__} reads {'.'.join(chain.names)}, {what}, which can change without "
-        f"the compiled loop noticing; allowed: {ALLOWED}; {instead}"
+        f"the compiled loop noticing; allowed: {REACHABLE}; {instead}"
     )

@@ -1,4 +1,4 @@
-"""How functions are compiled: options of Numba, one of its passes replaced, and what is put in place where it is called."""
+"""How functions are compiled: options of Numba, its lowering replaced, and what is put in place where it is called."""
 
 from __future__ import annotations
 
@@ -51,19 +51,45 @@ def loop_metadata(module: Any) -> Any:
     return node
 
 
-def _row_compiler() -> type:
-    """Numba's compiler for functions whose arrays do not overlap, and whose loops run over rows padded to whole vectors.
+def _lowerings() -> dict[tuple[bool, bool], type]:
+    """Numba's lowering to LLVM, and that of functions (inside a loop, whose arrays are rows)."""
+    register_pass = private("numba.core.compiler_machinery", "register_pass")
+    library: Any = private("numba.core.codegen", "JITCodeLibrary")
+    native: Any = private("numba.core.typed_passes", "NativeLowering")
+    lower: Any = private("numba.core.lowering", "Lower")
+    make_function = private("numba._dynfunc", "make_function")
+    library._optimize_final_module, library._finalize_final_module, library._finalize_dynamic_globals  # noqa: B018
 
-    Without that promise all addresses would be compared before each sweep, and short rows, a wave's front, be taken contact by contact.
-    """
-    compiler: Any
-    lower: Any
-    native: Any
-    compiler, builder = private("numba.core.compiler", "Compiler", "DefaultPassBuilder")
-    manager, register_pass = private("numba.core.compiler_machinery", "PassManager", "register_pass")
-    lower, native = private("numba.core.lowering", "Lower"), private("numba.core.typed_passes", "NativeLowering")
+    class InnerLibrary(library):
+        """LLVM's code of a function, to be linked into that of a loop: optimised there, and machine code there alone."""
 
-    class RowLowering(lower):
+        def _optimize_final_module(self) -> None:
+            pass
+
+        def _finalize_final_module(self) -> None:
+            self._finalize_dynamic_globals()
+            self._finalized = True
+
+    @register_pass(mutates_CFG=True, analysis_only=False)
+    class InnerLowering(native):
+        """Numba's lowering to LLVM, for functions inside others."""
+
+        _name = "inner_lowering"
+
+        def run_pass(self, state: Any) -> bool:
+            name = state.func_id.func_qualname
+            state.library, state.flags.no_compile = InnerLibrary(state.targetctx.codegen(), name), True
+            super().run_pass(state)
+            lowered = state["cr"]
+            # what the functions that call it know it by; there is nothing at its address
+            module = lowered.fndesc.lookup_module()
+            known_by = make_function(module, name.split(".")[-1], "", 0, lowered.env, (state.library,))
+            state.targetctx.insert_user_function(known_by, lowered.fndesc, [state.library])
+            state.reload_init.extend(state.library._reload_init)
+            state["cr"] = lowered._replace(cfunc=known_by)
+            return True
+
+    class LoopsInVectors(lower):
         """Marks every loop of a function to be taken in vectors of VECTOR, one at a time."""
 
         def post_lower(self) -> None:
@@ -75,67 +101,101 @@ def _row_compiler() -> type:
                 if any(order[target] <= order[block] for target in targets):
                     end.set_metadata("llvm.loop", loop_metadata(self.module))
 
-    @register_pass(mutates_CFG=True, analysis_only=False)
-    class RowLoweringPass(native):
-        """Lowering to LLVM, with the loops marked."""
+    found: dict[tuple[bool, bool], type] = {(False, False): native, (True, False): InnerLowering}
+    for inner in (False, True):
+        facts = {"_name": f"row_lowering_{inner}", "lowering_class": property(lambda self: LoopsInVectors)}
+        row_lowering = type("RowLowering", (found[inner, False],), facts)
+        found[inner, True] = register_pass(mutates_CFG=True, analysis_only=False)(row_lowering)
+    return found
 
-        _name = "row_lowering"
 
-        @property
-        def lowering_class(self) -> type:
-            return RowLowering
+def _compilers() -> dict[tuple[bool, bool], dict[str, Any]]:
+    """Options with which functions (inside a loop, whose arrays are rows) are compiled.
 
-    class RowCompiler(compiler):
-        """Numba's compiler with its lowering replaced, under the promise that no two arrays overlap."""
+    Numba would optimise each function inside a loop and make machine code of it, and again of the loop that holds them all: a fifth of
+    a first run. Without the promise that rows do not overlap, all addresses would be compared before each sweep, and short rows, a
+    wave's front, be taken contact by contact.
+    """
+    compiler: Any
+    compiler, builder = private("numba.core.compiler", "Compiler", "DefaultPassBuilder")
+    manager = private("numba.core.compiler_machinery", "PassManager")
+    lowerings = _lowerings()
+
+    class OwnCompiler(compiler):
+        """Numba's compiler with its lowering replaced; where arrays are rows, under the promise that no two overlap."""
+
+        kind = False, False
 
         def define_pipelines(self) -> list[Any]:
-            self.state.flags.noalias = True
+            if self.kind[1]:
+                self.state.flags.noalias = True
             own = manager("nopython")  # as it stands in messages
             for stage in (
                 builder.define_untyped_pipeline(self.state),
                 builder.define_typed_pipeline(self.state),
                 builder.define_nopython_lowering_pipeline(self.state),
             ):
-                own.passes.extend((RowLoweringPass if each is native else each, text) for each, text in stage.passes)
+                own.passes.extend((lowerings[self.kind] if each is lowerings[False, False] else each, text) for each, text in stage.passes)
             own.finalize()
             return [own]
 
-    return RowCompiler
+    return {kind: {"pipeline_class": type("OwnCompiler", (OwnCompiler,), {"kind": kind})} for kind in lowerings}
 
 
-_ROW_COMPILER = where_there(_row_compiler, "the sweeps over a row of contacts are not taken in whole vectors")
-# Options of the functions whose arrays are rows.
-ROWS: dict[str, Any] = {} if _ROW_COMPILER is None else {"pipeline_class": _ROW_COMPILER}
+_COMPILERS = where_there(_compilers, "a loop takes longer to compile, and its sweeps are not taken in whole vectors")
+
+
+def how_compiled(function: Any, inside: bool) -> dict[str, Any]:
+    """Options of a function, as its decorators say; `inside` a loop, or by itself."""
+    own = (_COMPILERS or {}).get((inside, getattr(function, "of_rows", False)), {})
+    return {**OPTIONS, **own, **(IN_PLACE if getattr(function, "in_place", False) else {})}
 
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Functions inside a loop.
 
-_registered: set[Callable] = set()
+_jitable: set[Callable] = set()
 
 
 def hot(function: Any) -> Any:
     """Decorator: the code is put where it is called. For what runs once per contact and step; the rest compiles faster as a call."""
-    function.compiled_as = IN_PLACE
+    function.in_place = True
     return function
 
 
 def rows(function: Any) -> Any:
     """Decorator: the arrays are rows that do not overlap, padded to whole vectors; all that is called is put in place."""
-    function.compiled_as = ROWS
+    function.of_rows = True
     return function
 
 
-def jitable(*functions: Callable) -> None:
-    """Let Numba compile plain functions, and all that they reach, where a compiled one calls them: as their decorators say."""
-    for function in reached(*functions):
-        if getattr(function, "compiled_as", None) is ROWS:
+def shared(function: Any) -> Any:
+    """Decorator: compiled and saved by itself, and not again in each law's loop. For what does not depend on a law."""
+    function.by_itself = True
+    return function
+
+
+def jitable(*functions: Callable, by_itself: Callable[[Any], None] | None = None) -> None:
+    """Let Numba compile plain functions, and all that they reach, where a compiled one calls them: as their decorators say.
+
+    Parameters
+    ----------
+    *functions : callable
+    by_itself : callable, optional
+        What compiles a `shared` one; without, it is compiled as the others are.
+    """
+    members = reached(*functions)
+    for function in members:
+        if getattr(function, "of_rows", False):
             for called in reached(*calls(function)):
-                called.__dict__.setdefault("compiled_as", IN_PLACE)
-    for function in reached(*functions):
-        if function not in _registered and function not in LOWERED:
-            _registered.add(function)
-            register_jitable(**{**OPTIONS, **getattr(function, "compiled_as", {})})(function)
+                called.__dict__.setdefault("in_place", True)
+    for function in members:
+        if function not in _jitable and function not in LOWERED:
+            _jitable.add(function)
+            if by_itself is not None and getattr(function, "by_itself", False):
+                by_itself(function)
+            else:
+                register_jitable(**how_compiled(function, True))(function)
 
 
 def reached(*functions: Any) -> list[Any]:
@@ -183,7 +243,7 @@ def fingerprint(*functions: Callable) -> str:
     """
     # Numba's own version, the processor and the Python are in the key of its cache; these are not.
     switches = {name: getattr(numba.config, name, None) for name in _SWITCHES}
-    how = (OPTIONS, IN_PLACE, bool(ROWS), switches)
+    how = (OPTIONS, IN_PLACE, _COMPILERS is not None, switches)
     return hashlib.sha256(f"{reach_of(*functions).fingerprint} {how} NumPy {np.__version__}".encode()).hexdigest()
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any
 
-from granchain.jit.fingerprint import constant_bytes, framed, hash_of_code
+from granchain.jit.fingerprint import constant_bytes, hash_of_code, with_length
 
 # Files whose functions are remembered by their text: those of a law and what it imports.
 FILES = 64
@@ -67,7 +67,7 @@ def _of_definition(node: Any) -> bytes:
     given = node.args
     names = [[one.arg for one in given.posonlyargs], [one.arg for one in given.args], [one.arg for one in given.kwonlyargs]]
     more = [one and one.arg for one in (given.vararg, given.kwarg)]
-    return framed(repr((names, more)).encode()) + _bytes(_without_docstring(node))
+    return with_length(repr((names, more)).encode()) + _node_bytes(_without_docstring(node))
 
 
 def _without_docstring(node: Any) -> Any:
@@ -76,13 +76,13 @@ def _without_docstring(node: Any) -> Any:
     return body[1:] if documented else body
 
 
-def _bytes(part: Any) -> bytes:
+def _node_bytes(part: Any) -> bytes:
     """A piece of a syntax tree: what it is, and its fields that are there."""
     if isinstance(part, list):
-        return b"l" + b"".join(framed(_bytes(one)) for one in part)
+        return b"l" + b"".join(with_length(_node_bytes(one)) for one in part)
     if not isinstance(part, ast.AST):
         return constant_bytes(part)
     documented = isinstance(part, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
     fields = [(name, _without_docstring(part) if name == "body" and documented else value) for name, value in ast.iter_fields(part)]
     said = [(name, value) for name, value in fields if name not in SILENT and (isinstance(part, ast.Constant) or value not in (None, []))]
-    return type(part).__name__.encode() + b"".join(framed(name.encode()) + framed(_bytes(value)) for name, value in said)
+    return type(part).__name__.encode() + b"".join(with_length(name.encode()) + with_length(_node_bytes(value)) for name, value in said)

@@ -9,8 +9,9 @@ import numpy as np
 
 from granchain.case.mechanism import MechanismCase, SliderCrankCase, load_mechanism
 from granchain.contact.pair import linearised_plastic_stiffness, ma_liu_points
-from granchain.engine.restitution import restitution_at, source_of
-from granchain.engine.scans import coefficients, settled
+from granchain.engine.coefficients import coefficients
+from granchain.engine.restitution import law_of_restitution, restitution_at
+from granchain.engine.scans import settled
 from granchain.errors import GranchainError
 from granchain.mechanism.linkages import Ideal, ideal
 from granchain.mechanism.setup import dimensions_of, pair_of, surfaces_of
@@ -131,7 +132,7 @@ def statics(case: SliderCrankCase) -> list[Check]:
 
 def _ma_liu(case: SliderCrankCase) -> tuple:
     inputs = vars(case.law_inputs())
-    return source_of({"law": "ma-liu", "psi": inputs["psi"], "xi": inputs["xi"]})
+    return law_of_restitution({"law": "ma-liu", "psi": inputs["psi"], "xi": inputs["xi"]})
 
 
 def loading_work(case: SliderCrankCase, overlap: float) -> float:

@@ -55,7 +55,7 @@ def damped(model: Model, c: np.ndarray, alpha: float) -> tuple[Model, np.ndarray
     old = model.functions
     law_force, law_energy, law_needs_update, law_update = old.force, old.energy, old.needs_update, old.update
     law_history_of, law_plastic, law_largest, law_jumps, law_jump = (
-        old.history_of, old.plastic, old.largest_overlap, old.jumps, old.jump,
+        old.history_of, old.plastic, old.overlap_limit, old.jumps, old.jump,
     )  # fmt: skip
 
     def force(overlap, rate, c, h):  # type: ignore[no-untyped-def]
@@ -77,7 +77,7 @@ def damped(model: Model, c: np.ndarray, alpha: float) -> tuple[Model, np.ndarray
     def plastic(c, h):  # type: ignore[no-untyped-def]
         return law_plastic(c[:-2], h)
 
-    def largest_overlap(c):  # type: ignore[no-untyped-def]
+    def overlap_limit(c):  # type: ignore[no-untyped-def]
         return law_largest(c[:-2])
 
     def jumps(c):  # type: ignore[no-untyped-def]
@@ -86,7 +86,7 @@ def damped(model: Model, c: np.ndarray, alpha: float) -> tuple[Model, np.ndarray
     def jump(overlap, rate, c, h):  # type: ignore[no-untyped-def]
         return law_jump(overlap, 0.0, c[:-2], h) * (1.0 + 1.5 * c[-2] * rate)
 
-    functions = type(old)(history_of, force, needs_update, update, energy, plastic, largest_overlap, jumps, jump)
+    functions = type(old)(history_of, force, needs_update, update, energy, plastic, overlap_limit, jumps, jump)
     new = replace(
         model, functions=functions, coefficients=(*model.coefficients, ALPHA, LOWEST_FORCE), uses_rate=True, windows=0, guarded=None
     )

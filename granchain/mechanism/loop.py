@@ -14,16 +14,12 @@ from functools import cache
 
 from granchain.contact.law import OPEN
 from granchain.contact.model import Functions
-from granchain.engine.contact_step import Features, contact_step, dissipated, moved
+from granchain.engine.contact_step import Features, contact_step, dissipated, moved_by_jump
+from granchain.engine.inspection import BEYOND_RADIUS, COMPLETE, NOT_FINITE, OUTSIDE_LAW, RUNNING, UNSTABLE
 from granchain.jit.accessors import gatherer, put_rows
 from granchain.jit.cache import compiled
 from granchain.jit.options import hot
 from granchain.mechanism.linkages import Linkage, pin_at, rubbing
-from granchain.status import Status
-
-RUNNING, COMPLETE = int(Status.RUNNING), int(Status.COMPLETE)
-NOT_FINITE, UNSTABLE = int(Status.NOT_FINITE), int(Status.UNSTABLE)
-BEYOND_RADIUS, OUTSIDE_LAW = int(Status.BEYOND_RADIUS), int(Status.OUTSIDE_LAW)
 
 
 @cache
@@ -41,7 +37,7 @@ def _make(law: Functions, features: Features, linkage: Linkage) -> Callable:
         step_of_contact.happened, step_of_contact.event, step_of_contact.parts,
         step_of_contact.inside, step_of_contact.read_as, step_of_contact.slopes,
     )  # fmt: skip
-    energy, plastic, largest_overlap, jumps = law.energy, law.plastic, law.largest_overlap, law.jumps
+    energy, plastic, overlap_limit, jumps = law.energy, law.plastic, law.overlap_limit, law.jumps
     surfaces, applied, kinetic, power, joint = linkage.surfaces, linkage.applied, linkage.energy, linkage.power, linkage.joint
     coefficients_at, history_at = gatherer(features.n_coefficients), gatherer(features.n_history)
     store_history = put_rows
@@ -66,7 +62,7 @@ def _make(law: Functions, features: Features, linkage: Linkage) -> Callable:
         if not found or moves == 0.0:
             return False
         force = after - before
-        shift, kick = moved(behind, clock.dt, force, growth)
+        shift, kick = moved_by_jump(behind, clock.dt, force, growth)
         for i in range(2):
             along = (surface[1 + i] + friction * surface[4 + i]) * coordinates.inverse_mass[i]
             coordinates.q[i] -= along * shift
@@ -185,7 +181,7 @@ def _make(law: Functions, features: Features, linkage: Linkage) -> Callable:
             if not math.isfinite(coordinates.q[i] + coordinates.v[i] + coordinates.a[i]):
                 return NOT_FINITE
         for k in range(N):
-            if not contacts.reach[k] <= largest_overlap(coefficients_at(c, k)):
+            if not contacts.reach[k] <= overlap_limit(coefficients_at(c, k)):
                 clock.where = k
                 return OUTSIDE_LAW
             if not contacts.reach[k] <= contacts.limit[k]:

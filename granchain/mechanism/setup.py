@@ -13,10 +13,11 @@ from granchain.case.mechanism import MechanismCase, ScotchYokeCase, SliderCrankC
 from granchain.chain import Chain, Masses
 from granchain.contact import law_named
 from granchain.contact.pair import Pair
+from granchain.engine.coefficients import own_coefficients, with_windows
 from granchain.engine.restitution import with_restitution
-from granchain.engine.scans import own_coefficients, start_histories, with_copies, with_windows
-from granchain.engine.setup import Contacts, time_step_of
-from granchain.engine.timestep import TimeStep
+from granchain.engine.scans import with_copies
+from granchain.engine.setup import Contacts, start_histories
+from granchain.engine.timestep import TimeStep, time_step_of
 from granchain.errors import CaseError, LawError
 from granchain.material import Material
 from granchain.mechanism.elastic import PowerLaw, damped

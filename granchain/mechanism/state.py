@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from granchain.engine.fields import Field, fill, named
+from granchain.engine.fields import Field, fill_starts, named_tuple_of
 
 COORDINATE = (
     Field("q", "coordinate", "coordinate [m] or [rad]"),
@@ -69,10 +69,10 @@ ENTRY = (
     Field("external", "entry", "work of the crank [J]"),
 )
 
-Coordinates = named("Coordinates", COORDINATE, __name__)
-Surfaces = named("Surfaces", SURFACE, __name__)
-Samples = named("Samples", SAMPLE, __name__)
-Entries = named("Entries", ENTRY, __name__)
+Coordinates = named_tuple_of("Coordinates", COORDINATE, __name__)
+Surfaces = named_tuple_of("Surfaces", SURFACE, __name__)
+Samples = named_tuple_of("Samples", SAMPLE, __name__)
+Entries = named_tuple_of("Entries", ENTRY, __name__)
 
 CLOCK = np.dtype((np.record, [(field.name, "f8" if field.kind is float else "i8") for field in RUN]))
 
@@ -80,7 +80,7 @@ CLOCK = np.dtype((np.record, [(field.name, "f8" if field.kind is float else "i8"
 def rows(kind: Any, fields: tuple[Field, ...], count: int) -> Any:
     """A named tuple of arrays, each with its start value."""
     table = np.empty((len(fields), count))
-    fill(table, fields)
+    fill_starts(table, fields)
     return kind(*table)
 
 

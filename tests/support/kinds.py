@@ -18,7 +18,7 @@ from granchain.engine.contact_step import Features, features_of
 PLAIN_HERE = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 # Of their shape, those whose loops other tests need too, and no integral for each force.
 FIRST = ("ma-liu", "hertz", "kogut-etsion")
-FUNCTIONS = ("history_of", "force", "needs_update", "update", "energy", "plastic", "largest_overlap", "jumps", "jump")
+FUNCTIONS = ("history_of", "force", "needs_update", "update", "energy", "plastic", "overlap_limit", "jumps", "jump")
 
 
 def functions(name: str, changes: dict[str, Any]) -> tuple[int, ...]:

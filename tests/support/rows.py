@@ -13,9 +13,9 @@ from granchain.certificates import example_inputs
 from granchain.certificates.examples import EXAMPLES
 from granchain.chain import Chain, End
 from granchain.contact import laws
-from granchain.engine.setup import contacts_of, time_step_of
+from granchain.engine.setup import contacts_of
 from granchain.engine.state import Recording, State
-from granchain.engine.timestep import TimeStep
+from granchain.engine.timestep import TimeStep, time_step_of
 from granchain.material import MATERIALS
 from granchain.status import Status
 

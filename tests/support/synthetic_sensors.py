@@ -15,8 +15,9 @@ from scipy.interpolate import CubicSpline
 
 from granchain.certificates import example_inputs
 from granchain.contact import laws
-from granchain.engine.setup import contacts_of, time_step_of
+from granchain.engine.setup import contacts_of
 from granchain.engine.state import Recording, State
+from granchain.engine.timestep import time_step_of
 from granchain.output import Result
 from granchain.status import Status
 from granchain.traces import Trace

@@ -1,0 +1,182 @@
+"""Coefficients of each contact of a chain, with the windows of the energy guard where the law has one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from types import SimpleNamespace
+
+import numpy as np
+
+from granchain.contact.guard import GUARD_WINDOWS
+from granchain.contact.law import columns
+from granchain.contact.model import Model
+from granchain.contact.pair import Pair
+from granchain.engine.scans import finite_force, over_kinds
+from granchain.errors import LawError
+from granchain.jit.accessors import gatherer
+from granchain.jit.options import rows
+
+# Points per decade of overlap at which the guard looks for a falling loss: the narrowest window of a published law (Jackson-Green, 1.9
+# to 1.922 critical overlaps) spans log10(1.922/1.9) = 0.005 decades, five points.
+GUARD_POINTS = 1000
+# Smallest overlap, in parts of the largest, at which it looks: a law may yield from the first touch. A pressure at yield of 1e-6 of the
+# modulus and more gives an overlap above it: d_y/R = pi^2 (p_y/(2 E))^2.
+GUARD_REACH = 1e-12
+# Points whose losses are found in one go, in vectors.
+GUARD_BLOCK = 256
+
+
+def coefficients(model: Model, pair: Pair, inputs: SimpleNamespace, limits: np.ndarray) -> np.ndarray:
+    """Coefficients of each contact, with the windows of the energy guard where the law has one.
+
+    Parameters
+    ----------
+    model : Model
+        The law, as it runs.
+    pair : Pair
+        Quantities of (n_contacts,) or scalars.
+    inputs : namespace
+        A value for each of the law's inputs.
+    limits : (n_contacts,) array
+        Largest overlap [m] that the guard has to cover.
+
+    Returns
+    -------
+    (n_coefficients, n_contacts) array
+
+    Raises
+    ------
+    LawError
+        Where the pair misses something, or a coefficient is not a number.
+    """
+    return with_windows(model, own_coefficients(model, pair, inputs, limits.size), limits)
+
+
+def own_coefficients(model: Model, pair: Pair, inputs: SimpleNamespace, n_contacts: int) -> np.ndarray:
+    """(n_own, n_contacts) The coefficients that the law gives by itself; see `coefficients`."""
+    try:
+        with np.errstate(all="ignore"), finite_force(model.law):
+            values = tuple(model.law.coefficients_of(pair, inputs))
+    except LawError as error:
+        if str(error).startswith("contact.law "):
+            raise
+        raise LawError(f"contact.law {model.name}: {error}") from None
+    own = model.own
+    if len(values) != len(own):
+        raise LawError(
+            f"contact law {model.name}: coefficients_of: got {len(values)} values, allowed: {len(own)}, one for each of its coefficients "
+            f"({', '.join(q.name for q in own)}); return these"
+        )
+    table = columns(values, n_contacts)
+    bad = np.isnan(table).any(axis=1)
+    if bad.any():
+        raise LawError(
+            f"contact law {model.name}: coefficient {own[int(bad.argmax())].name}: got a value that is not a number, allowed: numbers; "
+            "check the inputs and the material"
+        )
+    return table
+
+
+def with_windows(model: Model, table: np.ndarray, limits: np.ndarray) -> np.ndarray:
+    """A table of a law's own coefficients, with the windows of the energy guard where the law has one; see `coefficients`."""
+    if not model.windows:
+        return table
+    if model.guarded is None:
+        return np.vstack([table, np.zeros((model.windows, limits.size))])
+    windows = over_kinds(_guard_scan, model, (table, limits[None, :]), 3 * GUARD_WINDOWS + 1, (GUARD_BLOCK, GUARD_BLOCK))
+    if windows[-1].max() > GUARD_WINDOWS:
+        raise LawError(
+            f"contact law {model.name}: got a loss that falls on more than {GUARD_WINDOWS} windows of the largest overlap, allowed: at "
+            f"most {GUARD_WINDOWS}, which the energy guard holds; make the loading curve or the residual overlap smoother"
+        )
+    return np.vstack([table, windows[:-1]])
+
+
+def searches(loss: Callable) -> tuple[Callable, Callable]:
+    """Functions that look for a place of a law's loss: where it passes a value, and where it is largest."""
+
+    def halved(low, high, value, c, rises):  # type: ignore[no-untyped-def]
+        """The two neighbours between which the loss rises to a value, or falls below it."""
+        while high - low > 1e-15 * high:
+            middle = 0.5 * (low + high)
+            if (loss(middle, c) < value) == rises:
+                low = middle
+            else:
+                high = middle
+        return low, high
+
+    def largest_between(low, high, c):  # type: ignore[no-untyped-def]
+        """By golden section."""
+        golden = 0.5 * (math.sqrt(5.0) - 1.0)
+        for _ in range(80):
+            one, two = high - golden * (high - low), low + golden * (high - low)
+            if loss(one, c) >= loss(two, c):
+                high = two
+            else:
+                low = one
+        return low
+
+    return halved, largest_between
+
+
+def _guard_scan(model: Model) -> Callable:
+    """Windows of the largest overlap where the loss D would fall: start, end and the loss held in between."""
+    assert model.guarded is not None
+    loss, loading_work, elastic_limit = model.guarded
+    halved, largest_between = searches(loss)
+    gather = gatherer(len(model.own))
+
+    @rows
+    def losses_at(overlaps, losses, c, count):  # type: ignore[no-untyped-def]
+        for i in range(count):
+            losses[i] = loss(overlaps[i], c)
+
+    def look_ahead(overlaps, losses, here, ratio, c, count):  # type: ignore[no-untyped-def]
+        for i in range(count):
+            here *= ratio
+            overlaps[i] = here
+        losses_at(overlaps, losses, c, count)
+
+    def scan(c, limits, overlaps, losses, out):  # type: ignore[no-untyped-def]
+        for k in range(c.shape[1]):
+            ck = gather(c, k)
+            limit = limits[0, k]
+            s0 = max(elastic_limit(ck), GUARD_REACH * limit)
+            if not s0 < limit:
+                continue
+            points = int(GUARD_POINTS * math.log10(limit / s0)) + 2
+            ratio = math.pow(limit / s0, 1.0 / points)
+            best, found, inside = 0.0, 0, False
+            before, here = s0, s0
+            for i in range(points):
+                if i % GUARD_BLOCK == 0:
+                    look_ahead(overlaps, losses, here, ratio, ck, min(GUARD_BLOCK, points - i))
+                s, lost = overlaps[i % GUARD_BLOCK], losses[i % GUARD_BLOCK]
+                if inside:
+                    if lost >= best:
+                        _, high = halved(here, s, best, ck, True)
+                        inside = False
+                        if found <= GUARD_WINDOWS:
+                            out[3 * found - 2, k] = high
+                        best = max(best, lost)
+                # beyond the rounding of a difference of two energies near U
+                elif lost < best and lost < best - 1e-14 * loading_work(s, ck):
+                    # the largest loss lies between the point before the last and this one
+                    low = largest_between(before, s, ck)
+                    if loss(low, ck) < best:
+                        # the loss jumps: the last place between the last point and this one where it has not fallen yet
+                        low, _ = halved(here, s, best, ck, False)
+                    best = max(best, loss(low, ck))
+                    inside = True
+                    found += 1
+                    if found <= GUARD_WINDOWS:
+                        out[3 * found - 3, k] = low
+                        out[3 * found - 2, k] = math.inf
+                        out[3 * found - 1, k] = best
+                else:
+                    best = max(best, lost)
+                before, here = here, s
+            out[3 * GUARD_WINDOWS, k] = found
+
+    return scan
