@@ -1,12 +1,11 @@
-"""What notebooks and JSON show of our objects: small tables of HTML, traces as lines of SVG, plain numbers."""
+"""Small tables of HTML, and traces as lines of SVG: what notebooks show of our objects, with nothing to fetch or run."""
 
 from __future__ import annotations
 
 import html
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
 
 from granchain.errors import clean
 
@@ -16,17 +15,6 @@ NUMBER = re.compile(r"[+-]?[0-9.]+(e[+-]?[0-9]+)?( \+- [0-9.e+-]+)?|-|nan|not ye
 STRETCHES = 360
 WIDTH, HEIGHT = 420, 110
 COLOURS = ("#3f90da", "#ffa90e", "#bd1f01")
-
-
-def json_ready(value: Any) -> Any:
-    """A value for JSON: dicts and lists all through, None for a number that is not finite."""
-    if isinstance(value, Mapping):
-        return {key: json_ready(entry) for key, entry in value.items()}
-    if isinstance(value, list | tuple):
-        return [json_ready(entry) for entry in value]
-    if isinstance(value, float):
-        return float(value) if math.isfinite(value) else None
-    return value
 
 
 def escaped(text: str) -> str:

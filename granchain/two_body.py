@@ -14,7 +14,7 @@ from granchain.chain import Masses
 from granchain.contact import laws
 from granchain.contact.inputs import filled
 from granchain.contact.law import OPEN, ContactLaw
-from granchain.contact.model import Functions, Model
+from granchain.contact.model import Functions
 from granchain.contact.pair import Pair
 from granchain.engine.scans import settled
 from granchain.engine.setup import Contacts, contacts_between
@@ -26,7 +26,7 @@ from granchain.status import Status
 # First length of a run, in automatic steps; it is doubled until the contact has ended. An elastic contact takes some 240 of them (measured:
 # Hertz). A heavily damped one has the step of its damping: a hysteresis dashpot takes 2.1e6 of them for a restitution of .001 and 7e7 for
 # .0001 (measured). Steps of the longest run.
-FIRST_STEPS, MOST_STEPS = 1000, 2**27
+FIRST_STEPS, STEPS_AT_MOST = 1000, 2**27
 # Steps between two looks at a signal: some tenth of a second.
 STEPS_AT_ONCE = 2**20
 # Steps from the start on of which each is recorded; the long recoveries of heavily damped contacts are recorded at every 2^n-th, so that a
@@ -167,7 +167,7 @@ def collide(contacts: Contacts, bodies: Masses, speed: float, refine: float) -> 
     auto = time_step_of(contacts, bodies, "auto", 1.0)
     dt = auto.value / refine
     n_steps, stride = int(FIRST_STEPS * refine), 1
-    longest, record = max(MOST_STEPS, n_steps), ContactRecord()
+    longest, record = max(STEPS_AT_MOST, n_steps), ContactRecord()
     while n_steps <= longest:
         step = TimeStep(dt, n_steps, auto.limit, auto.reason)
         recording = Recording((1,), (1,), stride * dt, energy_interval=n_steps * dt, ledger=True)
@@ -180,7 +180,7 @@ def collide(contacts: Contacts, bodies: Masses, speed: float, refine: float) -> 
         record = record.replaced_by(ContactRecord.of(state, stride))
         outgoing = float(state.bodies.v[2] - state.bodies.v[1])
         if outgoing > 0.0 and record.force[-1] == 0.0 and (record.overlap[-1] <= OPEN or not model.uses_rate):
-            return _result_of(model, speed, mass, dt, record, outgoing, state)
+            return _impact_result(speed, dt, record, state)
         stored = state.functions.energy(float(record.overlap[-1]), tuple(state.c[:, 1]), tuple(state.h[:, 1]))
         left = 0.5 * mass * outgoing * outgoing + stored
         if left < STUCK * 0.5 * mass * speed * speed:
@@ -198,8 +198,10 @@ def collide(contacts: Contacts, bodies: Masses, speed: float, refine: float) -> 
 
 @dataclass(frozen=True)
 class ContactRecord:
-    """Of a contact at steps of a run, at each from the start on, then at every stride-th: overlap [m], force [N], and where a law's force
-    jumps, those jumps at the sensor of a body since the step before [N], [s]."""
+    """A contact at steps of a run: overlap [m], force [N], and jumps of the force [N], [s].
+
+    At the first `close` steps, then at every stride-th. The jumps are those at the sensor of a body since the step before.
+    """
 
     steps: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=int))
     overlap: np.ndarray = field(default_factory=lambda: np.empty(0))
@@ -211,27 +213,21 @@ class ContactRecord:
     @classmethod
     def of(cls, state: State, stride: int) -> ContactRecord:
         """What a run recorded of two bodies."""
-        overlap, force = state.records.contact_overlap[:, 0], state.records.contact_force[:, 0]
-        steps = stride * np.arange(overlap.size)
-        return cls(steps, overlap, force, state.records.jump_force[:, 0], state.records.jump_time[:, 0], overlap.size if stride == 1 else 0)
+        records, count = state.records, len(state.records.contact_overlap)
+        columns = (records.contact_overlap, records.contact_force, records.jump_force, records.jump_time)
+        overlap, force, jump_force, jump_time = (column[:, 0] for column in columns)
+        close = count if stride == 1 else 0
+        return cls(stride * np.arange(count), overlap, force, jump_force, jump_time, close)
 
     def replaced_by(self, longer: ContactRecord) -> ContactRecord:
         """The record of a longer run; where that has a stride, the steps that this one holds each of stay: the motion is the same."""
         if longer.close:
             return longer
-        new = longer.steps >= self.close
-
-        def joined(mine: np.ndarray, its: np.ndarray) -> np.ndarray:
-            return np.concatenate([mine[: self.close], its[new] if its.size else its])
-
-        return ContactRecord(
-            joined(self.steps, longer.steps),
-            joined(self.overlap, longer.overlap),
-            joined(self.force, longer.force),
-            joined(self.jump_force, longer.jump_force),
-            joined(self.jump_time, longer.jump_time),
-            self.close,
-        )
+        new, joined = longer.steps >= self.close, {}
+        for name in ("steps", "overlap", "force", "jump_force", "jump_time"):
+            own, later = getattr(self, name), getattr(longer, name)
+            joined[name] = np.concatenate([own[: self.close], later[new] if later.size else later])
+        return ContactRecord(**joined, close=self.close)
 
     def rate(self, dt: float) -> np.ndarray:
         """Rate at each sample [m/s]: the central difference, the mean of the two half-step rates, which Verlet's kicks make exact."""
@@ -242,8 +238,10 @@ class ContactRecord:
         return np.concatenate(parts)
 
 
-def _result_of(model: Model, speed: float, mass: float, dt: float, record: ContactRecord, outgoing: float, state: State) -> ImpactResult:
+def _impact_result(speed: float, dt: float, record: ContactRecord, state: State) -> ImpactResult:
     """Restitution, extremes, times and losses of a recorded contact."""
+    model, mass = state.model, float(state.bodies.mass[1]) / 2.0
+    outgoing = float(state.bodies.v[2] - state.bodies.v[1])
     time, overlap, force, rate = record.steps * dt, record.overlap, record.force, record.rate(dt)
     rate[0] = speed
     c = tuple(state.c[:, 1])

@@ -272,7 +272,7 @@ def test_bodies_that_stick_are_a_row_of_a_sweep_and_the_end_of_a_single_impact(c
 def test_a_contact_that_is_not_run_to_its_end_is_a_row_of_a_sweep_and_not_said_to_stick(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sys.modules["granchain.two_body"], "MOST_STEPS", 9000)
+    monkeypatch.setattr(sys.modules["granchain.two_body"], "STEPS_AT_MOST", 9000)
     law = ("impact", "flores", "--speed", "1")
     assert obey([*law, "--restitutions", "0.03,0.9"]) == 0
     said = capsys.readouterr()

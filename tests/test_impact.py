@@ -313,7 +313,7 @@ def test_a_long_contact_recorded_by_strides_is_the_one_recorded_step_by_step(mon
 
 
 def test_a_contact_that_takes_too_many_steps_is_not_said_to_stick(monkeypatch):
-    monkeypatch.setattr(sys.modules["granchain.two_body"], "MOST_STEPS", 5000)
+    monkeypatch.setattr(sys.modules["granchain.two_body"], "STEPS_AT_MOST", 5000)
     with pytest.raises(NotEnded) as raised:
         impact(law="flores", pair=BEADS, speed=1.77, restitution=0.03)
     told = str(raised.value)

@@ -23,7 +23,7 @@ from granchain.analysis.definition import (
 from granchain.analysis.energy import ENERGIES, EnergyBalance, energy_balance
 from granchain.analysis.transport import out_of_order, wave_speed
 from granchain.errors import CaseError, GranchainError, LawError
-from granchain.markup import json_ready
+from granchain.plain_data import plain_data
 
 if TYPE_CHECKING:
     from granchain.output import Result
@@ -128,7 +128,7 @@ class Summary:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain numbers, words, lists and dicts; a number that is not finite is None."""
-        plain: dict[str, Any] = json_ready(dataclasses.asdict(self))
+        plain: dict[str, Any] = plain_data(dataclasses.asdict(self))
         return plain
 
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from granchain.markup import card, json_ready, table
+from granchain.markup import card, table
+from granchain.plain_data import plain_data
 from granchain.sensor import Sensor
 
 if TYPE_CHECKING:
@@ -225,7 +226,7 @@ class Comparison:
                 }
             )
         about = self.trace.about
-        found: dict[str, Any] = json_ready(
+        found: dict[str, Any] = plain_data(
             {
                 "trace": {"title": about.title, "kind": about.kind, "doi": about.doi},
                 "sensor": {name: getattr(self.sensor, name) for name in ("cutoff", "order", "front_mass")},

@@ -37,11 +37,11 @@ USES = {
 }
 NOT_STATED = "not stated"
 # Columns without a unit.
-COLUMNS = ("case", "quantity", "measured", "unit", "uncertainty", "use", "source", "doubt")
-REQUIRED_COLUMNS = COLUMNS[:-1]
+TABLE_COLUMNS = ("case", "quantity", "measured", "unit", "uncertainty", "use", "source", "doubt")
+REQUIRED_COLUMNS = TABLE_COLUMNS[:-1]
 
 
-def printable(meaning: str) -> Any:
+def one_line(meaning: str) -> Any:
     """A key that must hold one line of printable text."""
     allowed = f"one line of printable text, at most {TITLE_LENGTH} signs"
     return key(meaning, allowed, pattern=r"^\P{C}+$", max_length=TITLE_LENGTH)
@@ -51,36 +51,36 @@ class SourceTable(Table):
     """Where numbers are printed."""
 
     name: str = key("the word by which rows and constants name it", "a word of letters, digits and hyphens", pattern=r"^[\w.-]+$")
-    printed: str = printable("author, year, title, table")
+    printed: str = one_line("author, year, title, table")
     doi: str = text("its digital object identifier")
 
 
 class ConstantTable(Table):
     """A number that holds for all rows that state none of their own."""
 
-    name: str = printable("the quantity of the two bodies, or the input of a law")
+    name: str = one_line("the quantity of the two bodies, or the input of a law")
     value: float = key("the number", "a finite number")
-    unit: str = printable("its unit")
-    source: str = printable("the name of a [[source]]")
+    unit: str = one_line("its unit")
+    source: str = one_line("the name of a [[source]]")
     doubt: str = text("why it may be wrong")
 
 
 class StatementTable(Table):
     """Something else that is printed of the experiment, and that no row holds."""
 
-    what: str = printable("what it is")
+    what: str = one_line("what it is")
     value: Any = key("the value", "a number, a word or a list of them")
-    unit: str = printable("its unit")
-    source: str = printable("the name of a [[source]]")
+    unit: str = one_line("its unit")
+    source: str = one_line("the name of a [[source]]")
 
 
 class ImpactsTable(Table):
     """All that is said of a folder of measured impacts."""
 
-    title: str = printable("a title")
+    title: str = one_line("a title")
     kind: Literal["measured", "printed"] = choice("how the numbers were had", ("measured", "printed"))
-    what: str = printable("what was done")
-    who: str = printable("who did it")
+    what: str = one_line("what was done")
+    who: str = one_line("who did it")
     licence: str = text("under what terms it may be passed on")
     source: list[SourceTable] = key("where the numbers are printed", "tables [[source]]")
     constant: list[ConstantTable] = key("numbers that hold for all rows", "tables [[constant]]", [])
@@ -163,7 +163,7 @@ def read_impacts(folder: str | os.PathLike[str]) -> MeasuredImpacts:
         inputs = _constants_of(about.input, "input", units, sources, problems)
         for fact in about.fact:
             _check_source(fact.source, sources, f"fact.{fact.what}.source", problems)
-        rows = _rows_of(cells, constants, sources, problems)
+        rows = _measured_rows(cells, constants, sources, problems)
     if about is None or problems.sentences:
         raise TraceError([f"{folder}: {sentence}" for sentence in problems.sentences])
     return MeasuredImpacts(about, inputs, rows)
@@ -223,12 +223,12 @@ def _cells_of(path: Path) -> list[list[str]]:
         raise TraceError(f"{path}: got a file that is no CSV ({error}), allowed cells between commas; save it as CSV") from None
     if len(cells) < 2:
         raise TraceError(
-            f"{path}: got {len(cells)} rows, allowed a heading and one row at least; write {', '.join(COLUMNS)} above the numbers"
+            f"{path}: got {len(cells)} rows, allowed a heading and one row at least; write {', '.join(TABLE_COLUMNS)} above the numbers"
         )
     return [[cell.strip() for cell in row] for row in cells]
 
 
-def _rows_of(
+def _measured_rows(
     cells: Sequence[Sequence[str]], constants: Mapping[str, float], sources: Sequence[str], problems: Problems
 ) -> tuple[MeasuredImpact, ...]:
     """The rows under the headings; none where a heading is wrong.
@@ -244,9 +244,9 @@ def _rows_of(
             problems.add(where, "two columns of this name", "one", "take one out")
         elif name in STATED and not unit:
             problems.add(where, "a column without a unit", f"{name} [{STATED[name]}]", "write the unit in brackets behind the name")
-        elif name not in STATED and name not in COLUMNS:
-            allowed = [*COLUMNS, *(f"{quantity} [{si}]" for quantity, si in STATED.items())]
-            problems.add(where, "an unknown column", ", ".join(allowed), suggestion(name, [*COLUMNS, *STATED], "take it out"))
+        elif name not in STATED and name not in TABLE_COLUMNS:
+            allowed = [*TABLE_COLUMNS, *(f"{quantity} [{si}]" for quantity, si in STATED.items())]
+            problems.add(where, "an unknown column", ", ".join(allowed), suggestion(name, [*TABLE_COLUMNS, *STATED], "take it out"))
         units[name] = unit
     for name in REQUIRED_COLUMNS:
         if name not in units:

@@ -62,7 +62,9 @@ def compare(
     if not results:
         raise TraceError("compare: got no result, allowed one or more; give the output file of a run")
     bounds = _checked_tolerances(tolerances or {})
-    words = list(labels) if labels is not None else _labels(results)
+    laws = [result.law for result in results]
+    numbered = [law if laws.count(law) == 1 else f"{law} ({i})" for i, law in enumerate(laws, start=1)]
+    words = list(labels) if labels is not None else numbered
     messages = list(trace.notes)
     beads = _common_beads(results, words, trace, messages)
     stated = stated_sensor(trace, cutoff)
@@ -84,11 +86,6 @@ def compare(
         for side, shift, word in zip(sides, shifts, words, strict=True)
     )
     return Comparison(trace, sensor, found, _nearest_laws(measured, found), tuple(dict.fromkeys(messages)))
-
-
-def _labels(results: Sequence[Result]) -> list[str]:
-    laws = [result.law for result in results]
-    return [law if laws.count(law) == 1 else f"{law} ({i})" for i, law in enumerate(laws, start=1)]
 
 
 def _checked_tolerances(tolerances: Mapping[str, float]) -> dict[str, float]:

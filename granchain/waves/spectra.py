@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from granchain.errors import CaseError, GranchainError, LawError
-from granchain.markup import card, json_ready, table
+from granchain.markup import card, table
 from granchain.output.result import check_result
+from granchain.plain_data import plain_data
 from granchain.theory import dispersion
 from granchain.waves.dispersion import Cell, cell_of
 
@@ -119,13 +120,13 @@ class Spectrum:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain numbers, words, lists and dicts, without cosine and map; a number that is not finite is None."""
-        names = ("frequency", "transmission", "coherence", "band_edges", "band_edge_errors")
-        return {
-            **{name: getattr(self, name) for name in ("title", "law", "source", "sensor", "unit", "resolution", "measured")},
-            **{name: json_ready(getattr(self, name).tolist()) for name in names},
-            "dispersion": None if self.dispersion is None else self.dispersion.band_edges.tolist(),
-            "messages": list(self.messages),
-        }
+        names = ("title", "law", "source", "sensor", "unit", "resolution", "measured")
+        arrays = ("frequency", "transmission", "coherence", "band_edges", "band_edge_errors")
+        edges = None if self.dispersion is None else self.dispersion.band_edges
+        found: dict[str, Any] = plain_data(
+            {name: getattr(self, name) for name in (*names, *arrays)} | {"dispersion": edges, "messages": self.messages}
+        )
+        return found
 
 
 def spectrum(result: Result, source: int | str | None = None, sensor: int | None = None, *, segments: int = SEGMENTS) -> Spectrum:
