@@ -16,10 +16,10 @@ import scipy.io
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from granchain.analysis.baseline import baseline_of, noise_of
 from granchain.cli import obey
 from granchain.errors import FileError, TraceError
 from granchain.traces import Asked, import_trace, read_about, read_trace
-from granchain.traces.noise import baseline_of, noise_of
 from granchain.traces.text import text_columns
 
 ROOT = Path(__file__).parents[1]

@@ -2,8 +2,10 @@
 
 definition     the first pulse of a force over time, its peak and width, and the pulses after it
 arrays         the same of many runs at once
+baseline       what an instrument adds to a force, as the trace itself shows
 noise          where a measured trace has its pulses, beyond the doubt that noise leaves
 uncertainty    peak, time of the peak and crossings from noisy samples, with their uncertainties
+flat_top       tops that an instrument at its limit makes
 reading        what one sensor measured: all numbers of its first pulse, and what is wrong with it
 transport      wave speeds from arrivals
 energy         the ledger: what is put in, and where it is at the end

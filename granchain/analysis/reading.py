@@ -5,7 +5,6 @@ A number that the trace does not hold is withheld, with the reason: the peak of 
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -13,16 +12,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from granchain.analysis.baseline import LEAST_QUIET, Baseline, baseline_of
 from granchain.analysis.definition import MERGED_NOISE, PULSE_BEGINS, PULSE_ENDS, ForceJumps, has_merged, peak, pulse_width
+from granchain.analysis.flat_top import ONE_AT_LIMIT, PERHAPS, SURELY, TO_FLANKS, few_at_top, flat_top, meeting_of_flanks
 from granchain.analysis.noise import DOUBT, RIPPLES, Noise, NoisyPulse, Smoothed, fell_before, foot_of, half_height, pulses_in
 from granchain.analysis.uncertainty import WITHHELD, Number, crossing_of, top_of
-from granchain.traces.noise import LEAST_QUIET, Baseline, baseline_of, step_of
 
-# The top of a pulse of any law is above 1 - e of its peak for at most 1.7 sqrt(e) of its width (Hertz 1.6, wang-liu-hysteretic 1.7 over
-# 51 laws, 5 beads, e from .003 to .2; a parabola of that half height: 1.4). What is flat for longer is at a limit of the instrument.
-FLAT_TOP = 1.8
-# The stretches that are looked at: where the force is below its largest by less than these parts of its doubt.
-FLAT_DOUBTS = (1.5, 1.0, 0.75)
 # A sample that stands alone differs from the cubic through its four neighbours by more than these differ from each other.
 ALONE = 1.0
 # Below this part of a later pulse a first one may be a disturbance, such as crosstalk of the trigger.
@@ -35,11 +30,6 @@ JUMPS = 2.5
 FEW_SAMPLES = 8.0
 # With fewer, one sample may hold all of the top, and the width of what is left means nothing.
 FEWEST_SAMPLES = 3.0
-# With fewer, one or two samples at a limit of the instrument look like a top: a Gaussian pulse falls by a tenth over .2 of its width.
-ONE_AT_LIMIT = 5.0
-# Standard deviations from a top at a limit up to where the flanks would meet, and those that make a flat top no round one.
-TO_FLANKS = 3.5
-SURELY, PERHAPS = 2.0, 1.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,7 +164,7 @@ def _numbers_of_pulse(
         return SensorReading(baseline=baseline)
     peak, place = top_of(force, top, max(min(sides), 1.0), noise)
     place = _other_tops(found, pulse, place)
-    flat = _flat_top(force, found, noise, top, right - left, SURELY)
+    flat = flat_top(force, found, noise, top, right - left, SURELY)
     whole = baseline.samples > 0
     if not whole:
         messages.append("the trace begins on the rise of the pulse, which leaves no baseline: peak, width and impulse are withheld")
@@ -196,12 +186,12 @@ def _numbers_of_pulse(
     arrival = Number(float(time[0]) + interval * place.value, interval * math.hypot(place.uncertainty, tilt))
     if not whole or flat is not None or not math.isfinite(peak.value):
         return SensorReading(arrival=arrival, baseline=baseline)
-    perhaps = _flat_top(force, found, noise, top, right - left, PERHAPS)
+    perhaps = flat_top(force, found, noise, top, right - left, PERHAPS)
     if perhaps is None and right - left < FEW_SAMPLES:
-        perhaps = _few_at_top(force, noise, top, right - left)
+        perhaps = few_at_top(force, noise, top, right - left)
     lost = 0.0
     if perhaps is not None:
-        lost = max(_by_flanks(force, perhaps, left, right) - peak.value, 0.0) / TO_FLANKS
+        lost = max(meeting_of_flanks(force, perhaps, left, right) - peak.value, 0.0) / TO_FLANKS
         if right - left >= ONE_AT_LIMIT:
             messages.append("its top may be flat, which noise hides: the uncertainty of the peak goes up to where the flanks would meet")
     peak = Number(peak.value, math.hypot(max(peak.uncertainty, lost), baseline.uncertainty(top)))
@@ -280,71 +270,6 @@ def _other_tops(found: Smoothed, pulse: NoisyPulse, place: Number) -> Number:
         return place
     away = max(pulse.top - (pulse.start + int(parts[0])), pulse.start + int(parts[-1]) - 1 - pulse.top)
     return Number(place.value, math.hypot(place.uncertainty, away / 3.0))
-
-
-def _flat_top(force: np.ndarray, found: Smoothed, noise: Noise, top: int, width: float, deviations: float) -> slice | None:
-    """The samples of a top that is flatter than that of any pulse; None where it is none.
-
-    Over a stretch of length l a top sags by (l/FLAT_TOP width)^2 of its height at least: that is compared with what a parabola through the
-    samples sags by, and with so many standard deviations of that.
-    """
-    step = step_of(force)
-    first = max(top - 2, 0)
-    highest = first + int(np.argmax(force[first : top + 3]))
-    # Equal readings of a trace that has noise, and no steps to round to, are the limit itself.
-    near = _stretch_about(force, highest, step)
-    n = near.stop - near.start
-    if n >= (2 if noise.sample > 0.0 and step == 0.0 else 3) and n - 1 > FLAT_TOP * math.sqrt(step / float(force[highest])) * width:
-        return near
-    traces = ((force, highest, DOUBT * noise.sample), (found.smooth, top, found.doubt))
-    for part, (trace, start, doubt) in itertools.product(FLAT_DOUBTS, traces):
-        within = max(part * doubt, step)
-        if within > (1.0 - PULSE_ENDS) * float(trace[start]):
-            continue
-        near = _stretch_about(trace, start, within)
-        n = near.stop - near.start
-        if n < 3:
-            continue
-        by_sample = np.linalg.pinv(np.vander(np.linspace(-1.0, 1.0, n), 3, increasing=True))[2]
-        least = float(found.smooth[top]) * ((n - 1) / (FLAT_TOP * width)) ** 2
-        if max(-float(by_sample @ force[near]), 0.0) + deviations * noise.of_sum(by_sample) + step < least:
-            return near
-    return None
-
-
-def _few_at_top(force: np.ndarray, noise: Noise, top: int, width: float) -> slice | None:
-    """The samples about a top that may all be at a limit: two that noise does not distinguish, or any of fewest samples."""
-    first = max(top - 2, 0)
-    highest = first + int(np.argmax(force[first : top + 3]))
-    near = _stretch_about(force, highest, SURELY * math.sqrt(2.0) * noise.sample)
-    return near if near.stop - near.start >= 2 or width < ONE_AT_LIMIT else None
-
-
-def _by_flanks(force: np.ndarray, top: slice, left: float, right: float) -> float:
-    """Where lines along both flanks would meet [N]: a top is concave, and lies below those from its ends.
-
-    Where two samples or more look like a limit, the lines through the half heights count too: noise makes the ends uncertain.
-    """
-    count = max(2, (top.stop - top.start) // 3)
-    pairs = [(slice(max(top.start - count, 0), top.start), slice(top.stop, top.stop + count))]
-    if top.stop - top.start >= 2:
-        wide = max(1, round(0.1 * (right - left)))
-        middles = (math.floor(left) + 1, math.floor(right) + 1)
-        pairs.append((slice(max(middles[0] - wide, 0), middles[0] + wide), slice(middles[1] - wide, middles[1] + wide)))
-    highest = float(force[top].max())
-    for before, after in pairs:
-        if min(len(force[before]), len(force[after])) >= 2:
-            (up, here), (down, there) = (np.polyfit(np.arange(len(force))[near], force[near], 1) for near in (before, after))
-            if up > 0.0 > down:
-                highest = max(highest, float(here + up * (there - here) / (up - down)))
-    return highest
-
-
-def _stretch_about(trace: np.ndarray, i: int, within: float) -> slice:
-    """Samples around one that are no more than this below it."""
-    low = trace < trace[i] - within
-    before, after = np.flatnonzero(low[:i]), np.flatnonzero(low[i:])
-    return slice(int(before[-1]) + 1 if len(before) else 0, i + int(after[0]) if len(after) else len(low))
 
 
 def _width_of(force: np.ndarray, noise: Noise, found: Smoothed, top: int, peak: Number, interval: float) -> Number:

@@ -95,7 +95,7 @@ def read_beads(text: str | None) -> list[int | None] | None:
 
 def summary_of(trace: Trace) -> str:
     """A trace in some lines."""
-    from granchain.traces.noise import noise_of
+    from granchain.analysis.baseline import noise_of
 
     rows = [
         (str(bead), number(float(force.max())), number(1e6 * float(trace.time[force.argmax()])), number(noise_of(trace, k)))

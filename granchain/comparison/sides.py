@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from granchain.analysis.baseline import noise_of
 from granchain.analysis.definition import PULSE_BEGINS, ForceJumps
 from granchain.analysis.noise import Noise
 from granchain.analysis.reading import ComputedPulse, SensorReading, computed_pulse, merged_from, readings_of
 from granchain.analysis.results import is_smooth, jumps_at
 from granchain.sensor import NYQUIST, Sensor
-from granchain.traces.noise import noise_of
 
 if TYPE_CHECKING:
     from granchain.output import Result

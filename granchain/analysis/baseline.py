@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from granchain.traces.trace import Trace
+if TYPE_CHECKING:
+    from granchain.traces import Trace
 
 # Median of the size of a Gaussian number, in standard deviations: the quantile 3/4 of the normal distribution.
 _MEDIAN_SIZE = 0.6744897501960817
