@@ -1,7 +1,8 @@
 """The sensor bead as a model: what a piezo between two half beads reads, and what is recorded of it.
 
-One object for both sides of a comparison: it turns the two contact forces of a bead into the force on the piezo, smooths a computed and
-a measured trace alike, and makes of a computed force the reading that an instrument would have recorded. SI units.
+One object for both sides of a comparison: it turns the two contact forces of a bead into the force
+on the piezo, smooths a computed and a measured trace alike, and makes of a computed force the
+reading that an instrument would have recorded. SI units.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from numpy.typing import ArrayLike
 
 from granchain.errors import GranchainError
 
-# A cutoff needs two samples in its period at least, or there is nothing above it to take away: the sampling theorem.
+# A cutoff needs two samples in its period at least, or there is nothing above it to take away: the
+# sampling theorem.
 NYQUIST = 0.5
 
 
@@ -22,15 +24,17 @@ NYQUIST = 0.5
 class Sensor:
     """A bead cut in two with a piezo between the halves, and the instrument behind it.
 
-    A rigid bead of mass m has the acceleration a = (F_front - F_back)/m. The half in front of the piezo, of mass m_f, gets F_front and
-    the force of the piezo: m_f a = F_front - F. So F = (1 - m_f/m) F_front + (m_f/m) F_back: with equal halves the mean of the two
-    contact forces, whatever the bead does. (Newton's second law for each half; where the piezo has a mass, half of it belongs to each.)
+    A rigid bead of mass m has the acceleration a = (F_front - F_back)/m. The half in front of the
+    piezo, of mass m_f, gets F_front and the force of the piezo: m_f a = F_front - F. So F = (1 -
+    m_f/m) F_front + (m_f/m) F_back: with equal halves the mean of the two contact forces, whatever
+    the bead does. (Newton's second law for each half; where the piezo has a mass, half of it
+    belongs to each.)
 
     Parameters
     ----------
     front_mass : float, optional
-        Mass of the half bead on the side of lower numbers, where the wave comes from, with half of the piezo [kg]; default: half the
-        bead's.
+        Mass of the half bead on the side of lower numbers, where the wave comes from, with half of
+        the piezo [kg]; default: half the bead's.
     interval : float, optional
         Between two samples [s]; default: as often as the force is given.
     cutoff : float, optional
@@ -51,7 +55,12 @@ class Sensor:
     gain: float = 1.0
 
     def __post_init__(self) -> None:
-        above = {"front_mass": self.front_mass, "interval": self.interval, "cutoff": self.cutoff, "gain": self.gain}
+        above = {
+            "front_mass": self.front_mass,
+            "interval": self.interval,
+            "cutoff": self.cutoff,
+            "gain": self.gain,
+        }
         wrong = [
             f"{name}: got {value!r}, allowed: a finite number above 0"
             for name, value in above.items()
@@ -70,7 +79,8 @@ class Sensor:
         Parameters
         ----------
         front, back : array (n,)
-            Of the contact towards lower and towards higher numbers; a missing contact has force 0 [N].
+            Of the contact towards lower and towards higher numbers; a missing contact has force 0
+            [N].
         bead_mass : float, optional
             Of the whole bead [kg]; needed where the halves are not equal.
 
@@ -93,7 +103,8 @@ class Sensor:
     def smooth(self, interval: float, values: ArrayLike) -> np.ndarray:
         """Low-pass filter without delay: a Butterworth filter forwards and backwards.
 
-        The response is real, 1/(1 + (tan(pi f dt)/tan(pi f_c dt))^(2 order)): the time of a symmetric pulse's peak is unchanged.
+        The response is real, 1/(1 + (tan(pi f dt)/tan(pi f_c dt))^(2 order)): the time of a
+        symmetric pulse's peak is unchanged.
 
         Parameters
         ----------
@@ -119,7 +130,8 @@ class Sensor:
         from scipy.signal import butter, sosfiltfilt
 
         sections = butter(self.order, self.cutoff, fs=1.0 / interval, output="sos")
-        # Some periods of the cutoff on each side, in which the filter forgets where the trace begins; no more than there are samples.
+        # Some periods of the cutoff on each side, in which the filter forgets where the trace
+        # begins; no more than there are samples.
         margin = min(math.ceil(3.0 * self.order / (self.cutoff * interval)), len(samples) - 1)
         return np.asarray(sosfiltfilt(sections, samples, axis=0, padtype="odd", padlen=margin))
 

@@ -23,16 +23,18 @@ from granchain.engine.timestep import TimeStep, time_step_of
 from granchain.errors import CaseError, RunError
 from granchain.status import Status
 
-# First length of a run, in automatic steps; it is doubled until the contact has ended. An elastic contact takes some 240 of them (measured:
-# Hertz). A heavily damped one has the step of its damping: a hysteresis dashpot takes 2.1e6 of them for a restitution of .001 and 7e7 for
-# .0001 (measured). Steps of the longest run.
+# First length of a run, in automatic steps; it is doubled until the contact has ended. An elastic
+# contact takes some 240 of them (measured: Hertz). A heavily damped one has the step of its
+# damping: a hysteresis dashpot takes 2.1e6 of them for a restitution of .001 and 7e7 for .0001
+# (measured). Steps of the longest run.
 FIRST_STEPS, STEPS_AT_MOST = 1000, 2**27
 # Steps between two looks at a signal: some tenth of a second.
 STEPS_AT_ONCE = 2**20
-# Steps from the start on of which each is recorded; the long recoveries of heavily damped contacts are recorded at every 2^n-th, so that a
-# record holds between once and twice as many more.
+# Steps from the start on of which each is recorded; the long recoveries of heavily damped contacts
+# are recorded at every 2^n-th, so that a record holds between once and twice as many more.
 CLOSELY = 2**17
-# Part of the impact's energy below which two bodies that still touch count as stuck: whatever came after, the restitution is below 1e-6.
+# Part of the impact's energy below which two bodies that still touch count as stuck: whatever came
+# after, the restitution is below 1e-6.
 STUCK = 1e-12
 
 
@@ -55,17 +57,20 @@ class ImpactResult:
     max_overlap, max_force : float
         [m], [N].
     duration, approach_time, recovery_time : float
-        Until the force is zero for good, of which up to the largest overlap, and from there on [s]. A clamped force is zero before the
-        overlap is; one that may pull acts until the contact opens.
+        Until the force is zero for good, of which up to the largest overlap, and from there on [s].
+        A clamped force is zero before the overlap is; one that may pull acts until the contact
+        opens.
     overlap_duration : float
-        Until the overlap is zero [s]: after the force where a dent stays or the force is clamped, before it where the contact opens at a
-        negative overlap.
+        Until the overlap is zero [s]: after the force where a dent stays or the force is clamped,
+        before it where the contact opens at a negative overlap.
     residual_overlap : float
-        Overlap at which the contact opens for good [m]: the dent; negative where a law as printed pulls on beyond zero.
+        Overlap at which the contact opens for good [m]: the dent; negative where a law as printed
+        pulls on beyond zero.
     dissipated, dissipated_approach, dissipated_recovery : float
         Energy lost, in all, up to the largest overlap, and from there on [J].
     time, overlap, rate, force : (n,) array
-        The contact step by step [s], [m], [m/s], [N]; from step CLOSELY on at every 2^n-th step only.
+        The contact step by step [s], [m], [m/s], [N]; from step CLOSELY on at every 2^n-th step
+        only.
     contact_radius : float or None
         Largest radius of the circle of contact [m]; None where the law's source states none.
     """
@@ -109,8 +114,8 @@ def impact(*, law: str | type[ContactLaw], pair: Pair, speed: float, refine: flo
     refine : float
         The automatic time step is divided by this.
     **inputs
-        The law's inputs, e.g. restitution=0.8; a restitution may be a table {"law": "ma-liu", "psi": ..., "xi": ...}: what that
-        elastoplastic law gives at this speed.
+        The law's inputs, e.g. restitution=0.8; a restitution may be a table {"law": "ma-liu",
+        "psi": ..., "xi": ...}: what that elastoplastic law gives at this speed.
 
     Returns
     -------
@@ -123,7 +128,8 @@ def impact(*, law: str | type[ContactLaw], pair: Pair, speed: float, refine: flo
     LawError
         Where the pair misses a quantity.
     RunError
-        Where the contact does not open (NeverOpens), takes too many steps (NotEnded), or leaves the law's range.
+        Where the contact does not open (NeverOpens), takes too many steps (NotEnded), or leaves the
+        law's range.
 
     Notes
     -----
@@ -200,7 +206,8 @@ def collide(contacts: Contacts, bodies: Masses, speed: float, refine: float) -> 
 class ContactRecord:
     """A contact at steps of a run: overlap [m], force [N], and jumps of the force [N], [s].
 
-    At the first `close` steps, then at every stride-th. The jumps are those at the sensor of a body since the step before.
+    At the first `close` steps, then at every stride-th. The jumps are those at the sensor of a body
+    since the step before.
     """
 
     steps: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=int))
@@ -214,7 +221,12 @@ class ContactRecord:
     def of(cls, state: State, stride: int) -> ContactRecord:
         """What a run recorded of two bodies."""
         records, count = state.records, len(state.records.contact_overlap)
-        columns = (records.contact_overlap, records.contact_force, records.jump_force, records.jump_time)
+        columns = (
+            records.contact_overlap,
+            records.contact_force,
+            records.jump_force,
+            records.jump_time,
+        )
         overlap, force, jump_force, jump_time = (column[:, 0] for column in columns)
         close = count if stride == 1 else 0
         return cls(stride * np.arange(count), overlap, force, jump_force, jump_time, close)

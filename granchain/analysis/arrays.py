@@ -1,7 +1,7 @@
 """First pulses of many runs at once: peak, arrival, width, wave speed, momentum passed on.
 
-They are those of `definition` and `transport`, computed for whole arrays where a trace is plain, and
-by their functions where it is not.
+They are those of `definition` and `transport`, computed for whole arrays where a trace is plain,
+and by their functions where it is not.
 """
 
 from __future__ import annotations

@@ -10,13 +10,16 @@ import numpy as np
 if TYPE_CHECKING:
     from granchain.traces import Trace
 
-# Median of the size of a Gaussian number, in standard deviations: the quantile 3/4 of the normal distribution.
+# Median of the size of a Gaussian number, in standard deviations: the quantile 3/4 of the normal
+# distribution.
 _MEDIAN_SIZE = 0.6744897501960817
 # Samples before the pulse that separate noise and drift.
 LEAST_QUIET = 8
-# A slope counts as drift from so many standard deviations: noise alone makes one of 15,000 so large.
+# A slope counts as drift from so many standard deviations: noise alone makes one of 15,000 so
+# large.
 DRIFTS = 4.0
-# What is further from the line than this many standard deviations is no noise but a disturbance, and left out.
+# What is further from the line than this many standard deviations is no noise but a disturbance,
+# and left out.
 _OUTLYING = 4.0
 # Parts of the quiet stretch whose means show whether the baseline wanders.
 _PARTS = 6
@@ -54,7 +57,8 @@ class Baseline(NamedTuple):
     def uncertainty(self, sample: float) -> float:
         """Of the line at a sample [N].
 
-        Where a drift is seen, what it adds beyond the quiet samples too: a drift is not straight for ever.
+        Where a drift is seen, what it adds beyond the quiet samples too: a drift is not straight
+        for ever.
         """
         away = abs(sample - self.middle)
         beyond = max(0.0, away - 0.5 * self.samples)
@@ -93,14 +97,23 @@ def baseline_of(force: np.ndarray, noise: float) -> Baseline:
     value_error, slope_error = wander / math.sqrt(m), wander / spread
     if abs(slope) > DRIFTS * slope_error:
         return Baseline(float(value), float(slope), middle, value_error, slope_error, n)
-    # A slope that is not taken off is as uncertain as it looks, and no less than half of what noise makes of it.
-    return Baseline(float(force[used].mean()), 0.0, middle, value_error, max(0.5 * slope_error, abs(float(slope))), n)
+    # A slope that is not taken off is as uncertain as it looks, and no less than half of what noise
+    # makes of it.
+    return Baseline(
+        float(force[used].mean()),
+        0.0,
+        middle,
+        value_error,
+        max(0.5 * slope_error, abs(float(slope))),
+        n,
+    )
 
 
 def rapid(force: np.ndarray) -> float:
     """Size of white noise by the median size of third differences [N].
 
-    A smooth signal is as good as gone in them, and white noise sqrt(20) times as large as it was (1 + 9 + 9 + 1).
+    A smooth signal is as good as gone in them, and white noise sqrt(20) times as large as it was (1
+    + 9 + 9 + 1).
     """
     return float(np.median(np.abs(np.diff(force, 3)))) / (_MEDIAN_SIZE * math.sqrt(20.0))
 
@@ -128,8 +141,9 @@ def _about_line(force: np.ndarray) -> float:
 def noise_of(trace: Trace, column: int) -> float:
     """Standard deviation of the noise of one sample of a sensor [N]: as in about.toml, or estimated.
 
-    The estimate is the largest of three: the spread of the samples before the pulse about a line, the median of parts of them; what is
-    rapid in the whole trace; and what rounding to the steps of an analogue-to-digital converter leaves, a step over sqrt(12).
+    The estimate is the largest of three: the spread of the samples before the pulse about a line,
+    the median of parts of them; what is rapid in the whole trace; and what rounding to the steps of
+    an analogue-to-digital converter leaves, a step over sqrt(12).
 
     Parameters
     ----------

@@ -20,8 +20,8 @@ PULSE_BEGINS = 0.01
 PULSE_ENDS = 0.5
 # A maximum before the peak is one of its own where the force falls behind it by more than this part
 # of it, and by more than so many standard deviations of its noise. Computed traces rise to their
-# peak to rounding, or fall by 3e-3 and more on the way (measured: five laws, .15 to 20 m/s, 22 beads
-# each); of a million differences of two readings of Gaussian noise one is above 5 sqrt(2).
+# peak to rounding, or fall by 3e-3 and more on the way (measured: five laws, .15 to 20 m/s, 22
+# beads each); of a million differences of two readings of Gaussian noise one is above 5 sqrt(2).
 MERGED_FALL, MERGED_NOISE = 1e-3, 6.0 * math.sqrt(2.0)
 
 
@@ -29,7 +29,8 @@ def first_pulse(force: ArrayLike, baseline: float = 0.0, *, level: float | None 
     """Samples of a trace's first pulse.
 
     From the first sample of at least 1 % of the trace's largest force until the first that is below
-    half the running maximum, or to the end of the trace. Samples from the first nan on are left out.
+    half the running maximum, or to the end of the trace. Samples from the first nan on are left
+    out.
 
     Parameters
     ----------
@@ -172,13 +173,15 @@ def peak(
     jumps : ForceJumps, optional
         Where the force jumps between the samples.
     smooth : bool
-        Where the jumps are not known: whether there are none. If not, the peak is the largest sample.
+        Where the jumps are not known: whether there are none. If not, the peak is the largest
+        sample.
 
     Returns
     -------
     Peak
-        `NO_PEAK` where there is no pulse. Where the largest sample of the pulse is the first or last
-        of the trace, that sample; where three or more in a row are equally large, their middle.
+        `NO_PEAK` where there is no pulse. Where the largest sample of the pulse is the first or
+        last of the trace, that sample; where three or more in a row are equally large, their
+        middle.
     """
     samples, times = _until_nan(force), np.asarray(time, dtype=float)
     window = first_pulse(samples, baseline)
@@ -217,7 +220,8 @@ def summit(
     jumps : ForceJumps, optional
         Between the samples.
     within : slice
-        Samples of which the largest is sought; a jump may end the last of them, before the next one.
+        Samples of which the largest is sought; a jump may end the last of them, before the next
+        one.
     """
     i = within.start + int(np.argmax(values[within]))
     height, at = _between_jumps(time, values, i, jumps)
@@ -456,8 +460,8 @@ def pulses(
 def pulse_stop(force: ArrayLike, baseline: float = 0.0) -> int | None:
     """How many samples of a trace there are to the end of its first pulse.
 
-    It ends with the sample where, after the peak, the force above the baseline is down to 1 % of the
-    peak or begins to rise again; 0 without a pulse, None where the trace ends before.
+    It ends with the sample where, after the peak, the force above the baseline is down to 1 % of
+    the peak or begins to rise again; 0 without a pulse, None where the trace ends before.
     """
     above = _until_nan(force) - baseline
     window = first_pulse(above)

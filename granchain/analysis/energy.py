@@ -35,8 +35,8 @@ class EnergyBalance:
     kinetic, recoverable, plastic, viscous, clamp, external, residual : float
         At the end.
     largest_residual : float
-        Largest size of the residual over the run, relative to what was put in [1]; nan where nothing
-        was.
+        Largest size of the residual over the run, relative to what was put in [1]; nan where
+        nothing was.
     drag : float
         Lost to drag at the end; 0 in a chain without.
     """

@@ -11,14 +11,18 @@ from granchain.analysis.baseline import step_of
 from granchain.analysis.definition import PULSE_ENDS
 from granchain.analysis.noise import DOUBT, Noise, Smoothed
 
-# The top of a pulse of any law is above 1 - e of its peak for at most 1.7 sqrt(e) of its width (Hertz 1.6, wang-liu-hysteretic 1.7 over
-# 51 laws, 5 beads, e from .003 to .2; a parabola of that half height: 1.4). What is flat for longer is at a limit of the instrument.
+# The top of a pulse of any law is above 1 - e of its peak for at most 1.7 sqrt(e) of its width
+# (Hertz 1.6, wang-liu-hysteretic 1.7 over 51 laws, 5 beads, e from .003 to .2; a parabola of that
+# half height: 1.4). What is flat for longer is at a limit of the instrument.
 FLAT_TOP = 1.8
-# The stretches that are looked at: where the force is below its largest by less than these parts of its doubt.
+# The stretches that are looked at: where the force is below its largest by less than these parts of
+# its doubt.
 FLAT_DOUBTS = (1.5, 1.0, 0.75)
-# With fewer samples in the width, one or two at a limit of the instrument look like a top: a Gaussian pulse falls by a tenth over .2 of its width.
+# With fewer samples in the width, one or two at a limit of the instrument look like a top: a
+# Gaussian pulse falls by a tenth over .2 of its width.
 ONE_AT_LIMIT = 5.0
-# Standard deviations from a top at a limit up to where the flanks would meet, and those that make a flat top no round one.
+# Standard deviations from a top at a limit up to where the flanks would meet, and those that make a
+# flat top no round one.
 TO_FLANKS = 3.5
 SURELY, PERHAPS = 2.0, 1.5
 
@@ -26,8 +30,9 @@ SURELY, PERHAPS = 2.0, 1.5
 def flat_top(force: np.ndarray, found: Smoothed, noise: Noise, top: int, width: float, deviations: float) -> slice | None:
     """The samples of a top that is flatter than that of any pulse; None where it is none.
 
-    Over a stretch of length l a top sags by (l/FLAT_TOP width)^2 of its height at least: that is compared with what a parabola through the
-    samples sags by, and with so many standard deviations of that.
+    Over a stretch of length l a top sags by (l/FLAT_TOP width)^2 of its height at least: that is
+    compared with what a parabola through the samples sags by, and with so many standard deviations
+    of that.
     """
     step = step_of(force)
     first = max(top - 2, 0)
@@ -64,14 +69,20 @@ def few_at_top(force: np.ndarray, noise: Noise, top: int, width: float) -> slice
 def meeting_of_flanks(force: np.ndarray, top: slice, left: float, right: float) -> float:
     """Where lines along both flanks would meet [N]: a top is concave, and lies below those from its ends.
 
-    Where two samples or more look like a limit, the lines through the half heights count too: noise makes the ends uncertain.
+    Where two samples or more look like a limit, the lines through the half heights count too: noise
+    makes the ends uncertain.
     """
     count = max(2, (top.stop - top.start) // 3)
     pairs = [(slice(max(top.start - count, 0), top.start), slice(top.stop, top.stop + count))]
     if top.stop - top.start >= 2:
         wide = max(1, round(0.1 * (right - left)))
         middles = (math.floor(left) + 1, math.floor(right) + 1)
-        pairs.append((slice(max(middles[0] - wide, 0), middles[0] + wide), slice(middles[1] - wide, middles[1] + wide)))
+        pairs.append(
+            (
+                slice(max(middles[0] - wide, 0), middles[0] + wide),
+                slice(middles[1] - wide, middles[1] + wide),
+            )
+        )
     highest = float(force[top].max())
     for before, after in pairs:
         if min(len(force[before]), len(force[after])) >= 2:

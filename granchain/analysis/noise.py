@@ -17,21 +17,21 @@ import numpy as np
 from granchain.analysis.definition import PULSE_BEGINS, PULSE_ENDS, crossings, first_pulse
 
 # Standard deviations of the smoothed trace that count as doubt: of ten thousand samples of Gaussian
-# noise, none is above 4 but by chance. A pulse stands out where it is twice that high: its height and
-# the ground before it may each be off by the doubt.
+# noise, none is above 4 but by chance. A pulse stands out where it is twice that high: its height
+# and the ground before it may each be off by the doubt.
 DOUBT = 4.0
 # A zero-phase filter makes ripples before and after a jump of force; of orders 1 to 8, they stay
 # below this part of it.
 RIPPLES = 0.1
-# A trace is smoothed until its largest force is this many standard deviations, or with a Gaussian of
-# an eighth of the pulse's width: that takes 4 % off a Gaussian pulse, 1/sqrt(1 + 8 ln 2/64).
+# A trace is smoothed until its largest force is this many standard deviations, or with a Gaussian
+# of an eighth of the pulse's width: that takes 4 % off a Gaussian pulse, 1/sqrt(1 + 8 ln 2/64).
 CLEAR, SMOOTHEST = 300.0, 0.125
 # A dip between two tops of a pulse can be a tenth of its width wide, 0.04 as the standard deviation
 # of a Gaussian (measured: Gharib and Hurmuzlu's law): with a Gaussian of this part of the width it
 # keeps nine tenths of its depth, 1/sqrt(1 + (1/2)^2).
 DIP_SCALE = 0.02
-# With fewer samples in the width, a dip may be lower between two samples than at either by more than
-# noise.
+# With fewer samples in the width, a dip may be lower between two samples than at either by more
+# than noise.
 DIP_SAMPLES = 60.0
 # Below this part of the height, a part of the rise is no top of its own.
 SMALLEST_TOP = 0.1

@@ -1,6 +1,7 @@
 """What one sensor measured: its baseline, its first pulse, the numbers of that with their uncertainties, and what is wrong with the trace.
 
-A number that the trace does not hold is withheld, with the reason: the peak of a clipped pulse, the width of one that is cut off.
+A number that the trace does not hold is withheld, with the reason: the peak of a clipped pulse, the
+width of one that is cut off.
 """
 
 from __future__ import annotations
@@ -13,18 +14,47 @@ from typing import NamedTuple
 import numpy as np
 
 from granchain.analysis.baseline import LEAST_QUIET, Baseline, baseline_of
-from granchain.analysis.definition import MERGED_NOISE, PULSE_BEGINS, PULSE_ENDS, ForceJumps, has_merged, peak, pulse_width
-from granchain.analysis.flat_top import ONE_AT_LIMIT, PERHAPS, SURELY, TO_FLANKS, few_at_top, flat_top, meeting_of_flanks
-from granchain.analysis.noise import DOUBT, RIPPLES, Noise, NoisyPulse, Smoothed, fell_before, foot_of, half_height, pulses_in
+from granchain.analysis.definition import (
+    MERGED_NOISE,
+    PULSE_BEGINS,
+    PULSE_ENDS,
+    ForceJumps,
+    has_merged,
+    peak,
+    pulse_width,
+)
+from granchain.analysis.flat_top import (
+    ONE_AT_LIMIT,
+    PERHAPS,
+    SURELY,
+    TO_FLANKS,
+    few_at_top,
+    flat_top,
+    meeting_of_flanks,
+)
+from granchain.analysis.noise import (
+    DOUBT,
+    RIPPLES,
+    Noise,
+    NoisyPulse,
+    Smoothed,
+    fell_before,
+    foot_of,
+    half_height,
+    pulses_in,
+)
 from granchain.analysis.uncertainty import WITHHELD, Number, crossing_of, top_of
 
-# A sample that stands alone differs from the cubic through its four neighbours by more than these differ from each other.
+# A sample that stands alone differs from the cubic through its four neighbours by more than these
+# differ from each other.
 ALONE = 1.0
-# Below this part of a later pulse a first one may be a disturbance, such as crosstalk of the trigger.
+# Below this part of a later pulse a first one may be a disturbance, such as crosstalk of the
+# trigger.
 DISTURBANCE = 0.25
 # A disturbance is no wave where it is this much shorter, or longer, than the pulse.
 SHORTEST = 1.0 / 3.0
-# Crossings of a level, at both ends of its doubt, that are this many times as far apart as the slope gives are those of two flanks.
+# Crossings of a level, at both ends of its doubt, that are this many times as far apart as the
+# slope gives are those of two flanks.
 JUMPS = 2.5
 # Fewer samples in the width than that are stated.
 FEW_SAMPLES = 8.0
@@ -41,12 +71,15 @@ class SensorReading:
     peak, arrival, width, impulse : Number
         [N], [s] on the clock of the trace, [s], [N s].
     before, after : float
-        How long the pulse lasts before and after its peak [s]; nan where there is none, or it does not end.
+        How long the pulse lasts before and after its peak [s]; nan where there is none, or it does
+        not end.
     baseline : Baseline
     sound : bool
-        Whether the shape of the pulse was recorded: not where it is clipped, cut off or not distinguished from another.
+        Whether the shape of the pulse was recorded: not where it is clipped, cut off or not
+        distinguished from another.
     small : float
-        Time of a pulse so small before a larger one that it may be no wave [s]; nan where there is none.
+        Time of a pulse so small before a larger one that it may be no wave [s]; nan where there is
+        none.
     small_height, small_width : float
         Its height [N] and its width [s].
     messages : tuple of str
@@ -67,7 +100,13 @@ class SensorReading:
     messages: tuple[str, ...] = ()
 
 
-def reading_of(time: np.ndarray, recorded: np.ndarray, noise: Noise, filtered: bool = False, begin: float = -math.inf) -> SensorReading:
+def reading_of(
+    time: np.ndarray,
+    recorded: np.ndarray,
+    noise: Noise,
+    filtered: bool = False,
+    begin: float = -math.inf,
+) -> SensorReading:
     """Read the first pulse of a sensor.
 
     Parameters
@@ -86,7 +125,14 @@ def reading_of(time: np.ndarray, recorded: np.ndarray, noise: Noise, filtered: b
     interval = float(time[-1] - time[0]) / (len(time) - 1)
     original, recorded = recorded, _without_lone_samples(time, recorded, noise, messages)
     lone = np.flatnonzero(recorded != original)
-    baseline = Baseline(float(np.median(recorded[: max(len(recorded) // 100, LEAST_QUIET)])), 0.0, 0.0, 0.0, 0.0, LEAST_QUIET)
+    baseline = Baseline(
+        float(np.median(recorded[: max(len(recorded) // 100, LEAST_QUIET)])),
+        0.0,
+        0.0,
+        0.0,
+        0.0,
+        LEAST_QUIET,
+    )
     small: tuple[NoisyPulse, float] | None = None
     # The baseline is found before the pulse, and the pulse above the baseline.
     for turn in range(2):
@@ -94,7 +140,10 @@ def reading_of(time: np.ndarray, recorded: np.ndarray, noise: Noise, filtered: b
         found = pulses_in(force, noise, filtered)
         pulses = [pulse for pulse in found.pulses if time[pulse.top] >= begin]
         if not pulses:
-            return SensorReading(baseline=baseline, messages=(*messages, "no whole pulse stands out of the measured trace"))
+            return SensorReading(
+                baseline=baseline,
+                messages=(*messages, "no whole pulse stands out of the measured trace"),
+            )
         first = pulses[0]
         left, right = half_height(found.smooth, first.top)
         foot = foot_of(found, first, left) if math.isfinite(left) else 0
@@ -181,7 +230,8 @@ def _numbers_of_pulse(
         long = flat.stop - flat.start
         sure = place.uncertainty if math.isfinite(place.uncertainty) else long
         place = Number(0.5 * (flat.start + flat.stop - 1), math.hypot(long / math.sqrt(12.0), sure))
-    # A slope of the baseline moves the place where that of the pulse is 0, the more the flatter its top: a parabola of that half height.
+    # A slope of the baseline moves the place where that of the pulse is 0, the more the flatter its
+    # top: a parabola of that half height.
     tilt = math.hypot(baseline.slope, baseline.slope_error) * min(sides) ** 2 / max(pulse.height, found.doubt)
     arrival = Number(float(time[0]) + interval * place.value, interval * math.hypot(place.uncertainty, tilt))
     if not whole or flat is not None or not math.isfinite(peak.value):
@@ -225,8 +275,8 @@ def _numbers_of_pulse(
 def _short_baseline(recorded: np.ndarray, found: Smoothed, n: int, left: float, noise: Noise, height: float) -> Baseline:
     """Baseline from so few samples that they may stand on the foot of the pulse.
 
-    A foot that rises as e^(i/t), by `rise` over the n samples, is rise/(e^(n/t) - 1) high at their beginning; t is its mean from their end
-    to the half height.
+    A foot that rises as e^(i/t), by `rise` over the n samples, is rise/(e^(n/t) - 1) high at their
+    beginning; t is its mean from their end to the half height.
     """
     if n == 0:
         return Baseline(0.0, 0.0, 0.0, math.inf, 0.0, 0)
@@ -285,7 +335,8 @@ def _width_of(force: np.ndarray, noise: Noise, found: Smoothed, top: int, peak: 
             return WITHHELD
         # Where the flank is nearly flat, its crossing is anywhere the doubt allows.
         high, low = (half_height(found.smooth, top, peak.value + 2.0 * sign * found.doubt)[side] for sign in (1.0, -1.0))
-        # These are eight standard deviations apart; more than the slope explains, and the crossing is one of two places.
+        # These are eight standard deviations apart; more than the slope explains, and the crossing
+        # is one of two places.
         between = abs(high - low) if math.isfinite(high - low) else math.inf
         slack = found.sharp_doubt + DOUBT * 0.5 * peak.uncertainty
         above, below = (half_height(found.sharp, top, peak.value + 2.0 * sign * slack)[side] for sign in (1.0, -1.0))
@@ -299,11 +350,18 @@ def _width_of(force: np.ndarray, noise: Noise, found: Smoothed, top: int, peak: 
 
 
 def _impulse_of(
-    force: np.ndarray, noise: Noise, found: Smoothed, pulse: NoisyPulse, begin: int, baseline: Baseline, few: bool
+    force: np.ndarray,
+    noise: Noise,
+    found: Smoothed,
+    pulse: NoisyPulse,
+    begin: int,
+    baseline: Baseline,
+    few: bool,
 ) -> tuple[Number, float]:
     """Sum over a pulse [N samples], and where it ends [samples].
 
-    In noise the pulse ends somewhere from the earliest to the latest place; the mean of both sums is taken.
+    In noise the pulse ends somewhere from the earliest to the latest place; the mean of both sums
+    is taken.
     """
     after, by = found.smooth[pulse.top :], max(found.doubt, 1e-9 * pulse.height)
     early, late = pulse_end(after, pulse.height, by), pulse_end(after, pulse.height, -by)
@@ -319,16 +377,19 @@ def _impulse_of(
     late = max(early, late)
     sums = [float(np.trapezoid(force[begin : pulse.top + end + 1])) for end in (early, late)]
     stretch = force[begin : pulse.top + late + 1]
-    # Every other sample makes four times the error of the rule; the two halves of the samples differ by twice that.
+    # Every other sample makes four times the error of the rule; the two halves of the samples
+    # differ by twice that.
     sampling = abs(float(stretch[::2].sum() - stretch[1::2].sum())) / 3.0
-    # A jump lies anywhere between two samples, and makes a fourth difference of three times its size; so does the top of few samples.
+    # A jump lies anywhere between two samples, and makes a fourth difference of three times its
+    # size; so does the top of few samples.
     by_jump = 0.0 if few else float(np.abs(np.diff(stretch, 4)).max(initial=0.0)) / 3.0 / math.sqrt(12.0)
     # Both sums weigh the same.
     end = pulse.top + 0.5 * (early + late)
     count = round(end) - begin + 1
     by_noise = noise.of_sum(np.ones(count))
     by_baseline = baseline.uncertainty(0.5 * (begin + end)) * count
-    # The end lies anywhere from the earliest to the latest place, and in its interval: uniform distributions.
+    # The end lies anywhere from the earliest to the latest place, and in its interval: uniform
+    # distributions.
     by_end = max(abs(float(force[pulse.top + early])), PULSE_BEGINS * pulse.height) / math.sqrt(12.0)
     sure = math.hypot((sums[1] - sums[0]) / math.sqrt(12.0), by_noise, by_baseline, sampling, by_jump, by_end)
     return Number(0.5 * (sums[0] + sums[1]), sure), end
@@ -344,9 +405,11 @@ def pulse_end(after: np.ndarray, height: float, doubt: float = 0.0, seen: float 
     height : float
         [N].
     doubt : float
-        By which this may have happened without being seen: the earliest place it can be, or the latest where it is negative [N].
+        By which this may have happened without being seen: the earliest place it can be, or the
+        latest where it is negative [N].
     seen : float
-        Part of the doubt that a rise must be where the doubt is more than 1 %; the less the trace is smoothed, the more noise rises.
+        Part of the doubt that a rise must be where the doubt is more than 1 %; the less the trace
+        is smoothed, the more noise rises.
 
     Returns
     -------
@@ -371,7 +434,8 @@ def pulse_end(after: np.ndarray, height: float, doubt: float = 0.0, seen: float 
 def _shoulder(after: np.ndarray, height: float, doubt: float) -> np.ndarray:
     """Where a force may rise between samples, or within its doubt: it hardly falls over a quarter of the time to its half.
 
-    Hardly: by less than half of the doubt, or by less than half of what it falls by before and after, as no pulse with a single top does.
+    Hardly: by less than half of the doubt, or by less than half of what it falls by before and
+    after, as no pulse with a single top does.
     """
     reach = max(1, int(np.argmax(after < PULSE_ENDS * height)) // 4)
     falls = np.append(after[:-reach] - after[reach:], np.full(reach, math.inf))
@@ -422,8 +486,8 @@ def readings_of(time: np.ndarray, force: np.ndarray, noises: Sequence[Noise], fi
 class ComputedPulse(NamedTuple):
     """Numbers of a computed pulse: peak [N], arrival [s], width [s], impulse [N s].
 
-    How long it lasts before and after its peak [s], and whether they are those of another pulse that
-    has merged with the first.
+    How long it lasts before and after its peak [s], and whether they are those of another pulse
+    that has merged with the first.
     """
 
     peak: float = math.nan

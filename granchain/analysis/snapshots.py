@@ -33,15 +33,17 @@ def between_snapshots(time: ArrayLike, displacement: ArrayLike, velocity: ArrayL
     Returns
     -------
     tuple or None
-        Times (parts (n - 1) + 1,) [s] and velocities (the same, n_bodies) [m/s]; None for fewer than
-        three snapshots, and where displacements do not agree with velocities, see `MOST_APART`.
+        Times (parts (n - 1) + 1,) [s] and velocities (the same, n_bodies) [m/s]; None for fewer
+        than three snapshots, and where displacements do not agree with velocities, see
+        `MOST_APART`.
     """
     t, u, v = (np.asarray(values, dtype=float) for values in (time, displacement, velocity))
     if len(t) < 3:
         return None
     h = np.diff(t)[:, None]
     a = _accelerations(h, u, v)
-    # what the cubic with these values and slopes leaves of the difference of the displacements, as a velocity
+    # what the cubic with these values and slopes leaves of the difference of the displacements, as
+    # a velocity
     left = np.diff(u, axis=0) / h - 0.5 * (v[:-1] + v[1:]) - h / 12.0 * (a[:-1] - a[1:])
     if not np.abs(left).max(initial=0.0) <= MOST_APART * np.abs(v).max(initial=0.0):
         return None
@@ -61,8 +63,8 @@ def _accelerations(h: np.ndarray, u: np.ndarray, v: np.ndarray) -> np.ndarray:
     Through those of the instant and its two neighbours.
     """
     before, after = h[:-1], h[1:]
-    # of u(x) = u + v x + c2 x^2 + ... + c5 x^5 about the middle: conditions on u and v at -before and
-    # at after, x in units of the larger
+    # of u(x) = u + v x + c2 x^2 + ... + c5 x^5 about the middle: conditions on u and v at -before
+    # and at after, x in units of the larger
     unit = np.maximum(before, after)
     rows = []
     for x in (-before / unit, after / unit):

@@ -1,17 +1,22 @@
 """Peak, time of the peak and crossings of a level from noisy samples: curves fitted to a stretch around the place, by least squares.
 
-Around its top a pulse is nearly the exponential of a polynomial: sech^2 and cos^6, the shapes of solitary waves, are one of degree two but
-for a hundredth (Nesterenko 1983, doi:10.1007/BF00905892); a steep front with a long tail needs the odd terms. How long a stretch is fitted
-is left to the samples, as in Lepski's method (Goldenshluger & Nemirovski 1997, Math. Methods Statist. 6, 135): short ones feel noise, long
-ones the shape of the pulse. The uncertainty of each has these two parts, and that with the smallest is taken:
+Around its top a pulse is nearly the exponential of a polynomial: sech^2 and cos^6, the shapes of
+solitary waves, are one of degree two but for a hundredth (Nesterenko 1983, doi:10.1007/BF00905892);
+a steep front with a long tail needs the odd terms. How long a stretch is fitted is left to the
+samples, as in Lepski's method (Goldenshluger & Nemirovski 1997, Math. Methods Statist. 6, 135):
+short ones feel noise, long ones the shape of the pulse. The uncertainty of each has these two
+parts, and that with the smallest is taken:
 
-* noise: parameters that are a linear map G of the samples have the covariance G C G^T (JCGM 100:2008, sec. 5.2,
-  doi:10.59161/JCGM100-2008E). Where the curve misses the samples by more than noise, the excess counts as noise (Birge 1932,
-  doi:10.1103/PhysRev.40.207);
-* shape: an error of order l^p in the length l of the stretch makes the results of lengths l and r l differ by (r^p - 1) times the error
+* noise: parameters that are a linear map G of the samples have the covariance G C G^T (JCGM
+100:2008, sec. 5.2,
+  doi:10.59161/JCGM100-2008E). Where the curve misses the samples by more than noise, the excess
+  counts as noise (Birge 1932, doi:10.1103/PhysRev.40.207);
+* shape: an error of order l^p in the length l of the stretch makes the results of lengths l and r l
+differ by (r^p - 1) times the error
   of the shorter (Richardson 1911, doi:10.1098/rsta.1911.0009).
 
-What the numbers here are worth is measured on synthetic sensors with pulses of every law, see docs/reliability.md, N12.
+What the numbers here are worth is measured on synthetic sensors with pulses of every law, see
+docs/reliability.md, N12.
 """
 
 from __future__ import annotations
@@ -26,31 +31,38 @@ from numpy.polynomial import polynomial
 from granchain.analysis.definition import vertex
 from granchain.analysis.noise import Noise
 
-# Half lengths of the stretches, in parts of the time from the top to the nearer half height: each 1/sqrt(2) of the one before.
+# Half lengths of the stretches, in parts of the time from the top to the nearer half height: each
+# 1/sqrt(2) of the one before.
 FITTED_LENGTHS = tuple(2.0 ** (0.5 - 0.5 * i) for i in range(11))
-# Degree of the polynomial in the exponent, and of that through a flank: the lowest with an odd term beyond the first, and with a curvature.
+# Degree of the polynomial in the exponent, and of that through a flank: the lowest with an odd term
+# beyond the first, and with a curvature.
 TOP_DEGREE, FLANK_DEGREE = 3, 2
 # Order of the error of the shape, of a smooth pulse.
 SHAPE_ORDER = 2.0
 # Stretches are compared where the longer one is from 1.25 to 3 times as long.
 LENGTH_RATIOS = (1.25, 3.0)
-# One difference of two estimates may be small by chance: what all estimates differ by that are up to so many times less sure is covered.
+# One difference of two estimates may be small by chance: what all estimates differ by that are up
+# to so many times less sure is covered.
 ALIKE_UNCERTAIN = 1.75
 # No kink between two samples is seen: its place is known to this part of an interval at best.
 LEAST_PLACE = 0.02
-# Part of the stretch in which a kink may be the top that counts as a standard deviation: six of them reach its ends. Kogut and Etsion's law
-# makes two tops 0.04 of the width apart, with a dip of 0.003 of the height between.
+# Part of the stretch in which a kink may be the top that counts as a standard deviation: six of
+# them reach its ends. Kogut and Etsion's law makes two tops 0.04 of the width apart, with a dip of
+# 0.003 of the height between.
 HIDDEN_KINK = 0.17
-# A sample, or the mean of two, that is so many standard deviations above the curve belongs to another top: of Gaussian noise, one of two
-# thousand is. No curve is better than the last number, in parts of the peak.
+# A sample, or the mean of two, that is so many standard deviations above the curve belongs to
+# another top: of Gaussian noise, one of two thousand is. No curve is better than the last number,
+# in parts of the peak.
 UNEXPLAINED, EXACT = 3.3, 1e-4
 # A curve that misses the samples by so many times the noise has not the shape of the pulse.
 MISFIT = 2.0
-# What no sample shows: a Gaussian pulse has the fourth difference 3 s^2/F at its peak F, s the second, and a parabola through three
-# samples is off by 1/128 of the fourth difference half way between two (Newton's remainder t^2 (t^2 - 1)/24 at t = 1/2): 0.023 s^2/F.
-# Skew pulses are off by more: four times as much covers.
+# What no sample shows: a Gaussian pulse has the fourth difference 3 s^2/F at its peak F, s the
+# second, and a parabola through three samples is off by 1/128 of the fourth difference half way
+# between two (Newton's remainder t^2 (t^2 - 1)/24 at t = 1/2): 0.023 s^2/F. Skew pulses are off by
+# more: four times as much covers.
 BETWEEN_SAMPLES = 0.1
-# Steps of Gauss and Newton, after which parameters found from logarithms of the samples move by no part of their uncertainty.
+# Steps of Gauss and Newton, after which parameters found from logarithms of the samples move by no
+# part of their uncertainty.
 GAUSS_NEWTON_STEPS = 4
 
 
@@ -83,7 +95,8 @@ def _surest(fits: Sequence[_LocalFit], which: int) -> Number:
             for longer in fits[:k]
             if LENGTH_RATIOS[0] <= longer.length / fit.length <= LENGTH_RATIOS[1]
         ]
-        # The longest stretches have none to be compared with; two and three samples have the remainder of their interpolation.
+        # The longest stretches have none to be compared with; two and three samples have the
+        # remainder of their interpolation.
         if fit.length <= 1.0:
             found.append(Number(fit.values[which], fit.noise[which]))
         elif shape:
@@ -130,10 +143,12 @@ def top_of(force: np.ndarray, top: float, reach: float, noise: Noise) -> tuple[N
         second = abs(float(force[i - 1] - 2.0 * force[i] + force[i + 1]))
     peak, place = _surest(fits, 0), _surest(fits, 1)
     peak = Number(
-        peak.value, math.hypot(peak.uncertainty, BETWEEN_SAMPLES * second**2 / max(float(force[i]), second)) if second else peak.uncertainty
+        peak.value,
+        math.hypot(peak.uncertainty, BETWEEN_SAMPLES * second**2 / max(float(force[i]), second)) if second else peak.uncertainty,
     )
-    # Where the force is below its peak by no more than the uncertainty of that, or than what the curve misses the samples by, a small kink
-    # may be the top; from the half height to the peak the force rises as a parabola does, about.
+    # Where the force is below its peak by no more than the uncertainty of that, or than what the
+    # curve misses the samples by, a small kink may be the top; from the half height to the peak the
+    # force rises as a parabola does, about.
     away, height = 0.0, peak.uncertainty
     for fit in fits:
         if fit.values[1] == place.value and len(fit.curve):
@@ -141,7 +156,10 @@ def top_of(force: np.ndarray, top: float, reach: float, noise: Noise) -> tuple[N
             missed = float(np.linalg.norm(force[fit.near] - fit.curve)) / math.sqrt(len(fit.curve) - TOP_DEGREE - 1)
             height = max(height, missed if missed > MISFIT * noise.sample else 0.0)
     hidden = reach * math.sqrt(2.0 * height / max(peak.value, height)) if height > 0.0 else 0.0
-    return peak, Number(place.value, max(math.hypot(place.uncertainty, LEAST_PLACE), HIDDEN_KINK * hidden, away / 3.0))
+    return peak, Number(
+        place.value,
+        max(math.hypot(place.uncertainty, LEAST_PLACE), HIDDEN_KINK * hidden, away / 3.0),
+    )
 
 
 def _another_top(force: np.ndarray, fit: _LocalFit, peak: Number, place: Number, noise: Noise) -> float:
@@ -199,7 +217,8 @@ def _exponential(force: np.ndarray, near: slice, centre: float, noise: Noise) ->
     scale = 0.5 * n
     x = (np.arange(near.start, near.stop) - centre) / scale
     powers = np.vander(x, degree + 1, increasing=True)
-    # To begin with, the logarithms, weighted with the force: an error of the force is one of its logarithm times the force.
+    # To begin with, the logarithms, weighted with the force: an error of the force is one of its
+    # logarithm times the force.
     above = np.maximum(y, 0.05 * y.max())
     p = _by_sample(powers * above[:, np.newaxis]) @ (np.log(above) * above)
     for _ in range(GAUSS_NEWTON_STEPS):
@@ -221,11 +240,16 @@ def _exponential(force: np.ndarray, near: slice, centre: float, noise: Noise) ->
     by_sample = _by_sample(powers * curve[:, np.newaxis])
     k = np.arange(degree + 1)
     height = math.exp(polynomial.polyval(at, p))
-    # d(height) = height sum at^k dp_k; d(place) = -(sum k at^(k-1) dp_k)/(second derivative of the exponent)
+    # d(height) = height sum at^k dp_k; d(place) = -(sum k at^(k-1) dp_k)/(second derivative of the
+    # exponent)
     of_height = height * at**k @ by_sample
     of_place = -scale * (k[1:] * at ** k[:-1]) @ by_sample[1:] / polynomial.polyval(at, second)
     return _LocalFit(
-        scale, (height, centre + at * scale), _deviations((of_height, of_place), y - curve, n - degree - 1, noise), near, curve
+        scale,
+        (height, centre + at * scale),
+        _deviations((of_height, of_place), y - curve, n - degree - 1, noise),
+        near,
+        curve,
     )
 
 
@@ -253,7 +277,9 @@ def _flank(force: np.ndarray, level: float, near: slice, centre: float, noise: N
     slope = float(polynomial.polyval(at, polynomial.polyder(p)))
     of_place = -scale / slope * (at ** np.arange(degree + 1) @ by_sample) if slope else np.full(n, math.inf)
     return _LocalFit(
-        scale, (centre + at * scale, slope / scale), (*_deviations((of_place,), y - powers @ p, n - degree - 1, noise), math.nan)
+        scale,
+        (centre + at * scale, slope / scale),
+        (*_deviations((of_place,), y - powers @ p, n - degree - 1, noise), math.nan),
     )
 
 
@@ -266,8 +292,9 @@ def _deviations(rows: tuple[np.ndarray, ...], missed: np.ndarray, free: int, noi
 def _through_three(force: np.ndarray, i: int, noise: Noise) -> _LocalFit:
     """The parabola of `analysis.peak` about a largest sample.
 
-    Newton's remainder of an interpolation at -1, 0, 1 is (t^3 - t)/6 times the third difference: within half a sample at most 1/16 of it,
-    its derivative at most 1/6 of it. The place is the slope over the second difference; noise changes that by sqrt(1 + 4 + 1) of its size.
+    Newton's remainder of an interpolation at -1, 0, 1 is (t^3 - t)/6 times the third difference:
+    within half a sample at most 1/16 of it, its derivative at most 1/6 of it. The place is the
+    slope over the second difference; noise changes that by sqrt(1 + 4 + 1) of its size.
     """
     height, place = vertex(np.arange(i - 1.0, i + 2.0), force[i - 1 : i + 2])
     second = abs(float(force[i - 1] - 2.0 * force[i] + force[i + 1]))

@@ -1,6 +1,7 @@
 """Measured against computed, traces and impacts: does the law describe the experiment?
 
-Impacts are in `granchain.comparison.impacts`, which needs the engine; traces are compared without it.
+Impacts are in `granchain.comparison.impacts`, which needs the engine; traces are compared without
+it.
 """
 
 from granchain.comparison.agreement import (

@@ -16,8 +16,16 @@ from granchain.sensor import Sensor
 if TYPE_CHECKING:
     from granchain.traces import Trace
 
-UNITS_COMPARED = {"peak": "N", "arrival": "s", "width": "s", "impulse": "N s", "speed": "m/s", "residual": "1"}
-# Those whose tolerance is a part of the measured value; the arrival's is a time, the residual is a part already.
+UNITS_COMPARED = {
+    "peak": "N",
+    "arrival": "s",
+    "width": "s",
+    "impulse": "N s",
+    "speed": "m/s",
+    "residual": "1",
+}
+# Those whose tolerance is a part of the measured value; the arrival's is a time, the residual is a
+# part already.
 RELATIVE = ("peak", "width", "impulse", "speed")
 
 
@@ -78,17 +86,19 @@ class SensorAgreement:
     position : float
         Of its centre, the first body's at 0 [m].
     peak, arrival, width, impulse, speed : Agreement
-        Peak force [N], time of the peak on the clock of the measurement [s], width at half height [s], impulse of the pulse [N s], speed
-        from here to the next sensor [m/s].
+        Peak force [N], time of the peak on the clock of the measurement [s], width at half height
+        [s], impulse of the pulse [N s], speed from here to the next sensor [m/s].
     residual : Agreement
-        Norm of computed minus measured force over the pulse, relative to the norm of the measured force: `computed` is what was found,
-        `measured` is 0, `uncertainty` what noise alone would make [1].
+        Norm of computed minus measured force over the pulse, relative to the norm of the measured
+        force: `computed` is what was found, `measured` is 0, `uncertainty` what noise alone would
+        make [1].
     time, measured, computed : array (n,)
         The forces over the pulse, filtered, on the clock of the measurement [s], [N].
     noise : float
         Standard deviation of the filtered measured force [N].
     merged : tuple of str
-        Of "measured" and "computed", where a second, larger pulse has merged with the first (`analysis.has_merged`): no speed is from it.
+        Of "measured" and "computed", where a second, larger pulse has merged with the first
+        (`analysis.has_merged`): no speed is from it.
     peak_band, arrival_band : Band, optional
         Where there are tolerances: what they make of peak and arrival.
     force_band : ForceBand, optional
@@ -155,7 +165,8 @@ class Comparison:
         What both sides went through.
     results : tuple of ResultAgreement
     nearest : dict of int to tuple of str
-        Label of the result with the smallest residual, bead by bead; after it those that noise does not distinguish from it.
+        Label of the result with the smallest residual, bead by bead; after it those that noise does
+        not distinguish from it.
     messages : tuple of str
         What the reader should know.
     """
@@ -175,7 +186,11 @@ class Comparison:
         """What a notebook shows: peak and arrival at each sensor, measured and computed."""
         parts = []
         for name, factor, unit in (("peak", 1.0, "N"), ("arrival", 1e6, "us")):
-            columns = ["bead", f"{name} [{unit}], measured", *(f"{one.label} [{unit}]" for one in self.results)]
+            columns = [
+                "bead",
+                f"{name} [{unit}], measured",
+                *(f"{one.label} [{unit}]" for one in self.results),
+            ]
             rows = []
             for k, sensor in enumerate(self.results[0].sensors):
                 side: Agreement = getattr(sensor, name)

@@ -13,7 +13,13 @@ import numpy as np
 
 from granchain import theory
 from granchain.certificates.examples import factors_of
-from granchain.comparison.printed import MEASURABLE, YIELD_STRESS_RATIO, MeasuredImpact, MeasuredImpacts, read_impacts
+from granchain.comparison.printed import (
+    MEASURABLE,
+    YIELD_STRESS_RATIO,
+    MeasuredImpact,
+    MeasuredImpacts,
+    read_impacts,
+)
 from granchain.contact import laws as known_laws
 from granchain.contact.law import ContactLaw
 from granchain.contact.pair import PAIR_QUANTITIES, Pair
@@ -25,14 +31,16 @@ FITS = {
     YIELD_STRESS_RATIO: "hardness over yield stress",
     "damping": "the one damping constant that a law asks for: its chi, alpha or restitution",
 }
-# A ratio is looked for up to a factor 4 to both sides of 2.8, the hardness of metals over their yield stress (Johnson 1985, Contact
-# Mechanics, sec. 6.3, doi:10.1017/CBO9781139171731).
+# A ratio is looked for up to a factor 4 to both sides of 2.8, the hardness of metals over their
+# yield stress (Johnson 1985, Contact Mechanics, sec. 6.3, doi:10.1017/CBO9781139171731).
 RATIOS = (0.7, 11.2)
-# A damping coefficient, in units of the one whose force at the largest overlap and the impact's speed is Hertz's: below the first the
-# restitution differs from 1 by less than any measurement, at the last it is below .1 (measured: kuwabara-kono .03).
+# A damping coefficient, in units of the one whose force at the largest overlap and the impact's
+# speed is Hertz's: below the first the restitution differs from 1 by less than any measurement, at
+# the last it is below .1 (measured: kuwabara-kono .03).
 DAMPINGS = (1e-4, 10.0)
 RESTITUTIONS = (0.01, 1.0)
-# Values of a parameter at which a minimum is looked for, before it is closed in; as long as one has a minimum, two do not lie closer.
+# Values of a parameter at which a minimum is looked for, before it is closed in; as long as one has
+# a minimum, two do not lie closer.
 STARTS = 9
 # How near a fitted parameter is closed in, in parts of it: rms differs in the square of that.
 NEARNESS = 1e-4
@@ -67,7 +75,8 @@ class LawAgainstImpacts:
     rows : tuple of ComparedImpact
         In the order of the folder.
     rms : float or None
-        Of computed less measured, over the rows that laws are ranked by; None where one of them is missing.
+        Of computed less measured, over the rows that laws are ranked by; None where one of them is
+        missing.
     parameter : str
         What was fitted: "yield_stress_ratio", or the input of that name; empty where nothing was.
     fitted : float or None
@@ -124,7 +133,13 @@ class ImpactComparison:
                 for row in one.rows
             ]
             fitted = None if one.fitted is None else {"name": one.parameter, "value": one.fitted, "unit": one.unit}
-            found[name] = {"rms": one.rms, "fitted": fitted, "inputs": one.inputs, "rows": rows, "problem": one.problem or None}
+            found[name] = {
+                "rms": one.rms,
+                "fitted": fitted,
+                "inputs": one.inputs,
+                "rows": rows,
+                "problem": one.problem or None,
+            }
         about = self.data.about
         return {
             "folder": self.folder,
@@ -151,8 +166,8 @@ def compare_impacts(
     data : str or path
         Folder with `about.toml` and `impacts.csv`.
     fit : str, optional
-        "yield_stress_ratio" (hardness over yield stress) or "damping" (the one damping constant of a law): fitted, law by law, to the rows
-        of use "fit", by the sum of squares.
+        "yield_stress_ratio" (hardness over yield stress) or "damping" (the one damping constant of
+        a law): fitted, law by law, to the rows of use "fit", by the sum of squares.
     pair : mapping, optional
         Quantities of the two bodies that the folder does not state, in SI.
 
@@ -194,7 +209,12 @@ def compare_impacts(
         rows = [replace(row, stated={**pair, **row.stated}) for row in measured.rows]
         measured = replace(measured, rows=tuple(rows))
     found = [_law_compared(known[name], dict(inputs), measured, fit) for name, inputs in asked.items()]
-    found.sort(key=lambda one: (fit is not None and one.fitted is None, math.inf if one.rms is None else one.rms))
+    found.sort(
+        key=lambda one: (
+            fit is not None and one.fitted is None,
+            math.inf if one.rms is None else one.rms,
+        )
+    )
     return ImpactComparison(os.fspath(data), measured, fit, {one.law: one for one in found})
 
 
@@ -258,7 +278,12 @@ def _missing(law: type[ContactLaw], known: Iterable[str]) -> str:
     return f"the law needs {' and '.join(missing)}, which the folder does not state" if missing else ""
 
 
-def _row_compared(law: type[ContactLaw], inputs: Mapping[str, Any], row: MeasuredImpact, ratio: float | None = None) -> ComparedImpact:
+def _row_compared(
+    law: type[ContactLaw],
+    inputs: Mapping[str, Any],
+    row: MeasuredImpact,
+    ratio: float | None = None,
+) -> ComparedImpact:
     """What a law gives for one row, or why it gives nothing."""
     problem = _missing(law, inputs)
     if not problem and row.quantity == "contact_diameter" and not law.has_contact_radius():
@@ -355,7 +380,8 @@ def _check_yield_stress(law: type[ContactLaw], inputs: Mapping[str, Any], rows: 
 def _damping_of(law: type[ContactLaw], row: MeasuredImpact) -> tuple[str, str, float, float]:
     """Name, unit and range of the one damping constant of a law.
 
-    A coefficient is looked for about the one whose force at the largest overlap of the elastic impact, at the impact's speed, is Hertz's.
+    A coefficient is looked for about the one whose force at the largest overlap of the elastic
+    impact, at the impact's speed, is Hertz's.
     """
     for quantity in law.inputs:
         if quantity.name == "restitution":
@@ -366,7 +392,11 @@ def _damping_of(law: type[ContactLaw], row: MeasuredImpact) -> tuple[str, str, f
                 elastic = theory.elastic_impact(float(pair.hertz_stiffness), float(pair.effective_mass), row.stated["speed"])
             except (LawError, KeyError) as error:
                 raise NotComputable(f"{row.case}: {error}") from error
-            scales = {"N": elastic.max_force, "m": elastic.max_overlap, "s": elastic.max_overlap / row.stated["speed"]}
+            scales = {
+                "N": elastic.max_force,
+                "m": elastic.max_overlap,
+                "s": elastic.max_overlap / row.stated["speed"],
+            }
             scale = math.prod(scales[name] ** power for name, power in factors_of(quantity.unit))
             return quantity.name, quantity.unit, DAMPINGS[0] * scale, DAMPINGS[1] * scale
     raise NotComputable(f"nothing to fit: {law.name} has no damping constant among its inputs")
@@ -375,8 +405,9 @@ def _damping_of(law: type[ContactLaw], row: MeasuredImpact) -> tuple[str, str, f
 def minimum_of(square: Callable[[float], float], low: float, high: float) -> float | None:
     """Where a function of one positive number is least; None where it is finite nowhere.
 
-    A bounded minimum is closed in beside the least of some values, spread evenly over the logarithm: where the law ends the function is
-    infinite, and a search over all of the range may not find the rest of it.
+    A bounded minimum is closed in beside the least of some values, spread evenly over the
+    logarithm: where the law ends the function is infinite, and a search over all of the range may
+    not find the rest of it.
     """
     from scipy.optimize import minimize_scalar
 
@@ -388,7 +419,12 @@ def minimum_of(square: Callable[[float], float], low: float, high: float) -> flo
     inside = np.log(places[max(k - 1, 0)]), np.log(places[min(k + 1, STARTS - 1)])
     # a number instead of infinity, so that parabolas through it are numbers
     worst = 1e6 * (1.0 + float(values[np.isfinite(values)].max()))
-    found = minimize_scalar(lambda x: min(square(math.exp(x)), worst), bounds=inside, method="bounded", options={"xatol": NEARNESS})
+    found = minimize_scalar(
+        lambda x: min(square(math.exp(x)), worst),
+        bounds=inside,
+        method="bounded",
+        options={"xatol": NEARNESS},
+    )
     best = math.exp(float(found.x))
     return best if square(best) <= values[k] else float(places[k])
 

@@ -13,7 +13,18 @@ from typing import Any, Literal
 from granchain.contact import laws
 from granchain.contact.pair import PAIR_QUANTITIES
 from granchain.errors import FileError, TraceError
-from granchain.keys import TITLE_LENGTH, Problems, Table, choice, in_si, key, read_table, shown, suggestion, text
+from granchain.keys import (
+    TITLE_LENGTH,
+    Problems,
+    Table,
+    choice,
+    in_si,
+    key,
+    read_table,
+    shown,
+    suggestion,
+    text,
+)
 from granchain.output.limit import Limit
 from granchain.traces.folder import ABOUT, content_of, document_of
 
@@ -25,7 +36,8 @@ MEASURABLE: dict[str, tuple[str, str]] = {
     "duration": ("s", "time of contact"),
     "contact_diameter": ("m", "twice the largest radius of the circle of contact"),
 }
-# Hardness over yield stress: no quantity of a pair, and what gives one its yield stress where only its hardness is measured.
+# Hardness over yield stress: no quantity of a pair, and what gives one its yield stress where only
+# its hardness is measured.
 YIELD_STRESS_RATIO = "yield_stress_ratio"
 # What a row, or the folder for all rows, may state of the two bodies.
 STATED: dict[str, str] = {"speed": "m/s", **PAIR_QUANTITIES, YIELD_STRESS_RATIO: "1"}
@@ -50,7 +62,11 @@ def one_line(meaning: str) -> Any:
 class SourceTable(Table):
     """Where numbers are printed."""
 
-    name: str = key("the word by which rows and constants name it", "a word of letters, digits and hyphens", pattern=r"^[\w.-]+$")
+    name: str = key(
+        "the word by which rows and constants name it",
+        "a word of letters, digits and hyphens",
+        pattern=r"^[\w.-]+$",
+    )
     printed: str = one_line("author, year, title, table")
     doi: str = text("its digital object identifier")
 
@@ -170,14 +186,23 @@ def read_impacts(folder: str | os.PathLike[str]) -> MeasuredImpacts:
 
 
 def _constants_of(
-    tables: Sequence[ConstantTable], kind: str, units: Mapping[str, str], sources: Sequence[str], problems: Problems
+    tables: Sequence[ConstantTable],
+    kind: str,
+    units: Mapping[str, str],
+    sources: Sequence[str],
+    problems: Problems,
 ) -> dict[str, float]:
     """Numbers of `about.toml` in SI, by name."""
     found: dict[str, float] = {}
     for one in tables:
         where = f"{kind}.{one.name}"
         if one.name not in units:
-            problems.add(where, "an unknown name", ", ".join(units), suggestion(one.name, units, "take it out"))
+            problems.add(
+                where,
+                "an unknown name",
+                ", ".join(units),
+                suggestion(one.name, units, "take it out"),
+            )
             continue
         if one.name in found:
             problems.add(where, "a second value", "one", "take one out")
@@ -192,7 +217,12 @@ def _check_source(source: str, sources: Sequence[str], where: str, problems: Pro
     """A source must be one of the listed ones."""
     if source not in sources:
         allowed = f"the name of a [[source]] of {ABOUT}: {', '.join(sources) or 'there is none'}"
-        problems.add(where, shown(source) if source else "nothing", allowed, suggestion(source, sources, "say where the number is printed"))
+        problems.add(
+            where,
+            shown(source) if source else "nothing",
+            allowed,
+            suggestion(source, sources, "say where the number is printed"),
+        )
 
 
 def _number_in(cell: str, unit: str, si: str, where: str, problems: Problems) -> float | None:
@@ -202,7 +232,12 @@ def _number_in(cell: str, unit: str, si: str, where: str, problems: Problems) ->
         value = value if unit == si else in_si(f"{cell} {unit}", si)
     except ValueError as error:
         advice = str(error) if unit != si else f"write a number [{si}]"
-        problems.add(where, shown(f"{cell} {unit}"), f"a number and its unit, such as {si if si != '1' else '1 for a pure number'}", advice)
+        problems.add(
+            where,
+            shown(f"{cell} {unit}"),
+            f"a number and its unit, such as {si if si != '1' else '1 for a pure number'}",
+            advice,
+        )
         return None
     if not math.isfinite(value):
         problems.add(where, shown(cell), "a finite number", f"write a number [{si}]")
@@ -229,7 +264,10 @@ def _cells_of(path: Path) -> list[list[str]]:
 
 
 def _measured_rows(
-    cells: Sequence[Sequence[str]], constants: Mapping[str, float], sources: Sequence[str], problems: Problems
+    cells: Sequence[Sequence[str]],
+    constants: Mapping[str, float],
+    sources: Sequence[str],
+    problems: Problems,
 ) -> tuple[MeasuredImpact, ...]:
     """The rows under the headings; none where a heading is wrong.
 
@@ -243,28 +281,53 @@ def _measured_rows(
         if name in units:
             problems.add(where, "two columns of this name", "one", "take one out")
         elif name in STATED and not unit:
-            problems.add(where, "a column without a unit", f"{name} [{STATED[name]}]", "write the unit in brackets behind the name")
+            problems.add(
+                where,
+                "a column without a unit",
+                f"{name} [{STATED[name]}]",
+                "write the unit in brackets behind the name",
+            )
         elif name not in STATED and name not in TABLE_COLUMNS:
             allowed = [*TABLE_COLUMNS, *(f"{quantity} [{si}]" for quantity, si in STATED.items())]
-            problems.add(where, "an unknown column", ", ".join(allowed), suggestion(name, [*TABLE_COLUMNS, *STATED], "take it out"))
+            problems.add(
+                where,
+                "an unknown column",
+                ", ".join(allowed),
+                suggestion(name, [*TABLE_COLUMNS, *STATED], "take it out"),
+            )
         units[name] = unit
     for name in REQUIRED_COLUMNS:
         if name not in units:
-            problems.add(f"{IMPACTS}.{name}", "no such column", ", ".join(REQUIRED_COLUMNS), f"add the column {name}")
+            problems.add(
+                f"{IMPACTS}.{name}",
+                "no such column",
+                ", ".join(REQUIRED_COLUMNS),
+                f"add the column {name}",
+            )
     if problems.sentences:
         return ()
     found = []
     for count, row in enumerate(cells[1:], 1):
         where = f"{IMPACTS}, row {count}"
         if len(row) != len(units):
-            problems.add(where, f"{len(row)} cells", f"{len(units)}, as many as the heading has", "put text with commas in quotes")
+            problems.add(
+                where,
+                f"{len(row)} cells",
+                f"{len(units)}, as many as the heading has",
+                "put text with commas in quotes",
+            )
             continue
         one = _measured_row(dict(zip(units, row, strict=True)), units, constants, sources, where, problems)
         if one is not None:
             found.append(one)
     ranked = {one.quantity for one in found if one.use != "show"}
     if len(ranked) > 1:
-        problems.add(f"{IMPACTS}.use", f"ranks by {' and '.join(sorted(ranked))}", "one quantity", 'give the other rows the use "show"')
+        problems.add(
+            f"{IMPACTS}.use",
+            f"ranks by {' and '.join(sorted(ranked))}",
+            "one quantity",
+            'give the other rows the use "show"',
+        )
     return tuple(found)
 
 
@@ -282,21 +345,41 @@ def _measured_row(
         if name in STATED and cell:
             value = _number_in(cell, units[name], STATED[name], f"{where}, {name}", problems)
             if value is not None and not value > 0.0:
-                problems.add(f"{where}, {name}", shown(cell), "a number above 0", "leave the cell empty where it is not stated")
+                problems.add(
+                    f"{where}, {name}",
+                    shown(cell),
+                    "a number above 0",
+                    "leave the cell empty where it is not stated",
+                )
             elif value is not None:
                 stated[name] = value
     quantity, use = cells["quantity"], cells["use"]
     if quantity not in MEASURABLE:
-        problems.add(f"{where}, quantity", shown(quantity), ", ".join(MEASURABLE), suggestion(quantity, MEASURABLE, "take one of these"))
+        problems.add(
+            f"{where}, quantity",
+            shown(quantity),
+            ", ".join(MEASURABLE),
+            suggestion(quantity, MEASURABLE, "take one of these"),
+        )
         return None
     if use not in USES:
         allowed = ", ".join(f"{word} ({meaning})" for word, meaning in USES.items())
         problems.add(f"{where}, use", shown(use), allowed, "take one of these")
     if not cells["unit"]:
-        problems.add(f"{where}, unit", "nothing", MEASURABLE[quantity][0], "write the unit of the measured number; 1 for a pure number")
+        problems.add(
+            f"{where}, unit",
+            "nothing",
+            MEASURABLE[quantity][0],
+            "write the unit of the measured number; 1 for a pure number",
+        )
         return None
     if not cells["uncertainty"]:
-        problems.add(f"{where}, uncertainty", "nothing", f'a number in the same unit, or "{NOT_STATED}"', "say how sure the number is")
+        problems.add(
+            f"{where}, uncertainty",
+            "nothing",
+            f'a number in the same unit, or "{NOT_STATED}"',
+            "say how sure the number is",
+        )
     _check_source(cells["source"], sources, f"{where}, source", problems)
     si = MEASURABLE[quantity][0]
     measured = _number_in(cells["measured"], cells["unit"], si, f"{where}, measured", problems)
@@ -305,4 +388,13 @@ def _measured_row(
         uncertainty = _number_in(cells["uncertainty"], cells["unit"], si, f"{where}, uncertainty", problems)
     if measured is None:
         return None
-    return MeasuredImpact(cells["case"], quantity, measured, uncertainty, stated, use, cells["source"], cells.get("doubt", ""))
+    return MeasuredImpact(
+        cells["case"],
+        quantity,
+        measured,
+        uncertainty,
+        stated,
+        use,
+        cells["source"],
+        cells.get("doubt", ""),
+    )

@@ -1,8 +1,9 @@
 """Measured trace against computed: does the law describe the experiment?
 
-Both sides go through the same sensor. One time shift for all sensors puts the computed run on the clock of the measurement: what is left
-of the arrivals is physics. Then pulse by pulse: peak, arrival, width, impulse, speed, residual, each with the uncertainty of the
-measurement; and of several results, which law is nearest.
+Both sides go through the same sensor. One time shift for all sensors puts the computed run on the
+clock of the measurement: what is left of the arrivals is physics. Then pulse by pulse: peak,
+arrival, width, impulse, speed, residual, each with the uncertainty of the measurement; and of
+several results, which law is nearest.
 """
 
 from __future__ import annotations
@@ -14,7 +15,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from granchain.analysis.transport import wave_speed
-from granchain.comparison.agreement import RELATIVE, UNITS_COMPARED, Agreement, Comparison, ResultAgreement, SensorAgreement
+from granchain.comparison.agreement import (
+    RELATIVE,
+    UNITS_COMPARED,
+    Agreement,
+    Comparison,
+    ResultAgreement,
+    SensorAgreement,
+)
 from granchain.comparison.shift import Shift, time_shift
 from granchain.comparison.sides import Computed, Measured, needed_sensor, stated_sensor
 from granchain.errors import TraceError
@@ -24,7 +32,8 @@ if TYPE_CHECKING:
     from granchain.output import Result
     from granchain.traces import Trace
 
-# Part of the uncertainty of the mean arrival that is one of the time shift; set by what covers, as in docs/reliability.md, N12.
+# Part of the uncertainty of the mean arrival that is one of the time shift; set by what covers, as
+# in docs/reliability.md, N12.
 OF_ARRIVALS = 0.25
 
 
@@ -45,10 +54,12 @@ def compare(
     labels : sequence of str, optional
         A word for each result; default: its contact law.
     cutoff : float, optional
-        Of the zero-phase filter that both sides go through [Hz]; 0: none. Default: that of about.toml; where it gives none and there
-        is noise, four times the inverse of the narrowest measured pulse's width.
+        Of the zero-phase filter that both sides go through [Hz]; 0: none. Default: that of
+        about.toml; where it gives none and there is noise, four times the inverse of the narrowest
+        measured pulse's width.
     tolerances : mapping of str to float, optional
-        Largest difference of "peak", "width", "impulse", "speed", relative to the measured value, of "arrival" [s] and of "residual".
+        Largest difference of "peak", "width", "impulse", "speed", relative to the measured value,
+        of "arrival" [s] and of "residual".
 
     Returns
     -------
@@ -159,7 +170,10 @@ def _shift_between(measured: Measured, computed: Computed, label: str, messages:
     for i, k in enumerate(both):
         pulse = computed.pulses[k]
         # As much of both: by which the measured pulse lies elsewhere is what is looked for.
-        for part, whole, time, at in ((ours, model, grid, pulse.arrival), (theirs, real, measured.time, float(pulse.arrival + apart[i]))):
+        for part, whole, time, at in (
+            (ours, model, grid, pulse.arrival),
+            (theirs, real, measured.time, float(pulse.arrival + apart[i])),
+        ):
             near = slice(*np.searchsorted(time, [at - pulse.before, at + pulse.after]))
             part[near, i] = whole[near, i]
     noise = np.array(measured.raw_noise)[both]
@@ -177,7 +191,8 @@ def _shift_between(measured: Measured, computed: Computed, label: str, messages:
             f"{label}: the whole traces correlate best {1e6 * (other - value):+.3g} us from there, where no first pulse meets a first one; "
             "the first pulses are laid over each other"
         )
-    # A law whose wave is too slow makes a straight line of the differences over the row; a pulse that is another one lies off it.
+    # A law whose wave is too slow makes a straight line of the differences over the row; a pulse
+    # that is another one lies off it.
     off = apart - _straight_line(np.array(computed.positions)[both], apart)
     for place in np.flatnonzero(np.abs(off) > np.maximum(widths, 5.0 * sure)).tolist():
         side = "later" if off[place] > 0.0 else "earlier"
@@ -185,10 +200,14 @@ def _shift_between(measured: Measured, computed: Computed, label: str, messages:
             f"bead {measured.beads[both[place]]}: its pulse comes {1e6 * abs(off[place]):.3g} us {side} than the other sensors and {label} "
             "say, more than its width: it may be another one"
         )
-    # Beside noise, a part of what shape, sampling and baseline leave open of the mean arrival: a pulse is laid over another as a whole.
+    # Beside noise, a part of what shape, sampling and baseline leave open of the mean arrival: a
+    # pulse is laid over another as a whole.
     mean = float(np.sum(sure**-2.0)) ** -0.5
     # Pulses that differ too much for a bound of their correlation have that of their arrivals.
-    return Shift(value, math.hypot(found.uncertainty, OF_ARRIVALS * mean) if math.isfinite(found.uncertainty) else mean)
+    return Shift(
+        value,
+        math.hypot(found.uncertainty, OF_ARRIVALS * mean) if math.isfinite(found.uncertainty) else mean,
+    )
 
 
 def _straight_line(x: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -233,7 +252,12 @@ def _result_against(
     for k, (bead, real, model) in enumerate(zip(measured.beads, measured.readings, computed.pulses, strict=True)):
         speed = Agreement(math.nan, math.nan, math.nan)
         if k + 1 < len(arrivals) and not (merged[k] or merged[k + 1]):
-            speed = _speed_between(computed.positions[k : k + 2], arrivals[k : k + 2], measured.readings[k : k + 2], stated.time)
+            speed = _speed_between(
+                computed.positions[k : k + 2],
+                arrivals[k : k + 2],
+                measured.readings[k : k + 2],
+                stated.time,
+            )
         times, real_force = measured.time[windows[k]], measured.force[windows[k], k]
         model_force = computed.at(times - shift.value)[:, k]
         there = np.isfinite(model_force)
@@ -249,10 +273,18 @@ def _result_against(
             SensorAgreement(
                 bead,
                 computed.positions[k],
-                Agreement(real.peak.value, math.hypot(real.peak.uncertainty, stated.gain * real.peak.value), model.peak),
+                Agreement(
+                    real.peak.value,
+                    math.hypot(real.peak.uncertainty, stated.gain * real.peak.value),
+                    model.peak,
+                ),
                 arrivals[k],
                 Agreement(*real.width, model.width),
-                Agreement(real.impulse.value, math.hypot(real.impulse.uncertainty, stated.gain * real.impulse.value), model.impulse),
+                Agreement(
+                    real.impulse.value,
+                    math.hypot(real.impulse.uncertainty, stated.gain * real.impulse.value),
+                    model.impulse,
+                ),
                 speed,
                 Agreement(0.0, floor, off),
                 times,
@@ -276,7 +308,10 @@ def _window_of_pulse(measured: Measured, k: int, sides: Sequence[Computed], shif
     real = measured.readings[k]
     if real.sound:
         wide = real.width.value if math.isfinite(real.width.value) else min(real.before, real.after)
-        start, end = real.arrival.value - real.before - 0.5 * wide, real.arrival.value + real.after + 0.5 * wide
+        start, end = (
+            real.arrival.value - real.before - 0.5 * wide,
+            real.arrival.value + real.after + 0.5 * wide,
+        )
     else:
         pulses = [(side.pulses[k], shift.value) for side, shift in zip(sides, shifts, strict=True) if math.isfinite(side.pulses[k].arrival)]
         if not pulses:
@@ -286,17 +321,33 @@ def _window_of_pulse(measured: Measured, k: int, sides: Sequence[Computed], shif
     return slice(*np.searchsorted(measured.time, [start, end]))
 
 
-def _speed_between(places: Sequence[float], arrivals: Sequence[Agreement], readings: Sequence[SensorReading], time: float) -> Agreement:
+def _speed_between(
+    places: Sequence[float],
+    arrivals: Sequence[Agreement],
+    readings: Sequence[SensorReading],
+    time: float,
+) -> Agreement:
     """Speed between two sensors; the common shift does not matter to it."""
     way = places[1] - places[0]
-    delay, computed = arrivals[1].measured - arrivals[0].measured, arrivals[1].computed - arrivals[0].computed
+    delay, computed = (
+        arrivals[1].measured - arrivals[0].measured,
+        arrivals[1].computed - arrivals[0].computed,
+    )
     sure = math.sqrt(sum(reading.arrival.uncertainty**2 for reading in readings) + 2.0 * time**2)
     speed = way / delay if delay else math.nan
-    return Agreement(speed, abs(speed) * sure / abs(delay) if delay else math.nan, way / computed if computed else math.nan)
+    return Agreement(
+        speed,
+        abs(speed) * sure / abs(delay) if delay else math.nan,
+        way / computed if computed else math.nan,
+    )
 
 
 def _wave_agreement(
-    places: Sequence[float], arrivals: Sequence[Agreement], readings: Sequence[SensorReading], known: Sequence[int], time: float
+    places: Sequence[float],
+    arrivals: Sequence[Agreement],
+    readings: Sequence[SensorReading],
+    known: Sequence[int],
+    time: float,
 ) -> Agreement:
     """Speed from the sensors with a measured arrival, and a computed one in every result."""
     x = np.array([places[k] for k in known])
@@ -327,9 +378,10 @@ def _missed(label: str, sensors: Sequence[SensorAgreement], bounds: Mapping[str,
 def _nearest_laws(measured: Measured, results: Sequence[ResultAgreement]) -> dict[int, tuple[str, ...]]:
     """Bead by bead, the result with the smallest residual r, and those that noise does not distinguish from it.
 
-    Measured force m and computed ones c_i, c_j: noise n moves r_j^2 - r_i^2 = (|c_j - m|^2 - |c_i - m|^2)/|m|^2 by
-    2 n.(c_i - c_j)/|m|^2, which for white noise of size sigma has the standard deviation 2 sigma |c_i - c_j|/|m|^2, at most
-    2 sigma (r_i + r_j)/|m|. Twice that: not distinguished up to r_j - r_i = 4 sigma/|m|.
+    Measured force m and computed ones c_i, c_j: noise n moves r_j^2 - r_i^2 = (|c_j - m|^2 - |c_i -
+    m|^2)/|m|^2 by 2 n.(c_i - c_j)/|m|^2, which for white noise of size sigma has the standard
+    deviation 2 sigma |c_i - c_j|/|m|^2, at most 2 sigma (r_i + r_j)/|m|. Twice that: not
+    distinguished up to r_j - r_i = 4 sigma/|m|.
     """
     found: dict[int, tuple[str, ...]] = {}
     for k, rows in enumerate(zip(*(result.sensors for result in results), strict=True)):

@@ -19,11 +19,16 @@ class Shift(NamedTuple):
 
 
 def time_shift(
-    interval: float, measured: ArrayLike, computed: ArrayLike, noise: ArrayLike = 0.0, near: tuple[float, float] | None = None
+    interval: float,
+    measured: ArrayLike,
+    computed: ArrayLike,
+    noise: ArrayLike = 0.0,
+    near: tuple[float, float] | None = None,
 ) -> Shift:
     """Shift between two sets of traces on one interval: the peak of the sum of their cross-correlations, by a parabola.
 
-    Each trace has a weight by itself: its force squared, which is that of least squares with the same noise at all sensors.
+    Each trace has a weight by itself: its force squared, which is that of least squares with the
+    same noise at all sensors.
 
     Parameters
     ----------
@@ -41,12 +46,15 @@ def time_shift(
     Returns
     -------
     Shift
-        From the first sample of the computed to the first of the measured traces: 0 where measured[i] is computed[i]. nan where nothing
-        correlates.
+        From the first sample of the computed to the first of the measured traces: 0 where
+        measured[i] is computed[i]. nan where nothing correlates.
     """
     from scipy.signal import correlate, correlation_lags
 
-    there, here = np.atleast_2d(np.asarray(measured, float).T).T, np.atleast_2d(np.asarray(computed, float).T).T
+    there, here = (
+        np.atleast_2d(np.asarray(measured, float).T).T,
+        np.atleast_2d(np.asarray(computed, float).T).T,
+    )
     lags = correlation_lags(len(there), len(here))
     total = np.zeros(len(lags))
     for a, b in zip(there.T, here.T, strict=True):
@@ -59,8 +67,9 @@ def time_shift(
     if not total[i] > nothing or i in (0, len(total) - 1):
         return Shift(math.nan, math.nan)
     _, at = vertex(lags[i - 1 : i + 2].astype(float), total[i - 1 : i + 2])
-    # The peak is where the derivative of the correlation, sum over f'(t) g(t - s), passes 0. White noise of size sigma makes it
-    # sigma |g'| large, and its slope there is -f'.g': for g = f this is the Cramer-Rao bound sigma/|f'|.
+    # The peak is where the derivative of the correlation, sum over f'(t) g(t - s), passes 0. White
+    # noise of size sigma makes it sigma |g'| large, and its slope there is -f'.g': for g = f this
+    # is the Cramer-Rao bound sigma/|f'|.
     slope = np.gradient(here, axis=0)
     lag = int(lags[i])
     ours = slope[max(0, -lag) : len(there) - lag] if lag < len(there) else slope[:0]

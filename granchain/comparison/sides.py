@@ -11,7 +11,13 @@ import numpy as np
 from granchain.analysis.baseline import noise_of
 from granchain.analysis.definition import PULSE_BEGINS, ForceJumps
 from granchain.analysis.noise import Noise
-from granchain.analysis.reading import ComputedPulse, SensorReading, computed_pulse, merged_from, readings_of
+from granchain.analysis.reading import (
+    ComputedPulse,
+    SensorReading,
+    computed_pulse,
+    merged_from,
+    readings_of,
+)
 from granchain.analysis.results import is_smooth, jumps_at
 from granchain.sensor import NYQUIST, Sensor
 
@@ -19,15 +25,22 @@ if TYPE_CHECKING:
     from granchain.output import Result
     from granchain.traces import Trace
 
-# Where no filter is given and there is noise, forces are drawn and subtracted with a cutoff of so many times the inverse of
-# the narrowest measured pulse's width.
+# Where no filter is given and there is noise, forces are drawn and subtracted with a cutoff of so
+# many times the inverse of the narrowest measured pulse's width.
 CUTOFF_WIDTHS = 4.0
 
 
 class Computed:
     """The computed side: forces on the piezo above the static force, filtered; numbers of the pulses through the stated filter alone."""
 
-    def __init__(self, result: Result, beads: Sequence[int], sensor: Sensor, stated: Sensor, messages: list[str]):
+    def __init__(
+        self,
+        result: Result,
+        beads: Sequence[int],
+        sensor: Sensor,
+        stated: Sensor,
+        messages: list[str],
+    ):
         from scipy.interpolate import CubicSpline
 
         self.law = result.law
@@ -37,7 +50,8 @@ class Computed:
         self.force = sensor.smooth(self.interval, force - force[0])
         plain = stated.smooth(self.interval, force - force[0])
         filtered = stated.cutoff is not None
-        # a filter leaves no jump; the jumps that a result holds are those of the mean of a bead's two forces
+        # a filter leaves no jump; the jumps that a result holds are those of the mean of a bead's
+        # two forces
         smooth = filtered or is_smooth(result)
         # before the wave comes there is rounding, whose largest is no pulse
         least = PULSE_BEGINS**2 * float(plain.max(initial=0.0))
@@ -54,7 +68,11 @@ class Computed:
 
     def at(self, times: np.ndarray) -> np.ndarray:
         """Forces at other times: none before the start, nan after the end."""
-        values = np.where((times < self.time[0])[:, np.newaxis], 0.0, self._spline(np.maximum(times, self.time[0])))
+        values = np.where(
+            (times < self.time[0])[:, np.newaxis],
+            0.0,
+            self._spline(np.maximum(times, self.time[0])),
+        )
         return np.asarray(np.where((times > self.time[-1])[:, np.newaxis], math.nan, values))
 
 
@@ -115,7 +133,12 @@ class Measured:
 
     def read(self, force: np.ndarray) -> list[SensorReading]:
         """Read forces (sample, sensor) [N] on the clock of the trace as if they had its noise."""
-        return readings_of(self.time, self.stated.smooth(self.interval, force), self._noises, self.stated.cutoff is not None)
+        return readings_of(
+            self.time,
+            self.stated.smooth(self.interval, force),
+            self._noises,
+            self.stated.cutoff is not None,
+        )
 
     def filter(self, sensor: Sensor) -> None:
         """Filter the forces; the numbers that were read stay."""
@@ -145,7 +168,11 @@ class Measured:
 def stated_sensor(trace: Trace, cutoff: float | None) -> Sensor:
     """The sensor of the trace with the filter that is asked for, or stated in about.toml; else without."""
     given = trace.about.sensor
-    return Sensor(front_mass=given.front_mass, cutoff=(cutoff if cutoff is not None else given.cutoff) or None, order=given.order)
+    return Sensor(
+        front_mass=given.front_mass,
+        cutoff=(cutoff if cutoff is not None else given.cutoff) or None,
+        order=given.order,
+    )
 
 
 def needed_sensor(measured: Measured, cutoff: float | None, messages: list[str]) -> Sensor:

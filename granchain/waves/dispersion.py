@@ -14,19 +14,21 @@ from granchain.simulation import prepare
 from granchain.theory.lattice import MOST_MASSES, Dispersion
 from granchain.theory.lattice import dispersion as of_lattice
 
-# Beads and contacts are alike within this part: static forces and overlaps are sums and roots of double numbers.
+# Beads and contacts are alike within this part: static forces and overlaps are sums and roots of
+# double numbers.
 EQUAL_WITHIN = 1e-9
-# Part of the static overlap over which the slope of a force is taken; with a second one of half the size the error goes with its fourth
-# power, 1e-12, and rounding adds 1e-16 over it.
+# Part of the static overlap over which the slope of a force is taken; with a second one of half the
+# size the error goes with its fourth power, 1e-12, and rounding adds 1e-16 over it.
 _STEP = 1e-3
 
 
 def dispersion(case: Case) -> Dispersion:
     """Small waves in the chain of a case: bands, frequencies over the wavenumber, group speeds.
 
-    The cell is the smallest one that is repeated throughout the chain, or throughout the largest group of segments that has a `repeat`. The
-    contacts are springs, with the slope of the law's own force at rest under the precompression: of a contact that has yielded that of
-    unloading and reloading. Damping is left out. Walls and striker are no part of it.
+    The cell is the smallest one that is repeated throughout the chain, or throughout the largest
+    group of segments that has a `repeat`. The contacts are springs, with the slope of the law's own
+    force at rest under the precompression: of a contact that has yielded that of unloading and
+    reloading. Damping is left out. Walls and striker are no part of it.
 
     Parameters
     ----------
@@ -35,7 +37,8 @@ def dispersion(case: Case) -> Dispersion:
     Returns
     -------
     Dispersion
-        .band_edges [Hz], .gaps [Hz], .frequency(wavenumber), .group_speed(wavenumber), .length of a cell [m].
+        .band_edges [Hz], .gaps [Hz], .frequency(wavenumber), .group_speed(wavenumber), .length of a
+        cell [m].
 
     Raises
     ------
@@ -83,7 +86,13 @@ def cell_of(case: Case) -> Cell:
     place = chain.positions()
     length = float(place[beads.start + size] - place[beads.start])
     to_label = 1 - chain.first_loaded
-    return Cell(beads.start + to_label, beads.stop - 1 + to_label, chain.mass[beads][:size], stiffness[:size], length)
+    return Cell(
+        beads.start + to_label,
+        beads.stop - 1 + to_label,
+        chain.mass[beads][:size],
+        stiffness[:size],
+        length,
+    )
 
 
 def periodic_part(case: Case, chain: Chain) -> slice:
@@ -104,7 +113,11 @@ def stiffnesses(contacts: Contacts, which: range) -> np.ndarray:
     found: dict[tuple, float] = {}
     slopes = np.empty(len(which))
     for i, k in enumerate(which):
-        d, c, h = float(contacts.overlaps[k]), tuple(contacts.c[:, k].tolist()), tuple(contacts.history[:, k].tolist())
+        d, c, h = (
+            float(contacts.overlaps[k]),
+            tuple(contacts.c[:, k].tolist()),
+            tuple(contacts.history[:, k].tolist()),
+        )
         if not d > 0.0:
             raise CaseError(
                 "chain.precompression: got contacts that carry no force at rest, allowed a chain pressed together; "

@@ -20,21 +20,26 @@ if TYPE_CHECKING:
     from granchain.output import Result
     from granchain.theory import Dispersion
 
-# Ours: pieces of a record that are averaged, each half over the next; more make a spectrum smooth, fewer resolve it.
+# Ours: pieces of a record that are averaged, each half over the next; more make a spectrum smooth,
+# fewer resolve it.
 SEGMENTS, MOST_SEGMENTS = 8, 1000
 # Ours: instants of a piece at least, 32 frequencies; fewer show no band.
 LEAST = 64
-# Cos q is taken where this part of the motion of three beads a cell apart has one phase from cell to cell, and where the motion's power is
-# above this part of the largest: the sidelobes of a Hann window are there some 15 lines away, and fall with the sixth power of that.
+# Cos q is taken where this part of the motion of three beads a cell apart has one phase from cell
+# to cell, and where the motion's power is above this part of the largest: the sidelobes of a Hann
+# window are there some 15 lines away, and fall with the sixth power of that.
 ONE_PHASE, STRONG = 0.9, 1e-10
-# Of cos q: how far beyond 1 waves must be to be outside a band, so that scatter at an edge is none; and how far from the edge the curve is
-# fitted that crosses it: of a whole range of -1 to 1, the last seventh.
+# Of cos q: how far beyond 1 waves must be to be outside a band, so that scatter at an edge is none;
+# and how far from the edge the curve is fitted that crosses it: of a whole range of -1 to 1, the
+# last seventh.
 OUTSIDE, NEAR_EDGE = 0.05, 0.3
 # Frequencies that a fit of four numbers takes at least, ours: each gives two, four times as many.
 FEWEST_FITTED = 8
-# Beyond this part of the force at rest, waves are no longer small: a Hertz contact's stiffness goes with the cube root of its force
-# (Johnson 1985, Contact Mechanics, eq. (4.23), doi:10.1017/CBO9781139171731). A row of steel and brass beads under noise had the edges of
-# its bands where forces deviated by .23, and no longer its upper band where they deviated by .79 (measured).
+# Beyond this part of the force at rest, waves are no longer small: a Hertz contact's stiffness goes
+# with the cube root of its force (Johnson 1985, Contact Mechanics, eq. (4.23),
+# doi:10.1017/CBO9781139171731). A row of steel and brass beads under noise had the edges of its
+# bands where forces deviated by .23, and no longer its upper band where they deviated by .79
+# (measured).
 SMALL_WAVES = 0.25
 # Below this coherence less than half of the power at the sensor comes from the source.
 INCOHERENT = 0.5
@@ -53,27 +58,35 @@ class Spectrum:
     source, sensor : str
         From where to where: "left drive", "right drive", or the name of a bead.
     unit : str
-        Of the transmission: "1" from bead to bead and from a driving force, "N/m" from a driving displacement.
+        Of the transmission: "1" from bead to bead and from a driving force, "N/m" from a driving
+        displacement.
     frequency : (n,) array
         [Hz].
     transmission : (n,) array
-        Amplitude at the sensor over that at the source, abs(S_xy)/S_xx, the estimate H1 (Bendat & Piersol 2010, Random Data, ch. 6).
+        Amplitude at the sensor over that at the source, abs(S_xy)/S_xx, the estimate H1 (Bendat &
+        Piersol 2010, Random Data, ch. 6).
     coherence : (n,) array
-        abs(S_xy)^2/(S_xx S_yy) [1]: 1 where the source alone moves the sensor, in a way that the pieces of the record resolve.
+        abs(S_xy)^2/(S_xx S_yy) [1]: 1 where the source alone moves the sensor, in a way that the
+        pieces of the record resolve.
     band_edges : (n_bands, 2) array
-        Lowest and highest frequency of each band that was seen [Hz]; nan where an edge was not. The first begins at 0.
+        Lowest and highest frequency of each band that was seen [Hz]; nan where an edge was not. The
+        first begins at 0.
     band_edge_errors : (n_bands, 2) array
-        Within which the edges lie, at least 95 times in 100 [Hz]; of the first, the lowest frequency that was seen.
+        Within which the edges lie, at least 95 times in 100 [Hz]; of the first, the lowest
+        frequency that was seen.
     cell_frequency : (m,) array
         [Hz].
     cosine : (m,) complex array
         cos q, q the phase from cell to cell; nan where it was not seen, empty without a cell.
     wavenumber : (k,) array
-        Of the map: phase from cell to cell, without a cell from bead to bead, -pi to pi [rad]; waves to the right are positive.
+        Of the map: phase from cell to cell, without a cell from bead to bead, -pi to pi [rad];
+        waves to the right are positive.
     power : (m, k) array
-        Of the map, over `cell_frequency` and `wavenumber`, its largest value 1; empty where the beads that were recorded make none.
+        Of the map, over `cell_frequency` and `wavenumber`, its largest value 1; empty where the
+        beads that were recorded make none.
     measured : str
-        What cosine and map are from: "velocity" of the snapshots, "sensor_force", or "" without both.
+        What cosine and map are from: "velocity" of the snapshots, "sensor_force", or "" without
+        both.
     dispersion : Dispersion or None
         Of the case, where its row is periodic and pressed together.
     messages : tuple of str
@@ -129,22 +142,31 @@ class Spectrum:
         return found
 
 
-def spectrum(result: Result, source: int | str | None = None, sensor: int | None = None, *, segments: int = SEGMENTS) -> Spectrum:
+def spectrum(
+    result: Result,
+    source: int | str | None = None,
+    sensor: int | None = None,
+    *,
+    segments: int = SEGMENTS,
+) -> Spectrum:
     """Transmission between two places of a run, and the bands of its chain.
 
-    The record is cut into pieces, half over half, each under a Hann window (Welch 1967, doi:10.1109/TAU.1967.1161901). Any waves in a row
-    of equal cells, forth, back and standing, obey u(n - p) + u(n + p) = 2 cos q u(n), p the beads of a cell (the trace of a cell's transfer
-    matrix; Brillouin 1946, Wave Propagation in Periodic Structures, ch. 3): cos q is found from all beads whose neighbours a cell away
-    were recorded too, and ends and reflections are no part of it. A band ends where cos q passes 1 or -1. There a parabola in
-    omega^2/(1 + i omega tau) is fitted to it, tau the contacts' damping over their stiffness; its error is that of the fit, two-sided 95 %,
-    and one line of the spectrum, added in squares.
+    The record is cut into pieces, half over half, each under a Hann window (Welch 1967,
+    doi:10.1109/TAU.1967.1161901). Any waves in a row of equal cells, forth, back and standing, obey
+    u(n - p) + u(n + p) = 2 cos q u(n), p the beads of a cell (the trace of a cell's transfer
+    matrix; Brillouin 1946, Wave Propagation in Periodic Structures, ch. 3): cos q is found from all
+    beads whose neighbours a cell away were recorded too, and ends and reflections are no part of
+    it. A band ends where cos q passes 1 or -1. There a parabola in omega^2/(1 + i omega tau) is
+    fitted to it, tau the contacts' damping over their stiffness; its error is that of the fit,
+    two-sided 95 %, and one line of the spectrum, added in squares.
 
     Parameters
     ----------
     result : Result
         With sensors.
     source : int or {"left", "right"}, optional
-        Label of a bead with a sensor, or a driven end; default: the driven end, else the first sensor.
+        Label of a bead with a sensor, or a driven end; default: the driven end, else the first
+        sensor.
     sensor : int, optional
         Label of a bead with a sensor; default: the last one.
     segments : int
@@ -226,7 +248,10 @@ def spectrum(result: Result, source: int | str | None = None, sensor: int | None
                 "no map: beads between others were not recorded; set an interval under [snapshots], or name all beads under [sensors]"
             )
     if not len(band_edges) and not (coherence > INCOHERENT).any():
-        messages.insert(0, "found nothing: no band edge, and no frequency that comes through; of this run the spectrum says nothing")
+        messages.insert(
+            0,
+            "found nothing: no band edge, and no frequency that comes through; of this run the spectrum says nothing",
+        )
     return Spectrum(
         title=result.title,
         law=result.law,
@@ -398,7 +423,10 @@ def recorded_row(result: Result, cell: Cell | None, segments: int) -> RecordedRo
     """The record that has the most beads a cell apart: velocities of snapshots, or forces of sensors; the more frequent of two alike."""
     size = 1 if cell is None else len(cell.masses)
     found = []
-    for name, axis, labels in (("velocity", "snapshot_time", "bead"), ("sensor_force", "time", "sensor_bead")):
+    for name, axis, labels in (
+        ("velocity", "snapshot_time", "bead"),
+        ("sensor_force", "time", "sensor_bead"),
+    ):
         if name not in result.variables or len(result.variables[axis].data) < 3:
             continue
         time, interval = evenly_sampled(result, axis)
@@ -460,7 +488,8 @@ def bands_of(frequency: np.ndarray, cosine: np.ndarray, size: int) -> tuple[np.n
     bands: list[list[Edge]] = []
     unknown = Edge(math.nan, math.nan, True)
     if len(decided) and inside[decided[0]] and cosine.real[decided[0]] > 0.0:
-        # the row as a whole moves freely, and the longest waves that were seen are of the first band
+        # the row as a whole moves freely, and the longest waves that were seen are of the first
+        # band
         bands.append([Edge(0.0, float(frequency[decided[0]]), True)])
     for i, j in pairwise(decided.tolist()):
         if inside[i] == inside[j] or not seen[i : j + 1].all():
