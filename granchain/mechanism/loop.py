@@ -21,56 +21,47 @@ from granchain.jit.cache import compiled
 from granchain.jit.options import hot
 from granchain.mechanism.linkages import Linkage, pin_at, rubbing
 
-
-@cache
-def loop_of(law: Functions, features: Features, linkage: Linkage) -> Callable:
-    """The compiled time loop for the functions of a law, which are `frozen`, and a mechanism."""
-    return compiled(_make(law, features, linkage))
+@hot
+def rate_of(surface, v0, v1):  # type: ignore[no-untyped-def]
+    return surface[1] * v0 + surface[2] * v1 + surface[3]
 
 
-def _make(law: Functions, features: Features, linkage: Linkage) -> Callable:
-    RATE, HISTORY, LEDGER, JUMPS = features.rate, features.history, features.ledger, features.jumps
-    FORGETS, ONSET = features.forgets, features.weight
-    N = linkage.n_surfaces
-    step_of_contact = contact_step(law, features)
-    happened, event, parts, inside, read_as, slopes = (
-        step_of_contact.happened, step_of_contact.event, step_of_contact.parts,
-        step_of_contact.inside, step_of_contact.read_as, step_of_contact.slopes,
-    )  # fmt: skip
-    energy, plastic, overlap_limit, jumps = law.energy, law.plastic, law.overlap_limit, law.jumps
-    surfaces, applied, kinetic, power, joint = linkage.surfaces, linkage.applied, linkage.energy, linkage.power, linkage.joint
+@hot
+def slip_of(surface, v0, v1):  # type: ignore[no-untyped-def]
+    return surface[4] * v0 + surface[5] * v1 + surface[6]
+
+
+@hot
+def push_of(surface, friction, inverse_mass):  # type: ignore[no-untyped-def]
+    """By how much a force of 1 N lowers the acceleration of the overlap [1/kg]."""
+    first = surface[1] * (surface[1] + friction * surface[4]) * inverse_mass[0]
+    return first + surface[2] * (surface[2] + friction * surface[5]) * inverse_mass[1]
+
+
+def move(surface, jump, friction, slip, coordinates, clock):  # type: ignore[no-untyped-def]
+    """Move the coordinates to where a jump of the force inside a contact has put them; whether there was one."""
+    found, behind, before, after, moves, growth = jump
+    if not found or moves == 0.0:
+        return False
+    force = after - before
+    shift, kick = moved_by_jump(behind, clock.dt, force, growth)
+    for i in range(2):
+        along = (surface[1 + i] + friction * surface[4 + i]) * coordinates.inverse_mass[i]
+        coordinates.q[i] -= along * shift
+        coordinates.v[i] -= along * kick
+        coordinates.a[i] -= along * force
+    clock.friction += kick * friction * slip
+    clock.external += kick * (surface[3] + friction * surface[6])
+    return True
+
+
+def touch_of(law: Functions, features: Features) -> tuple[Callable, Callable]:
+    """A contact's events, and its force and friction."""
+    RATE, LEDGER, JUMPS, FORGETS, ONSET = features.rate, features.ledger, features.jumps, features.forgets, features.weight
+    step_of_contact, jumps = contact_step(law, features), law.jumps
+    happened, event, parts = step_of_contact.happened, step_of_contact.event, step_of_contact.parts
+    inside, read_as = step_of_contact.inside, step_of_contact.read_as
     coefficients_at, history_at = gatherer(features.n_coefficients), gatherer(features.n_history)
-    store_history = put_rows
-
-    @hot
-    def rate_of(surface, v0, v1):  # type: ignore[no-untyped-def]
-        return surface[1] * v0 + surface[2] * v1 + surface[3]
-
-    @hot
-    def slip_of(surface, v0, v1):  # type: ignore[no-untyped-def]
-        return surface[4] * v0 + surface[5] * v1 + surface[6]
-
-    @hot
-    def push_of(surface, friction, inverse_mass):  # type: ignore[no-untyped-def]
-        """By how much a force of 1 N lowers the acceleration of the overlap [1/kg]."""
-        first = surface[1] * (surface[1] + friction * surface[4]) * inverse_mass[0]
-        return first + surface[2] * (surface[2] + friction * surface[5]) * inverse_mass[1]
-
-    def move(surface, jump, friction, slip, coordinates, clock):  # type: ignore[no-untyped-def]
-        """Move the coordinates to where a jump of the force inside a contact has put them; whether there was one."""
-        found, behind, before, after, moves, growth = jump
-        if not found or moves == 0.0:
-            return False
-        force = after - before
-        shift, kick = moved_by_jump(behind, clock.dt, force, growth)
-        for i in range(2):
-            along = (surface[1 + i] + friction * surface[4 + i]) * coordinates.inverse_mass[i]
-            coordinates.q[i] -= along * shift
-            coordinates.v[i] -= along * kick
-            coordinates.a[i] -= along * force
-        clock.friction += kick * friction * slip
-        clock.external += kick * (surface[3] + friction * surface[6])
-        return True
 
     def renew(k, surface, v0, v1, coordinates, contacts, c, h, clock, m):  # type: ignore[no-untyped-def]
         """Update the history of a contact with an event; whether the coordinates have been moved."""
@@ -86,7 +77,7 @@ def _make(law: Functions, features: Features, linkage: Linkage) -> Callable:
         if LEDGER:
             viscous = last - contacts.elastic[k] - contacts.clamp[k]
         renewed, kick, record, lost, work = event(d, half, r if RATE else half, contacts.rate[k], dt, last, viscous, ck, hk)
-        store_history(h, k, renewed)
+        put_rows(h, k, renewed)
         if FORGETS:
             contacts.lost[k] += lost
         clock.viscous += work
@@ -121,6 +112,16 @@ def _make(law: Functions, features: Features, linkage: Linkage) -> Callable:
         recorded = contacts.recorded[k]
         contacts.peak[k] = recorded if recorded > contacts.peak[k] else contacts.peak[k]
         contacts.reach[k] = d if d > contacts.reach[k] else contacts.reach[k]
+
+    return renew, act
+
+
+def books_of(law: Functions, features: Features, linkage: Linkage) -> tuple[Callable, Callable, Callable]:
+    """Work over a time, the ledger, and the samples."""
+    LEDGER, N = features.ledger, linkage.n_surfaces
+    slopes, energy, plastic = contact_step(law, features).slopes, law.energy, law.plastic
+    kinetic, power, joint = linkage.energy, linkage.power, linkage.joint
+    coefficients_at, history_at = gatherer(features.n_coefficients), gatherer(features.n_history)
 
     @hot
     def add_work(surfaces_now, w0, w1, coordinates, pin, time, contacts, clock, m):  # type: ignore[no-untyped-def]
@@ -176,11 +177,18 @@ def _make(law: Functions, features: Features, linkage: Linkage) -> Callable:
         samples.penetration[slot], samples.contact_force[slot] = deepest, total
         clock.sample = slot + 1
 
+    return add_work, account, sample
+
+
+def look_of(law: Functions, features: Features, n_surfaces: int) -> Callable:
+    """A look at the state."""
+    overlap_limit, coefficients_at = law.overlap_limit, gatherer(features.n_coefficients)
+
     def inspect(coordinates, contacts, c, h, clock):  # type: ignore[no-untyped-def]
         for i in range(2):
             if not math.isfinite(coordinates.q[i] + coordinates.v[i] + coordinates.a[i]):
                 return NOT_FINITE
-        for k in range(N):
+        for k in range(n_surfaces):
             if not contacts.reach[k] <= overlap_limit(coefficients_at(c, k)):
                 clock.where = k
                 return OUTSIDE_LAW
@@ -194,6 +202,23 @@ def _make(law: Functions, features: Features, linkage: Linkage) -> Callable:
         if not math.isfinite(clock.viscous + clock.clamping + clock.friction + clock.external):
             return NOT_FINITE
         return UNSTABLE if clock.allowed_step < clock.dt else RUNNING
+
+    return inspect
+
+
+@cache
+def loop_of(law: Functions, features: Features, linkage: Linkage) -> Callable:
+    """The compiled time loop for the functions of a law, which are `frozen`, and a mechanism."""
+    return compiled(plain_loop(law, features, linkage))
+
+
+def plain_loop(law: Functions, features: Features, linkage: Linkage) -> Callable:
+    """The same, not compiled."""
+    HISTORY, JUMPS, N = features.history, features.jumps, linkage.n_surfaces
+    surfaces, applied = linkage.surfaces, linkage.applied
+    renew, act = touch_of(law, features)
+    add_work, account, sample = books_of(law, features, linkage)
+    inspect = look_of(law, features, N)
 
     def loop(stop, m, coordinates, contacts, c, h, clock, samples, entries):  # type: ignore[no-untyped-def]
         """Advance to step `stop` and look at the state; the status."""
