@@ -16,7 +16,7 @@ from equations import Symbol, equations, latex, symbols_of
 from equations.notation import CONDITIONS, Equation, quantity_of
 
 from granchain import figures
-from granchain.certificates.page import escaped, paragraphs
+from granchain.certificates.page import escaped_markdown, paragraphs
 from granchain.contact import Family, families
 from granchain.contact.law import ContactLaw, in_unit
 
@@ -68,7 +68,7 @@ def symbol_rows(law: type[ContactLaw], equation: Equation) -> dict[Symbol, tuple
     rows = {}
     for symbol in symbols_of(equation):
         text, unit, given = quantity_of(law, equation.meaning(symbol))
-        rows[symbol] = (f"${symbol.name}$", escaped(text) + in_unit(unit), given)
+        rows[symbol] = (f"${symbol.name}$", escaped_markdown(text) + in_unit(unit), given)
     if any(CONDITIONS.keys() & expression.free_symbols for _, expression in equation.lines):
         (choice,) = (quantity for quantity in law.inputs if quantity.name == "contact")
         rows[Symbol(choice.name)] = (" or ".join(choice.choices), choice.meaning, f"`contact.{choice.name}`")
@@ -80,15 +80,18 @@ def law_section(law: type[ContactLaw], equation: Equation, shared: set[tuple[str
     """One law; rows of symbols that are shared stand at the top of the page."""
     summary, *rest = paragraphs(law.__doc__)
     own = [row for row in symbol_rows(law, equation).values() if row not in shared]
-    blocks = [f"## {law.name}", escaped(summary), f"$$\n{latex(equation)}\n$$"]
+    blocks = [f"## {law.name}", escaped_markdown(summary), f"$$\n{latex(equation)}\n$$"]
     # the last column says something for symbols that a case gives
     width = 3 if any(row[2] for row in own) else 2
     blocks += [grid(SYMBOL_COLUMNS[:width], [row[:width] for row in own])] if own else []
     blocks += [f"```{{image}} {law.name}.png\n:alt: Force over overlap of one impact under {law.name}\n:width: 420px\n```"]
-    blocks += [escaped(text) for text in rest]
+    blocks += [escaped_markdown(text) for text in rest]
     blocks += [delivered(law)]
-    blocks += [f"Valid for: {escaped(law.validity)}."] if law.validity else []
-    blocks += [f"Source: {escaped(str(law.source))}. Status: {escaped(law.status)}. [What was measured of it](../../laws.md#{law.name})."]
+    blocks += [f"Valid for: {escaped_markdown(law.validity)}."] if law.validity else []
+    blocks += [
+        f"Source: {escaped_markdown(str(law.source))}. Status: {escaped_markdown(law.status)}. "
+        f"[What was measured of it](../../laws.md#{law.name})."
+    ]
     return blocks
 
 
@@ -104,7 +107,7 @@ def family_page(family: Family) -> str:
     # of a symbol that means one thing here and another there, the meaning that more laws have
     common = {row[0]: row for row, times in reversed(count.most_common()) if times > 1}
     shared = set(common.values())
-    blocks = [f"# {family.title}", *(escaped(text) for text in family.paragraphs)]
+    blocks = [f"# {family.title}", *(escaped_markdown(text) for text in family.paragraphs)]
     if len(told) > 1:
         blocks += ["On this page: " + ", ".join(f"[{law.name}](#{law.name})" for law in family.laws) + "."]
     if shared:
@@ -122,7 +125,10 @@ def index() -> str:
         blocks.append(f"## {title}")
         for family in own_families():
             if family.of_cylinders == cylinders:
-                rows = [(f"[{law.name}]({family.module}.md#{law.name})", escaped(law.summary()).replace("|", "\\|")) for law in family.laws]
+                rows = [
+                    (f"[{law.name}]({family.module}.md#{law.name})", escaped_markdown(law.summary()).replace("|", "\\|"))
+                    for law in family.laws
+                ]
                 blocks += [f"### {family.title}", grid(("law", "what it is"), rows)]
     pages = "\n".join(family.module for family in own_families())
     return "\n\n".join([*blocks, f"```{{toctree}}\n:hidden:\n\n{pages}\n```"]) + "\n"

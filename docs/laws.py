@@ -10,9 +10,9 @@ import json
 import sys
 from pathlib import Path
 
-from granchain.certificates import Certificate, markdown, reference
+from granchain.certificates import Certificate, markdown, reference_page
 from granchain.certificates.faults import CREATION
-from granchain.cli.laws import measured
+from granchain.cli.laws import measured_certificate
 from granchain.contact import laws
 from granchain.contact.certified import CERTIFIED, certified, source_of
 
@@ -41,9 +41,9 @@ def main() -> None:
         if stale():
             sys.exit(f"{PAGE}: measured before these laws changed: {', '.join(stale())}; write it anew with make laws")
         return
-    certificates = measured(list(laws().values()), None)
+    certificates = measured_certificate(list(laws().values()), None)
     texts = {
-        PAGE: markdown(reference(certificates)).rstrip("\n") + "\n",
+        PAGE: markdown(reference_page(certificates)).rstrip("\n") + "\n",
         CERTIFIED: json.dumps({one.law.name: entry(one) for one in certificates}, indent=1, sort_keys=True) + "\n",
     }
     for path, text in texts.items():

@@ -60,7 +60,7 @@ def case_file() -> str:
         "computed. On the command line `--set` changes a key: `--set chain.beads=20`, `--set chain.segment.0.mass=1e-4`.",
         "This page is generated from the checks that read a case.",
         "## Above the tables",
-        grid(KEY_COLUMNS, key_rows(tables.Heading)),
+        grid(KEY_COLUMNS, key_rows(tables.HeadingTable)),
     ]
     for name, model in tables.TABLES.items():
         need = "Required." if Case.model_fields[name].is_required() else "May be left out."

@@ -21,7 +21,7 @@ _DOI = re.compile(r",? ?\bdoi:(10\.\S+)")
 # Cited beside others, without a DOI of its own: one DOI of several works is not its.
 NO_DOI = "review of contact force models"
 # What stands for signs that have a meaning in BibTeX and TeX; a brace must be half of a pair even behind a backslash.
-_SIGNS = {
+_TEX_SIGNS = {
     **{sign: f"\\{sign}" for sign in "&%$#_"},
     "{": r"{\textbraceleft}",
     "}": r"{\textbraceright}",
@@ -40,7 +40,7 @@ _SIGNS = {
 _ACCENTS = dict(zip("\u0300\u0301\u0302\u0303\u0308\u030c\u0327\u030a\u0304\u0306\u0328\u030b", "`'^~\"vcr=ukH", strict=True))
 
 
-class Entry(NamedTuple):
+class BibliographyEntry(NamedTuple):
     """One entry: its key, its kind, and its fields in their order."""
 
     key: str
@@ -73,17 +73,17 @@ def cite(*objects: Any) -> str:
         For what has neither law nor trace.
     """
     versions: dict[str, None] = {}
-    entries: list[Entry] = []
+    entries: list[BibliographyEntry] = []
     sources: dict[str, None] = {}
     for one in objects:
-        names, traces, version = parts_of(one)
+        names, traces, version = parts_cited(one)
         versions[version or granchain_version()] = None
         for name in names:
             law = laws().get(name)
             said = "its law is not installed: load its file to cite it" if law is None else str(law.source)
             # outside an entry BibTeX skips everything but an @
             sources[f"% contact law {name}: {said}".replace("@", "(at)")] = None
-            entries += entries_of(law.source) if law is not None else []
+            entries += entries_of_law(law.source) if law is not None else []
         entries += [entry for about in traces for entry in [entry_of_trace(about)] if entry is not None]
         entries += [entry_of_work(words, doi, "") for words, doi in getattr(one, "works", ())]
     own = [package(version) for version in versions or {granchain_version(): None}]
@@ -91,7 +91,7 @@ def cite(*objects: Any) -> str:
     return (head + "\n" if head else "") + "\n\n".join(map(str, merged([*own, *entries]))) + "\n"
 
 
-def parts_of(one: Any) -> tuple[list[str], list[dict[str, str]], str]:
+def parts_cited(one: Any) -> tuple[list[str], list[dict[str, str]], str]:
     """Names of laws, what is known of traces, and the version of granchain that computed it, where it says so."""
     if isinstance(one, str):
         if one not in laws():
@@ -133,19 +133,19 @@ def laws_in(contact: Mapping[str, Any]) -> list[str]:
     return names
 
 
-def package(version: str) -> Entry:
+def package(version: str) -> BibliographyEntry:
     """granchain itself, from the metadata that it is installed with."""
     about = metadata.metadata("granchain")
     fields = {
         "author": corporate(about["Author"]),
-        "title": f"{{granchain}}: {plain(about['Summary'])}",
-        "version": plain(version),
-        "note": f"Software, {plain(about['License-Expression'])} licence",
+        "title": f"{{granchain}}: {tex_text(about['Summary'])}",
+        "version": tex_text(version),
+        "note": f"Software, {tex_text(about['License-Expression'])} licence",
     }
-    return Entry(f"granchain-{slug(version)}", "misc", tuple(fields.items()))
+    return BibliographyEntry(f"granchain-{slug(version)}", "misc", tuple(fields.items()))
 
 
-def entries_of(source: Source) -> list[Entry]:
+def entries_of_law(source: Source) -> list[BibliographyEntry]:
     """The works that a source names, each with its own DOI where it has one."""
     works = [part.strip() for part in source.text.split(";") if part.strip()]
     dois = [doi.strip() for doi in source.doi.split(";") if doi.strip()]
@@ -159,30 +159,30 @@ def entries_of(source: Source) -> list[Entry]:
     return found
 
 
-def entry_of_work(words: str, doi: str, equation: str) -> Entry:
+def entry_of_work(words: str, doi: str, equation: str) -> BibliographyEntry:
     """One work, from authors and year and what follows them."""
     match = _WORK.fullmatch(words)
     if match is None:
-        return Entry(slug(words), "misc", tuple(present(title=plain(words), doi=doi, note=plain(equation))))
-    notes = "; ".join(plain(part) for part in (match["rest"], equation) if part)
+        return BibliographyEntry(slug(words), "misc", tuple(present(title=tex_text(words), doi=doi, note=tex_text(equation))))
+    notes = "; ".join(tex_text(part) for part in (match["rest"], equation) if part)
     fields = present(author=authors(match["who"]), year=match["year"], doi=doi, note=notes)
-    return Entry(slug(f"{match['who']} {match['year']}"), "misc", tuple(fields))
+    return BibliographyEntry(slug(f"{match['who']} {match['year']}"), "misc", tuple(fields))
 
 
-def entry_of_trace(about: Mapping[str, str]) -> Entry | None:
+def entry_of_trace(about: Mapping[str, str]) -> BibliographyEntry | None:
     """The data of a trace; None where nothing says whose they are."""
     if not (about.get("title") or about.get("who") or about.get("doi")):
         return None
     words = ", ".join(part for part in (f"{about.get('kind', '')} data".strip(), about.get("figure", "")) if part)
     name = slug(about.get("title") or about.get("who") or about.get("doi") or "")
     who = corporate(about["who"]) if about.get("who") else ""
-    fields = present(author=who, title=plain(about.get("title", "")), doi=about.get("doi", ""), note=plain(words))
-    return Entry(f"data-{name}", "misc", tuple(fields))
+    fields = present(author=who, title=tex_text(about.get("title", "")), doi=about.get("doi", ""), note=tex_text(words))
+    return BibliographyEntry(f"data-{name}", "misc", tuple(fields))
 
 
-def merged(entries: Iterable[Entry]) -> list[Entry]:
+def merged(entries: Iterable[BibliographyEntry]) -> list[BibliographyEntry]:
     """Each work once; what several laws take from it stands in one note. Two works of one name have keys of their own."""
-    found: dict[str, Entry] = {}
+    found: dict[str, BibliographyEntry] = {}
     for entry in entries:
         key, doi = entry.key, dict(entry.fields).get("doi", "")
         while key in found and doi and dict(found[key].fields).get("doi", doi) != doi:
@@ -213,15 +213,17 @@ def authors(words: str) -> str:
     people = [name for name in re.split(r",\s*|\s*&\s*", words.strip()) if name]
     if people and people[-1].endswith(" et al."):
         people[-1:] = [people[-1].removesuffix(" et al."), "others"]
-    return " and ".join(name if name == "others" else plain(name) if name.isalpha() or "-" in name else corporate(name) for name in people)
+    return " and ".join(
+        name if name == "others" else tex_text(name) if name.isalpha() or "-" in name else corporate(name) for name in people
+    )
 
 
 def corporate(words: str) -> str:
     """A name that is no person's, and stays whole."""
-    return f"{{{plain(words)}}}"
+    return f"{{{tex_text(words)}}}"
 
 
-def plain(text: str) -> str:
+def tex_text(text: str) -> str:
     """Text for TeX, on one line: what has a meaning there is escaped, accents are TeX's."""
     made = ""
     for sign in unicodedata.normalize("NFD", " ".join(text.split())):
@@ -229,7 +231,7 @@ def plain(text: str) -> str:
             letter = {"i": r"\i", "j": r"\j"}.get(made[-1], made[-1])
             made = f"{made[:-1]}{{\\{_ACCENTS[sign]}{'{' + letter + '}' if _ACCENTS[sign].isalpha() else letter}}}"
         elif unicodedata.category(sign)[0] != "C":
-            made += _SIGNS.get(sign, sign)
+            made += _TEX_SIGNS.get(sign, sign)
     return unicodedata.normalize("NFC", made)
 
 

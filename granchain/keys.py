@@ -176,7 +176,7 @@ def number(unit: str, meaning: str, default: Any = ..., **limits: float) -> Any:
 _BOUNDS = {"above": "gt", "low": "ge", "high": "le"}
 
 
-def whole(meaning: str, default: Any = ...) -> Any:
+def whole_key(meaning: str, default: Any = ...) -> Any:
     """A key that holds a whole number from 1."""
     return key(meaning, "a whole number from 1", default, ge=1)
 
@@ -185,7 +185,7 @@ def whole(meaning: str, default: Any = ...) -> Any:
 TITLE_LENGTH = 1000
 
 
-def text(meaning: str) -> Any:
+def text_key(meaning: str) -> Any:
     """A key that holds one line of printable text: no control character reaches a terminal."""
     allowed = f"one line of printable text, at most {TITLE_LENGTH} signs"
     return key(meaning, allowed, "", pattern=r"^\P{C}*$", max_length=TITLE_LENGTH)

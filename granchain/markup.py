@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Sequence
 from granchain.errors import clean
 
 # What stands to the right in a column.
-NUMBER = re.compile(r"[+-]?[0-9.]+(e[+-]?[0-9]+)?( \+- [0-9.e+-]+)?|-|nan|not yet")
+NUMBER_PATTERN = re.compile(r"[+-]?[0-9.]+(e[+-]?[0-9]+)?( \+- [0-9.e+-]+)?|-|nan|not yet")
 # Stretches of time whose smallest and largest values are drawn of a trace: twice the dots that it is wide.
-STRETCHES = 360
+STRETCHES_OF_A_TRACE = 360
 WIDTH, HEIGHT = 420, 110
 COLOURS = ("#3f90da", "#ffa90e", "#bd1f01")
 
@@ -38,7 +38,7 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]], cell: Callab
     """
     lines = [[str(one) for one in row] for row in rows]
     count = len(lines[0]) if lines else len(columns)
-    numbers = [bool(lines) and all(NUMBER.fullmatch(line[i].strip() or "-") for line in lines) for i in range(count)]
+    numbers = [bool(lines) and all(NUMBER_PATTERN.fullmatch(line[i].strip() or "-") for line in lines) for i in range(count)]
     if styled:
         sides = ["right" if number else "left" for number in numbers]
         wraps = ["nowrap" if i == 0 else "normal" for i in range(count)]
@@ -60,7 +60,7 @@ def folded(heading: str, part: str) -> str:
     return f"<details><summary>{escaped(heading)}</summary>{part}</details>"
 
 
-def traces(time: Sequence[float], values: Sequence[Sequence[float]], labels: Sequence[str], words: str) -> str:
+def trace_picture(time: Sequence[float], values: Sequence[Sequence[float]], labels: Sequence[str], words: str) -> str:
     """Values over time as lines, with their largest value and the time in words; empty where there is nothing finite to draw.
 
     Parameters
@@ -97,7 +97,7 @@ def traces(time: Sequence[float], values: Sequence[Sequence[float]], labels: Seq
 
 def thinned(line: list[tuple[float, float]]) -> list[tuple[float, float]]:
     """The smallest and the largest value in each stretch of a line, in their order."""
-    size = math.ceil(len(line) / STRETCHES)
+    size = math.ceil(len(line) / STRETCHES_OF_A_TRACE)
     if size <= 2:
         return line
     kept = []

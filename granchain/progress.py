@@ -7,7 +7,7 @@ import time
 from typing import TextIO
 
 # Written again at most this often [s].
-EVERY = 0.2
+LEAST_INTERVAL = 0.2
 
 
 class ProgressLine:
@@ -23,7 +23,7 @@ class ProgressLine:
         Least time between two lines [s].
     """
 
-    def __init__(self, title: str = "", stream: TextIO | None = None, every: float = EVERY):
+    def __init__(self, title: str = "", stream: TextIO | None = None, every: float = LEAST_INTERVAL):
         self.title, self._stream, self._every = title, stream, every
         self._started, self._written, self._width = time.monotonic(), -every, 0
 

@@ -147,7 +147,7 @@ def ended(runs: Sequence[Ended], started: str, wall_time: float) -> Iterator[tup
     found = outcomes_of(runs)
     certificates = Certificates()
     for run, outcome in zip(runs, found, strict=True):
-        messages = messages_of(run.state, run.case, certificates)
+        messages = messages_of_chain(run.state, run.case, certificates)
         result = result_of(run, outcome, messages, started, wall_time)
         if not result.status.failed:
             yield result, ""
@@ -439,9 +439,9 @@ def losses_of(state: State, plastic: np.ndarray) -> dict[str, np.ndarray]:
     return {"contact_plastic": plastic, "contact_viscous": viscous, "contact_clamp": clamp}
 
 
-def messages_of(state: State, case: Case, certificates: Certificates) -> list[Message]:
+def messages_of_chain(state: State, case: Case, certificates: Certificates) -> list[Message]:
     """What the user should know of the run."""
-    notes = [*impact_speeds(case), *ended_drives(state, case), *opened(state)]
+    notes = [*impact_speeds(case), *ended_drives(state, case), *opened_contacts(state)]
     messages = [about_step(state.time_step), *certificates.about(case.laws), *map(Message, notes), *deep(state)]
     if state.step:
         messages += about_allowed_step(state.clock.allowed_step, state.time_step, "chain")
@@ -480,7 +480,7 @@ def ended_drives(state: State, case: Case) -> list[str]:
     return said
 
 
-def opened(state: State) -> list[str]:
+def opened_contacts(state: State) -> list[str]:
     """A message where contacts that are pressed together at rest are seen open in what was recorded."""
     chain, records, plan = state.chain, state.records, state.recording
     pressed = chain.static_forces() > 0.0

@@ -39,7 +39,7 @@ class Status(IntEnum):
     @property
     def label(self) -> str:
         """Short name, as written to the output file."""
-        return _LABELS[self]
+        return _STATUS_LABELS[self]
 
     @property
     def sentence(self) -> str:
@@ -52,7 +52,7 @@ class Status(IntEnum):
         return self not in (Status.COMPLETE, Status.RUNNING, Status.INTERRUPTED)
 
 
-_LABELS = {
+_STATUS_LABELS = {
     Status.COMPLETE: "complete",
     Status.RUNNING: "running",
     Status.INTERRUPTED: "interrupted",

@@ -31,7 +31,7 @@ FOURTH = 0.5
 # Up to so many automatic steps the order of every law is tested: no larger step is recommended.
 TESTED = 10.0
 # Samples of all sensors that one run saves at most, where the case's own are fewer: 80 MB.
-VALUES = 10_000_000
+COMPARED_VALUES = 10_000_000
 # Instants at which the velocities of all bodies are compared.
 INSTANTS = 200
 # Observed orders that confirm the law's own: from so much below it, for one halving shows it less well than a fit over many steps, to a
@@ -44,7 +44,7 @@ CONFIRMED, UNCONFIRMED = 1.25, 3.0
 LOWEST_ORDER = 0.5
 # Differences of velocities that are rounding, relative to the largest velocity and to what the largest force gives in one step: the forces
 # on a bead that stands still under load cancel but for their last digit.
-ROUNDING = 1e-12
+PEAK_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -241,7 +241,7 @@ def order_of_motion(results: list[Result]) -> float:
     differences = [float(np.sqrt(np.mean((one - other) ** 2))) for one, other in pairwise(motions)]
     fine, force = results[-1], results[-1].contact_peak_force.max()
     largest = float(np.abs(motions[-1]).max(initial=0.0) + force * fine.time_step / fine.mass.min())
-    if min(differences) <= ROUNDING * largest:
+    if min(differences) <= PEAK_ROUNDING * largest:
         return math.nan
     return observed_order([result.time_step for result in results[:-1]], differences)
 
@@ -258,7 +258,7 @@ def order_of_bars(order: float, stated: int) -> float:
 
 def saved_every(stride: int, values: int) -> int:
     """Steps from one saved sample to the next, a divisor of the case's own `stride`: one, or more where that makes too many `values`."""
-    most = max(1, stride * VALUES // max(values, VALUES))
+    most = max(1, stride * COMPARED_VALUES // max(values, COMPARED_VALUES))
     return stride // next(parts for parts in range(most, 0, -1) if stride % parts == 0)
 
 

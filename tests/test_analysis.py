@@ -11,9 +11,9 @@ from support.synthetic import CREST, PEAK_FORCE, RADIUS, synthetic, wave_speed
 import granchain as gc
 from granchain import analysis, theory
 from granchain.analysis.arrays import FirstPulses, wave_speeds
-from granchain.cli.run import numbers_of
+from granchain.cli.run import run_numbers
 from granchain.errors import GranchainError
-from granchain.report.run import pulses as report_pulses
+from granchain.report.run import pulse_blocks as report_pulses
 from granchain.status import Status
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -442,10 +442,10 @@ def test_a_sensor_at_which_another_pulse_has_merged_is_left_out_of_the_speed():
     assert summary.wave_speed == pytest.approx(wave_speed() * 2.0 * RADIUS, rel=1e-6)
     assert summary.wave_speed_beads == (3, 13)
     assert summary.as_dict()["sensors"][1]["merged"] is True and summary.as_dict()["wave_speed_beads"] == [3, 13]
-    said = numbers_of(summary)
+    said = run_numbers(summary)
     assert re.search(r"^ +3 .*\n +8 +\d+\.\d+ +merged \d+\.\d+\n +13 ", said, re.MULTILINE) and "a second, larger pulse" in said
     assert f"wave speed {summary.wave_speed:.6g} m/s: line through the arrivals at 2 sensors, beads 3 to 13" in said
-    assert "merged" not in numbers_of(analysis.summary(synthetic()))
+    assert "merged" not in run_numbers(analysis.summary(synthetic()))
 
 
 def test_arrivals_of_two_waves_are_out_of_order_and_those_of_one_are_not():
@@ -471,7 +471,7 @@ def test_pulses_that_meet_have_no_wave_speed_and_the_summary_says_so():
     summary = analysis.summary(synthetic(sensors=(3, 8, 13), change={"sensor_force": force[:, [1, 2, 0]]}))
     assert math.isnan(summary.wave_speed) and summary.out_of_order == (8, 13) and summary.wave_speed_beads == ()
     remark = "no wave speed: the arrivals at beads 8 and 13 are out of order: there is more than one wave"
-    assert summary.remarks == (remark,) and remark in numbers_of(summary) and "wave speed 0" not in numbers_of(summary)
+    assert summary.remarks == (remark,) and remark in run_numbers(summary) and "wave speed 0" not in run_numbers(summary)
     assert [block.text for block in report_pulses(summary) if hasattr(block, "text")][-1] == f"N{remark[1:]}."
     one = analysis.summary(synthetic(sensors=(3, 8, 13)))
     assert one.remarks == () and one.out_of_order == () and one.wave_speed_beads == (3, 8, 13)
@@ -494,7 +494,7 @@ def test_a_row_driven_with_noise_has_no_first_pulses():
     summary = analysis.summary(result)
     assert summary.sensors == () and summary.driven == "noise" and math.isnan(summary.wave_speed)
     remark = "driven with noise: no first pulse; see granchain spectrum"
-    assert summary.remarks == (remark,) and numbers_of(summary).startswith(f"{remark}\n")
+    assert summary.remarks == (remark,) and run_numbers(summary).startswith(f"{remark}\n")
     assert [block.text for block in report_pulses(summary)] == [f"D{remark[1:]}."]
 
 

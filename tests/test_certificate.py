@@ -13,12 +13,12 @@ import pytest
 from support.kinds import every_law, one_per_shape
 
 import granchain
-from granchain.certificates import Certificate, certificate, example_inputs, example_pair, page, pair_with
-from granchain.certificates.contact import QUADRATURE, SPEEDS, Contact, Creation, cycles, jumps, losses, onset, work_along
+from granchain.certificates import Certificate, certificate, example_inputs, example_pair, law_page, pair_with
+from granchain.certificates.contact import IMPACT_SPEEDS, QUADRATURE, Contact, Creation, cycle_losses, cycles, jumps, onset, work_along
 from granchain.certificates.examples import conversion, example, factors_of, magnitude
-from granchain.certificates.faults import CREATION, faults, faults_of_measures
+from granchain.certificates.faults import CREATION, faults_of_law, faults_of_measures
 from granchain.certificates.measure import dimension
-from granchain.certificates.page import Paragraph, cell, glance, measured, restitutions
+from granchain.certificates.page import Paragraph, glance, markdown_cell, measured_words, restitution_rows
 from granchain.contact import law as law_module
 from granchain.contact import laws
 from granchain.contact.guard import Elastoplastic
@@ -46,10 +46,10 @@ SLOW = ("brake", "gharib-hurmuzlu-plastic", "jackson-green", "kogut-etsion", "le
 def test_a_law_has_no_fault_and_creates_no_energy(name: str, figure) -> None:
     law, values = LAWS[name], example_inputs(LAWS[name])
     contact = Contact(law, values)
-    assert faults(contact) == []
+    assert faults_of_law(contact) == []
     figure("energy created by closed cycles, of the largest work put in", cycles(contact).energy, at_most=CREATION)
     if issubclass(law, Elastoplastic):
-        figure("fall of the loss on a fine grid of largest overlaps, of the work", max(losses(contact)), at_most=CREATION)
+        figure("fall of the loss on a fine grid of largest overlaps, of the work", max(cycle_losses(contact)), at_most=CREATION)
     assert dimension(law, values) is not law.fixed_units
     # every law of the package names the overlaps at which its force jumps: that keeps the order two
     assert law.order == 2
@@ -78,10 +78,10 @@ def test_the_certificate_of_a_law_is_clean_and_of_the_order_it_states(name: str)
         # a contact that pulls returns less
         assert tensile is None or clamped is None or tensile <= clamped + 1e-6
     # and it is the one that the page of the laws prints
-    rows = [glance(found)] + ([restitutions(found)] if found.delivered else [])
+    rows = [glance(found)] + ([restitution_rows(found)] if found.delivered else [])
     printed = LAWS_PAGE.read_text().splitlines()
     for row in rows:
-        assert "| " + " | ".join(map(cell, row)) + " |" in printed
+        assert "| " + " | ".join(map(markdown_cell, row)) + " |" in printed
 
 
 @pytest.mark.long
@@ -95,7 +95,7 @@ def test_the_energy_that_printed_laws_create_is_measured() -> None:
     for name, percent in (("ma-liu", 0.48), ("brake", 16.0), ("thornton", 0.0)):
         law = LAWS[name]
         printed = Contact(law, example_inputs(law, as_printed=True))
-        assert 100.0 * losses(printed)[0] == pytest.approx(percent, rel=0.05, abs=1e-6)
+        assert 100.0 * cycle_losses(printed)[0] == pytest.approx(percent, rel=0.05, abs=1e-6)
         assert 100.0 * cycles(printed).energy <= percent * 1.01 + 1e-6
 
 
@@ -215,18 +215,18 @@ WRONG = {
 @pytest.mark.parametrize(("text", "sentence"), WRONG.values(), ids=WRONG)
 def test_a_wrong_law_is_told_what_is_wrong(text: str, sentence: str, wrong_law) -> None:
     law = wrong_law(text)
-    told = faults(Contact(law, example_inputs(law)))
+    told = faults_of_law(Contact(law, example_inputs(law)))
     assert [fault.startswith("wrong: ") for fault in told] == [True] and sentence in told[0]
 
 
 def test_a_law_that_is_right_is_told_nothing(wrong_law) -> None:
-    assert faults(Contact(wrong_law(spring()), SimpleNamespace())) == []
+    assert faults_of_law(Contact(wrong_law(spring()), SimpleNamespace())) == []
 
 
 def test_a_law_that_creates_energy_is_told_how_much(wrong_law) -> None:
     law = wrong_law(CREATING)
     contact = Contact(law, SimpleNamespace())
-    assert faults(contact) == []
+    assert faults_of_law(contact) == []
     created = cycles(contact)
     # up: K d^2/2; down: .4 K d^2 + .2 K d^2
     assert created.energy == pytest.approx(0.2, abs=0.01) and created.error < 1e-5
@@ -268,7 +268,7 @@ def test_a_kink_of_a_conservative_force_is_not_taken_for_energy(wrong_law) -> No
     one = Certificate(law, {}, created=found.energy, created_error=found.error)
     assert one.admissible and faults_of_measures(law, found, 0.0, None, True) == []
     assert one.to_dict()["energy_created_error"] == found.error
-    (told,) = [row[1] for row in page(one)[-1].rows if row[0] == "energy"]
+    (told,) = [row[1] for row in law_page(one)[-1].rows if row[0] == "energy"]
     assert told == (
         "no cycle creates any: without history the force at rest follows from the overlap alone (measured: none, to "
         f"{max(found.error, 1e-7):.1e} of the work put in)"
@@ -280,7 +280,7 @@ def test_a_law_without_history_cannot_create_energy_whatever_is_measured(wrong_l
     assert faults_of_measures(law, Creation(1.2e-5, 1e-9), 0.0, None, True) == []
     one = Certificate(law, {}, created=1.2e-5, created_error=3e-6)
     assert one.admissible
-    assert "(measured: 1.2e-05, to 3.0e-06 of the work put in)" in page(one)[-1].rows[0][1]
+    assert "(measured: 1.2e-05, to 3.0e-06 of the work put in)" in law_page(one)[-1].rows[0][1]
 
 
 @pytest.mark.parametrize("paths", [300, pytest.param(3_000, marks=pytest.mark.long)])
@@ -328,7 +328,7 @@ def test_a_law_of_another_order_than_it_states_is_told(wrong_law) -> None:
     assert found.order == pytest.approx(1.0, abs=0.3)
     assert any(f"states order 2 in time, and an impact converges with order {found.order:.2f}" in problem for problem in found.problems)
     assert faults_of_measures(found.law, NONE, 0.0, 1.0, True) and not faults_of_measures(found.law, NONE, 0.0, 2.0, True)
-    assert Paragraph(f"Problem: {found.problems[0]}.") in page(found)
+    assert Paragraph(f"Problem: {found.problems[0]}.") in law_page(found)
 
 
 @pytest.mark.long
@@ -346,7 +346,7 @@ def test_the_damped_example_is_of_order_two_and_without_its_weight_is_told_what_
 def test_a_law_that_is_not_finite_is_not_let_into_the_engine(wrong_law) -> None:
     found = certificate(wrong_law(WRONG["not a number"][0]))
     assert len(found.problems) == 1 and found.order is None and found.speeds == []
-    assert "not finite" in page(found)[2].text
+    assert "not finite" in law_page(found)[2].text
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -414,23 +414,23 @@ def test_a_jump_at_the_onset_is_measured() -> None:
     for name in ("kelvin-voigt", "wang-liu-viscous"):
         # c v at the second speed: K d vanishes there
         damping = Contact(LAWS[name], example_inputs(LAWS[name])).c[1]
-        assert jumping[name] == pytest.approx(damping * SPEEDS[1], rel=1e-12)
+        assert jumping[name] == pytest.approx(damping * IMPACT_SPEEDS[1], rel=1e-12)
     # the transition begins with T = exp(-2 q): Autiero et al. 2022's, at which the dashpot is nearly without its jump
     law = LAWS["lee-wang-transition"]
     values = example_inputs(law)
     damping = Contact(law, values).c[1]
-    assert jumping["lee-wang-transition"] == pytest.approx(damping * SPEEDS[1] * math.exp(-2.0 * values.q), rel=1e-6)
+    assert jumping["lee-wang-transition"] == pytest.approx(damping * IMPACT_SPEEDS[1] * math.exp(-2.0 * values.q), rel=1e-6)
 
 
 def test_the_pages_of_laws_that_jump_at_the_onset_say_so() -> None:
     for name in ("kelvin-voigt", "wang-liu-viscous"):
         told = "\n".join(
-            block.text for block in page(Certificate(LAWS[name], vars(example_inputs(LAWS[name])))) if isinstance(block, Paragraph)
+            block.text for block in law_page(Certificate(LAWS[name], vars(example_inputs(LAWS[name])))) if isinstance(block, Paragraph)
         )
         assert "jumps at the onset" in told
-    jumps = dict(measured(Certificate(LAWS["kelvin-voigt"], {}, onset=22.8117, jumps=[(1e-6, 0.02)])).rows)["force jumps"]
+    jumps = dict(measured_words(Certificate(LAWS["kelvin-voigt"], {}, onset=22.8117, jumps=[(1e-6, 0.02)])).rows)["force jumps"]
     assert jumps == "at the onset, to 22.8 N, +2 % at overlap 1e-06 m"
-    assert dict(measured(Certificate(LAWS["hertz"], {})).rows)["force jumps"] == "none"
+    assert dict(measured_words(Certificate(LAWS["hertz"], {})).rows)["force jumps"] == "none"
     assert (
         glance(Certificate(LAWS["kelvin-voigt"], {}, onset=22.8))[3] == "at the onset"
         and glance(Certificate(LAWS["hertz"], {}))[3] == "none"

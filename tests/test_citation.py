@@ -14,7 +14,7 @@ from support.example_results import a_result
 from support.synthetic import synthetic
 
 import granchain as gc
-from granchain.citation import NO_DOI, cite, entries_of, laws_in, plain, slug
+from granchain.citation import NO_DOI, cite, entries_of_law, laws_in, slug, tex_text
 from granchain.cli import obey
 from granchain.contact.law import Source
 from granchain.errors import GranchainError
@@ -115,11 +115,11 @@ def test_text_that_would_break_bibtex_is_escaped():
     entries = read(cite(SimpleNamespace(trace=SimpleNamespace(about=about), case=None)))
     assert entries["data-trace-of-a-b"]["title"] == r"Trace of A \& B {\textbraceleft}"
     assert entries["data-trace-of-a-b"]["author"] == r"{Ji{\v{r}}{\'\i} \& co. @ {\textbraceleft}lab{\textbraceright}}"
-    made = plain(WORST)
+    made = tex_text(WORST)
     assert made.count("{") == made.count("}") and not BARE.search(made) and "\n" not in made and "\x1b" not in made
     assert r"{\'e} {\ss} {\L}{\'o}d{\'z} na{\"\i}ve" in made and made.endswith("力")
     # a law of one's own may say anything
-    (entry,) = entries_of(Source(WORST.replace(";", ""), WORST, "10.1/a}b"))
+    (entry,) = entries_of_law(Source(WORST.replace(";", ""), WORST, "10.1/a}b"))
     assert read(str(entry) + "\n")[entry.key]["doi"] == "10.1/ab"
     assert slug("Ü é") == "u-e" and slug("力") == "untitled"
 

@@ -672,7 +672,7 @@ def test_the_first_signal_is_noted_the_second_ends_the_process() -> None:
                 progress.advance(0.2)
             # one that comes together with the first is an echo of it
             os.kill(os.getpid(), number)
-            time.sleep(signals.TOGETHER)
+            time.sleep(signals.TOGETHER_SECONDS)
             with pytest.raises(SystemExit) as stop:
                 os.kill(os.getpid(), number)
                 time.sleep(1.0)

@@ -13,7 +13,7 @@ from granchain import analysis, figures
 from granchain.analysis.noise import Noise
 from granchain.analysis.reading import merged_from, reading_of
 from granchain.cli import obey
-from granchain.cli.compare import tables
+from granchain.cli.compare import comparison_tables
 from granchain.comparison import compare, time_shift
 from granchain.comparison.sides import piezo_force
 from granchain.errors import TraceError
@@ -84,7 +84,7 @@ def test_no_speed_is_from_where_another_pulse_has_merged_with_the_first(side):
     assert one.wave_speed.relative == pytest.approx(0.0, abs=2e-4)
     assert any(message.startswith(f"bead 13: in the {side}") and "second, larger pulse" in message for message in found.messages)
     assert found.as_dict()["results"][0]["sensors"][2]["merged"] == [side]
-    assert "13 merged" in tables(found)[0]
+    assert "13 merged" in comparison_tables(found)[0]
     titles = [panel.get_title(loc="left") for panel in figures.comparison(found)[1][:, 0]]
     assert titles == ["bead 3", "bead 8", "bead 13, merged"]
 

@@ -97,7 +97,7 @@ def until(happened: Callable[[], bool], child: Any) -> None:
 def test_a_run_killed_again_and_again_goes_on_and_ends_with_the_same_data(
     kills: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, figure: Callable[..., None]
 ) -> None:
-    monkeypatch.setattr(checkpoint, "SHARE", 0.0)
+    monkeypatch.setattr(checkpoint, "LEAST_RATIO", 0.0)
     folder = tmp_path / "run"
     folder.mkdir()
     # so long that it does not end before the last kill
@@ -244,7 +244,7 @@ def test_a_signal_before_the_first_step_ends_the_process_where_exceptions_are_fo
 
 @pytest.mark.promise("R6")
 def test_a_second_signal_ends_the_process_without_what_is_half_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("granchain.cli.signals.TOGETHER", 0.0)
+    monkeypatch.setattr("granchain.cli.signals.TOGETHER_SECONDS", 0.0)
 
     def stopped_twice() -> None:
         with open(tmp_path / "said", "wb", buffering=0) as said, claim(tmp_path / "run.h5"), Interruption(own_process=True) as interruption:

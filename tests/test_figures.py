@@ -314,7 +314,7 @@ def test_figures_as_wide_as_a_journal_prints_them_have_type_that_is_read_and_not
     with figures.page(width):
         made = drawn(synthetic(title="70 beads of steel-316 struck at 1.77 m/s, ma-liu", contacts=(2, 5, 9, 12)))
     for name, (figure, _) in made.items():
-        assert figure.get_figwidth() * 25.4 == pytest.approx(figures.WIDTHS[width], rel=1e-12)
+        assert figure.get_figwidth() * 25.4 == pytest.approx(figures.JOURNAL_WIDTHS[width], rel=1e-12)
         assert faults(figure) == [], name
 
 
@@ -461,7 +461,7 @@ def test_results_of_one_law_are_told_apart_by_title_or_number():
 
 def test_of_many_sensors_evenly_spaced_ones_are_drawn_and_the_figure_says_so():
     figure, rows = figures.force_traces(synthetic(sensors=tuple(range(1, 21))))
-    assert len(rows) == figures.MOST_ROWS == 12
+    assert len(rows) == figures.MOST_LEGEND_ROWS == 12
     assert any("12 of 20 sensors shown" in text for text in texts(figure))
     figure, rows = figures.force_traces(synthetic(sensors=tuple(range(1, 21))), sensors=[7, 2])
     named = [text.get_text().split("\n")[0] for axes in rows for text in axes.texts]
@@ -889,19 +889,19 @@ def test_what_is_no_case_result_or_study_is_refused_with_how_to_get_one(draw, sa
 
 
 def test_an_area_has_as_many_points_as_a_reader_sees():
-    from granchain.figures.shading import COLUMNS, STRAIGHT, needed
+    from granchain.figures.shading import COLUMNS, STRAIGHT, pixels_needed
 
     draw = np.random.default_rng(3)
     time = np.linspace(0.0, 1.0, 4001)
     pulse = 30.0 * np.exp(-(((time - 0.6) / 0.01) ** 2)) + 4.0
-    kept = needed(time, np.zeros(4001), pulse)
+    kept = pixels_needed(time, np.zeros(4001), pulse)
     assert len(kept) < 200 and {0, int(np.argmax(pulse)), 4000} <= set(kept.tolist())
     assert np.abs(np.interp(time, time[kept], pulse[kept]) - pulse).max() <= STRAIGHT * np.ptp(pulse)
     # half a dot of a printer on seven inches
     assert STRAIGHT * 7 * 300 < 0.5
     # of noise the smallest and the largest of each column of dots
     time, noise = np.linspace(0.0, 1.0, 60_000), draw.normal(size=60_000)
-    kept = needed(time, noise)
+    kept = pixels_needed(time, noise)
     assert len(kept) <= 4 * COLUMNS
     column, line = np.minimum((time * COLUMNS).astype(int), COLUMNS - 1), np.interp(time, time[kept], noise[kept])
     for find in (np.maximum, np.minimum):
@@ -909,7 +909,7 @@ def test_an_area_has_as_many_points_as_a_reader_sees():
         find.at(own, column, noise)
         find.at(drawn, column, line)
         assert np.abs(own - drawn).max() <= STRAIGHT * np.ptp(noise)
-    assert len(needed(time[::-1], noise)) == len(needed(time, np.where(time == 0.0, np.nan, noise))) == 60_000
+    assert len(pixels_needed(time[::-1], noise)) == len(pixels_needed(time, np.where(time == 0.0, np.nan, noise))) == 60_000
     # and so it is drawn
     result = synthetic()
     _, rows = figures.force_traces(result)

@@ -16,7 +16,7 @@ from granchain.case.drives import Files
 from granchain.contact.hertz import Hertz
 from granchain.engine.state import State
 from granchain.errors import CaseError
-from granchain.simulation import deep, impact_speeds, opened, prepare, recording_of
+from granchain.simulation import deep, impact_speeds, opened_contacts, prepare, recording_of
 
 BEADS = 12
 STEEL = {"youngs_modulus": 193e9, "poissons_ratio": 0.3, "density": 7968.8, "yield_stress": 9e8}
@@ -280,37 +280,37 @@ def pressed(force: float = 30.0) -> State:
 
 @pytest.mark.plain
 def test_contacts_that_open_are_found_in_samples_and_snapshots() -> None:
-    assert opened(pressed()) == []
+    assert opened_contacts(pressed()) == []
     beads = pressed()
     beads.records.sensor_force[2, 1] = 0.0
-    (said,) = opened(beads)
+    (said,) = opened_contacts(beads)
     sample, shot = beads.sample_step[1] * beads.time_step.value, beads.records.snapshot_at[1] * beads.time_step.value
     assert f"first seen at bead 10 at {2.0 * sample:.4g} s" in said
     contacts = pressed()
     contacts.records.contact_overlap[1:, 0] = -1e-9
-    assert f"first seen at contact 2 at {sample:.4g} s" in opened(contacts)[0]
+    assert f"first seen at contact 2 at {sample:.4g} s" in opened_contacts(contacts)[0]
     shots = pressed()
     # contact 4 joins beads 4 and 5
     shots.records.displacement[1, 4:] = 1e-5
-    assert f"first seen at contact 4 at {shot:.4g} s" in opened(shots)[0]
+    assert f"first seen at contact 4 at {shot:.4g} s" in opened_contacts(shots)[0]
     # what comes first is named; a force of 0 after the last sample that was taken is none
     shots.records.contact_overlap[2, 1] = 0.0
-    assert f"first seen at contact 10 at {2.0 * sample:.4g} s" in opened(shots)[0]
+    assert f"first seen at contact 10 at {2.0 * sample:.4g} s" in opened_contacts(shots)[0]
     shots.records.contact_overlap[2, 1], shots.records.contact_overlap[3, 1] = 1e-9, 0.0
-    assert "contact 4" in opened(shots)[0]
+    assert "contact 4" in opened_contacts(shots)[0]
 
 
 @pytest.mark.plain
 def test_a_chain_without_load_opens_nothing_and_nor_does_a_striker() -> None:
     free = pressed(0.0)
     free.records.sensor_force[:] = 0.0
-    assert opened(free) == []
+    assert opened_contacts(free) == []
     case = made(chain={**BASE["chain"], "precompression": 30.0}, striker={"speed": 1.0}, sensors={"contacts": [0], "interval": 1e-6})
     chain, contacts, step = prepare(case)
     state = State(contacts, chain, step, recording_of(case))
     state.clock.sample = 3
     # contact 0 is the striker's
-    assert opened(state) == []
+    assert opened_contacts(state) == []
 
 
 @pytest.mark.plain

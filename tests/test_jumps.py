@@ -15,7 +15,7 @@ import granchain as gc
 from granchain.analysis import sensor_peak, summary
 from granchain.case import Case
 from granchain.chain import End
-from granchain.cli.run import numbers_of
+from granchain.cli.run import run_numbers
 from granchain.contact import laws
 from granchain.contact.pair import Pair, damping_ratio
 from granchain.engine.setup import contacts_of
@@ -290,8 +290,8 @@ def test_a_result_without_its_jumps_takes_the_largest_sample_and_says_so(run: Re
             assert told.force <= known.force * (1.0 + 1e-12)
             struck += known.jump
     assert struck >= 1
-    assert "the largest samples" in numbers_of(summary(old))
-    assert "the largest samples" not in numbers_of(summary(run))
+    assert "the largest samples" in run_numbers(summary(old))
+    assert "the largest samples" not in run_numbers(summary(run))
 
 
 def test_a_wall_that_pushes_under_a_dashpot_is_a_jump_of_its_own():

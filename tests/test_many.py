@@ -19,7 +19,7 @@ import granchain as gc
 from granchain import simulation
 from granchain.engine import coefficients, scans, setup, stack
 from granchain.errors import CaseError, FileError, GranchainWarning, RunError
-from granchain.output.units import unit_in
+from granchain.output.units import unit_of_attributes
 from granchain.output.whole import SEAL, SEAL_LENGTH
 from granchain.simulation import prepare, recording_of
 from granchain.status import Status
@@ -122,7 +122,7 @@ def test_members_unlike_in_every_way_run_together(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("threads", [1, 2, 7])
 def test_the_number_of_threads_changes_nothing(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(many, "TOGETHER", 4)  # three lots
+    monkeypatch.setattr(many, "RESULTS_TOGETHER", 4)  # three lots
     cases = [short(**{"striker.speed": speed}) for speed in np.linspace(0.5, 2.0, 10)]
     ensemble = gc.run_many(cases, threads=threads)
     assert all(result.equals(single(case)) for case, result in zip(cases, ensemble, strict=True))
@@ -287,7 +287,7 @@ def test_progress_counts_every_member_once() -> None:
 
 
 def test_an_interruption_keeps_what_is_done_and_says_how_much(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(many, "TOGETHER", 3)
+    monkeypatch.setattr(many, "RESULTS_TOGETHER", 3)
     cases = [short(**{"striker.speed": speed}) for speed in np.linspace(0.5, 2.0, 8)]
 
     def stop(done: int, total: int) -> None:
@@ -392,7 +392,7 @@ def test_the_dataset_has_every_value_of_every_member_and_no_other() -> None:
             compared.add(name)
         for name, variable in values.items():
             assert name in compared or variable.dims == (name,), name
-            assert unit_in(dataset[name].attrs) == variable.unit
+            assert unit_of_attributes(dataset[name].attrs) == variable.unit
             assert name not in compared or dataset[name].dims == ("run", *(counted.get(axis, axis) for axis in variable.dims))
     assert {"time", "sensor_force", "energy_residual", "displacement", "residual_overlap"} <= compared
 

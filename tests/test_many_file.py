@@ -61,7 +61,7 @@ def names(folder: Path) -> list[str]:
 @pytest.mark.parametrize("lot", [3, 1024])
 def test_each_result_in_the_file_is_that_of_its_own_run(lot: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Read by the ensemble that wrote it, and by one that opens it, bit for bit, whatever the lots and the blocks of rows."""
-    monkeypatch.setattr(many, "TOGETHER", lot)
+    monkeypatch.setattr(many, "RESULTS_TOGETHER", lot)
     monkeypatch.setattr(side, "ROWS", 10_000)
     cases, path = mixed(), tmp_path / "study.h5"
     written = gc.run_many(cases, out=path)
@@ -85,7 +85,7 @@ def test_each_result_in_the_file_is_that_of_its_own_run(lot: int, tmp_path: Path
 @pytest.mark.parametrize("engine", ["h5netcdf", "netcdf4"])
 def test_xarray_opens_it_as_the_ensemble_in_memory_gives_it(engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     xarray = pytest.importorskip("xarray")
-    monkeypatch.setattr(many, "TOGETHER", 2)
+    monkeypatch.setattr(many, "RESULTS_TOGETHER", 2)
     path = tmp_path / "study.h5"
     written = gc.run_many(mixed(), out=path)
     with warnings.catch_warnings():
@@ -196,7 +196,7 @@ def test_info_says_what_an_ensemble_holds(tmp_path: Path) -> None:
 
 
 def test_an_interruption_leaves_a_whole_file_of_what_is_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(many, "TOGETHER", 3)
+    monkeypatch.setattr(many, "RESULTS_TOGETHER", 3)
     cases, path = speeds(8), tmp_path / "study.h5"
 
     def stop(done: int, total: int) -> None:
@@ -217,7 +217,7 @@ def test_an_interruption_leaves_a_whole_file_of_what_is_done(tmp_path: Path, mon
 
 def test_signals_that_come_while_it_is_written_are_heard_when_it_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first ends the study, the others nothing: whatever is done by then is in the file."""
-    monkeypatch.setattr(many, "TOGETHER", 2)
+    monkeypatch.setattr(many, "RESULTS_TOGETHER", 2)
     add, finish, path = side.EnsembleFile.add, side.EnsembleFile.finish, tmp_path / "study.h5"
 
     def slow(method: Any) -> Any:
@@ -241,7 +241,7 @@ STUDY = """
 import sys, granchain as gc
 from granchain.studies import many
 from granchain.engine import stack
-many.TOGETHER, stack.COMPILED = 4, 10**6
+many.RESULTS_TOGETHER, stack.COMPILED = 4, 10**6
 case = gc.load_case("steel-chain-hertz").replace(**{"chain.beads": 8, "sensors.beads": [2, 5], "sensors.contacts": [1], "snapshots": None})
 cases = [case.replace(**{"striker.speed": .5 + .01 * i, "time.end": 3e-5}) for i in range(400)]
 print("ready", flush=True)
@@ -311,7 +311,7 @@ def test_more_than_the_disk_holds_is_refused_before_anything_is_run(tmp_path: Pa
 
 
 def test_a_disk_that_fills_is_a_sentence_and_nothing_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(many, "TOGETHER", 4)
+    monkeypatch.setattr(many, "RESULTS_TOGETHER", 4)
     finer = [case.replace(**{"sensors.interval": 1e-9, "time.step": 1e-9}) for case in speeds(40)]
     with mounting(tmp_path) as mount:
         folder = mount("size=1m")

@@ -27,7 +27,7 @@ from granchain.mechanism import loop, runs
 from granchain.mechanism.checks import carried, checks_of, last_revolution
 from granchain.mechanism.elastic import damped
 from granchain.mechanism.linkages import SCOTCH_YOKE, SLIDER_CRANK, Linkage, ideal, pin_at, rubbing
-from granchain.mechanism.setup import contacts_of, dimensions_of, linkage_of, pair_of, step_of, surfaces_of
+from granchain.mechanism.setup import contacts_of, dimensions_of, linkage_of, pair_of, step_of_mechanism, surfaces_of
 
 # What the fitted laws come to in the second revolution, computed twice and independently for this project's notes on cylinders and
 # mechanisms, sec. 2: contact lost and found again [deg], largest force of the first impact and of all [N], largest penetration [mm].
@@ -253,9 +253,9 @@ def test_the_order_is_two_while_the_joint_stays_closed(name: str) -> None:
         end = float(WINDOWS[name][-1].partition("=")[2])
         case = gc.load_mechanism(name.partition(" ")[0], [*WINDOWS[name], f"time.step={end / steps!r}"])
         contacts = contacts_of(case)
-        machine = runs.Machine(case, contacts, step_of(case, contacts))
+        machine = runs.Machine(case, contacts, step_of_mechanism(case, contacts))
         assert not machine.advance(10**6).failed
-        data = runs.variables_of(machine)
+        data = runs.variables_of_mechanism(machine)
         assert data["contact_force"].min() > 0.0
         found.append([data["slider_position"][-1], data["slider_velocity"][-1], data["contact_force"][-1], machine.coordinates.q[1],
                       data["energy_friction"][-1]])  # fmt: skip
@@ -269,11 +269,11 @@ def test_plain_and_compiled_loops_agree(plain: None) -> None:
     slow = mechanism("scotch-yoke", *changes)
     case = gc.load_mechanism("scotch-yoke", changes)
     contacts = contacts_of(case)
-    machine = runs.Machine(case, contacts, step_of(case, contacts))
+    machine = runs.Machine(case, contacts, step_of_mechanism(case, contacts))
     functions = type(contacts.model.functions)(*frozen(*contacts.model.functions))
     machine._loop = loop.loop_of(functions, runs.features_of(contacts.model, True, False, False), linkage_of(case))
     assert machine.advance(10**6).label == "complete"
-    fast = runs.variables_of(machine)
+    fast = runs.variables_of_mechanism(machine)
     assert slow.contact_force.max() > 1000.0
     for name in ("slider_velocity", "contact_force", "energy_viscous", "energy_external"):
         # the sine of one library is not that of another to the last bit

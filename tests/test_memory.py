@@ -355,14 +355,14 @@ def test_a_long_trace_is_drawn_with_its_extremes(here, columns, chunk, monkeypat
     count, most = 200_000, 8 * 20_000 * columns
     values = np.random.default_rng(columns).standard_normal((count, columns)).cumsum(axis=0)
     monkeypatch.setattr(reader, "AT_ONCE", 8 * columns * 10_000)
-    monkeypatch.setattr(reader, "MANY", 200)
+    monkeypatch.setattr(reader, "STRETCHES_OF_A_PICTURE", 200)
     with h5py.File("long.h5", "w") as file:
         file["time"] = 1e-6 * np.arange(count)
         file.create_dataset("sensor_force", data=values, chunks=(chunk, columns))
         dims = {"time": ("time",), "sensor_force": ("time", "sensor_bead")}
         assert reader.thinned_rows(file, dims, 8 * count * (columns + 1)) == {}
         (rows,) = reader.thinned_rows(file, dims, most).values()
-        kept = reader._rows_of(file["sensor_force"], rows)
+        kept = reader._rows_of_dataset(file["sensor_force"], rows)
     assert (kept == values[rows]).all() and (np.diff(rows) > 0).all() and rows[0] == 0 and rows[-1] == count - 1
     assert len(rows) * 8 * (columns + 1) <= 1.1 * most
     if columns < 10:

@@ -16,7 +16,7 @@ from support.synthetic import synthetic
 
 import granchain as gc
 from granchain.case import Case
-from granchain.markup import HEIGHT, WIDTH, table, thinned, traces
+from granchain.markup import HEIGHT, WIDTH, table, thinned, trace_picture
 from granchain.status import Status
 from granchain.studies.ensemble import Member
 from granchain.traces.about import about_of
@@ -142,14 +142,14 @@ def test_a_spectrum_shows_edges_beside_the_dispersion():
 def test_a_picture_keeps_every_peak_and_nothing_that_is_not_finite():
     values = np.zeros(10_000)
     values[4321], values[7000], values[8000] = 5.0, -2.0, np.nan
-    shown = traces(np.arange(10_000.0).tolist(), [values.tolist()], ["a"], "words")
+    shown = trace_picture(np.arange(10_000.0).tolist(), [values.tolist()], ["a"], "words")
     (line,) = ElementTree.fromstring(re.search(r"<svg.*</svg>", shown)[0])
     points = np.array([[float(x) for x in point.split(",")] for point in line.get("points").split()])
     assert len(points) < 2000
     assert points[:, 1].min() == pytest.approx(1.0) and points[:, 1].max() == pytest.approx(HEIGHT - 1.0)
     assert points[np.argmin(points[:, 1]), 0] == pytest.approx(WIDTH * 0.4321, abs=2.0)
     assert "nan" not in shown
-    assert traces([0.0, 1.0], [[np.nan, np.nan]], ["a"], "") == "" == traces([], [[]], ["a"], "")
+    assert trace_picture([0.0, 1.0], [[np.nan, np.nan]], ["a"], "") == "" == trace_picture([], [[]], ["a"], "")
     assert thinned([(0.0, 1.0), (1.0, 2.0)]) == [(0.0, 1.0), (1.0, 2.0)]
 
 

@@ -210,7 +210,7 @@ def test_a_file_that_has_the_name_of_the_records_stays(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("always", "short_blocks")
 def test_a_disk_that_fills_while_records_are_appended_leaves_the_checkpoint_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("granchain.output.checkpoint.SHARE", 0.0)
+    monkeypatch.setattr("granchain.output.checkpoint.LEAST_RATIO", 0.0)
     case = small()
     with mounting(tmp_path) as mount:
         folder = mount("size=96k")
@@ -236,7 +236,7 @@ gc.run(case, checkpoint=Checkpoint(sys.argv[1], 1e-9), resume=len(sys.argv) > 2)
 def test_a_run_killed_at_any_moment_goes_on_to_the_same_bits(kills: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A checkpoint after every few steps: the kill comes while records are appended, while the state is written, or between."""
     # most of the wall time is then writing
-    monkeypatch.setattr("granchain.output.checkpoint.SHARE", 0.0)
+    monkeypatch.setattr("granchain.output.checkpoint.LEAST_RATIO", 0.0)
     program = KILLED.replace("{changes}", "{**" + repr(CHANGES) + "}").replace(
         'print("ready"', 'import granchain.output.checkpoint as c; c.SHARE = 0.0\nprint("ready"'
     )
@@ -273,7 +273,7 @@ def test_a_file_that_is_written_piece_by_piece_says_the_same(tmp_path: Path, mon
     one = gc.run(small())
     one.save(tmp_path / "image.h5")
     monkeypatch.setattr(result, "LARGEST_IMAGE", 1)
-    monkeypatch.setattr("granchain.output.writer.AT_ONCE", 5000)
+    monkeypatch.setattr("granchain.output.writer.WRITTEN_AT_ONCE", 5000)
     parts: list[float] = []
     one.save(tmp_path / "pieces.h5", progress=parts.append)
     assert parts == sorted(parts) and len(parts) >= 5 and parts[-1] <= 1.0
@@ -287,7 +287,7 @@ def test_a_file_that_is_written_piece_by_piece_says_the_same(tmp_path: Path, mon
 
 def test_a_disk_that_fills_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(result, "LARGEST_IMAGE", 1)
-    monkeypatch.setattr("granchain.output.writer.AT_ONCE", 5000)
+    monkeypatch.setattr("granchain.output.writer.WRITTEN_AT_ONCE", 5000)
     one, less = gc.run(small()), gc.run(small().replace(**{"sensors.interval": 1e-6, "snapshots": None}))
     with mounting(tmp_path) as mount:
         folder = mount("size=128k")
@@ -307,10 +307,10 @@ def test_a_second_signal_loses_nothing_that_is_on_the_disk(during: str, tmp_path
     """The first stops the run, the second the writing: the run goes on from the checkpoint to the same bits."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(appended, "AT_LEAST", 1)
-    monkeypatch.setattr(appended, "PIECE", 4000)
+    monkeypatch.setattr(appended, "BYTES_AT_ONCE", 4000)
     monkeypatch.setattr(result, "LARGEST_IMAGE", 1)
-    monkeypatch.setattr("granchain.output.writer.AT_ONCE", 5000)
-    monkeypatch.setattr("granchain.cli.signals.TOGETHER", 0.0)
+    monkeypatch.setattr("granchain.output.writer.WRITTEN_AT_ONCE", 5000)
+    monkeypatch.setattr("granchain.cli.signals.TOGETHER_SECONDS", 0.0)
     command = ["run", "steel-chain", *KEYS, "--out", "run.h5"]
     advance, answered = Progress.advance, []
 

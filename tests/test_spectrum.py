@@ -12,7 +12,7 @@ import pytest
 import granchain as gc
 from granchain.case import Case
 from granchain.cli import obey
-from granchain.cli.spectrum import report
+from granchain.cli.spectrum import print_spectrum
 from granchain.errors import GranchainError
 from granchain.theory import dispersion
 from granchain.waves import spectra
@@ -198,6 +198,6 @@ def test_the_command_draws_and_prints(run, found, tmp_path, capsys, monkeypatch)
     assert int.from_bytes((tmp_path / "single.png").read_bytes()[16:20]) == int(86 / 25.4 * 300)
     for wrong in (["--from", "a"], ["--to", "-1"], ["--segments", "1.5"], ["--width", "singel"]):
         assert obey(["spectrum", "dimer.h5", *wrong]) == 2
-    lines = report(found).splitlines()
+    lines = print_spectrum(found).splitlines()
     assert lines[0].startswith("bead 3 to bead 36: ")
     assert [line.split()[:2] for line in lines[2:]] == [["1", "begins"], ["1", "ends"], ["2", "begins"], ["2", "ends"]]

@@ -11,13 +11,13 @@ import pytest
 import granchain as gc
 from granchain import analysis
 from granchain.analysis import arrays
-from granchain.cli.sweep import report
+from granchain.cli.sweep import print_sweep
 from granchain.keys import Problems
 from granchain.status import Status
 from granchain.studies import measures
 from granchain.studies.distributions import Disorder, Distribution, values_of
 from granchain.studies.measures import Measures, measure
-from granchain.studies.plan import planned
+from granchain.studies.plan import plan_of
 from granchain.studies.study import dataset
 from granchain.studies.sweep import Description
 
@@ -235,7 +235,7 @@ def test_a_product_holds_every_combination_and_its_draws():
 
 def test_a_study_says_where_members_take_their_wave_speed_from_different_sensors(tmp_path, capsys):
     case = short()
-    plan = planned(case, {"striker.speed": [0.5, 1.0]})
+    plan = plan_of(case, {"striker.speed": [0.5, 1.0]})
     found = Measures.empty(plan.cases())
     found.status = [Status.COMPLETE] * 2
     found.merged[:], found.wave_speed[:], found.wave_speed_sensors[:] = 0.0, 100.0, 3.0
@@ -245,7 +245,7 @@ def test_a_study_says_where_members_take_their_wave_speed_from_different_sensors
     assert "different sensors" in study.attrs["wave_speed_note"]
     assert study.merged.sel(sensor_bead=study.sensor_bead[2]).values.tolist() == [0.0, 1.0]
     assert study.wave_speed_sensors.values.tolist() == [3.0, 2.0]
-    report(Description(plan, False), study, tmp_path / "s.h5", as_json=False)
+    print_sweep(Description(plan, False), study, tmp_path / "s.h5", as_json=False)
     assert "granchain: wave_speed: members take their wave speed from different sensors" in capsys.readouterr().err
     # as many of them, but others; and none of the first, which then has nothing to compare
     found.merged[0, 0], found.wave_speed_sensors[0] = 1.0, 2.0
@@ -414,7 +414,7 @@ def test_what_a_killed_study_has_left_is_gone_on_with(tmp_path, counted, monkeyp
 
 def test_a_study_that_is_interrupted_keeps_what_is_done(tmp_path, monkeypatch):
     case, file = short(), tmp_path / "study.h5"
-    monkeypatch.setattr("granchain.studies.measures.TOGETHER", 2)
+    monkeypatch.setattr("granchain.studies.measures.MEASURED_TOGETHER", 2)
 
     def once(done, count):
         if done == 2:

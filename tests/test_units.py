@@ -12,7 +12,7 @@ from granchain.contact import laws
 from granchain.contact.law import Quantity
 from granchain.output import open_result
 from granchain.output.result import Result
-from granchain.output.units import READ_BY_UDUNITS, written
+from granchain.output.units import READ_BY_UDUNITS, unit_attributes
 from granchain.output.variables import MECHANISM, TABLE
 from granchain.output.writer import NUMBERS
 from granchain.status import Status
@@ -41,7 +41,7 @@ def test_every_unit_of_a_file_is_in_the_table() -> None:
     assert {name: unit for name, unit in units.items() if unit not in READ_BY_UDUNITS} == {}
     for law in laws().values():
         for quantity in (*law.history, *law.inputs):
-            assert written(quantity.unit or "1")["units"] in READ_BY_UDUNITS, (law.name, quantity.name)
+            assert unit_attributes(quantity.unit or "1")["units"] in READ_BY_UDUNITS, (law.name, quantity.name)
     # the one variable of a run that is in a unit with a power that is no whole number
     assert {q.name for law in laws().values() for q in law.history if q.output and q.unit not in READ_BY_UDUNITS} == {"unloading_stiffness"}
 

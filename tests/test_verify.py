@@ -17,9 +17,9 @@ from granchain.contact.law import ContactLaw
 from granchain.verification import (
     AROUND,
     BELOW,
+    COMPARED_VALUES,
     CONFIRMED,
     UNCONFIRMED,
-    VALUES,
     Verification,
     confirms,
     error_bar,
@@ -128,10 +128,10 @@ def test_the_error_bar_of_the_samples_holds_at_every_place_of_the_samples(interv
 
 
 def test_every_step_is_sampled_unless_there_are_too_many() -> None:
-    assert saved_every(12, 1000) == saved_every(12, VALUES) == 1
+    assert saved_every(12, 1000) == saved_every(12, COMPARED_VALUES) == 1
     # a divisor of the case's own stride, so that its samples are among them
-    assert [saved_every(12, n * VALUES) for n in (2, 3, 4, 5, 6, 11, 12, 13, 1000)] == [2, 3, 4, 6, 6, 12, 12, 12, 12]
-    assert saved_every(13, 2 * VALUES) == 13 and saved_every(1, 10 * VALUES) == 1
+    assert [saved_every(12, n * COMPARED_VALUES) for n in (2, 3, 4, 5, 6, 11, 12, 13, 1000)] == [2, 3, 4, 6, 6, 12, 12, 12, 12]
+    assert saved_every(13, 2 * COMPARED_VALUES) == 13 and saved_every(1, 10 * COMPARED_VALUES) == 1
 
 
 def test_an_order_that_is_not_the_laws_is_not_confirmed() -> None:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel
 
 from granchain.case.tables import DRIVE_TABLE, TABLES, MaterialTable, SegmentTable
-from granchain.case.title import worded
+from granchain.case.title import value_words
 from granchain.contact import laws
 from granchain.keys import declared
-from granchain.markup import NUMBER, card, table
+from granchain.markup import NUMBER_PATTERN, card, table
 
 if TYPE_CHECKING:
     from granchain.case.case import Case
@@ -28,25 +28,25 @@ def card_of(case: Case) -> str:
     units |= {quantity.name: quantity.unit for quantity in law.inputs} if law is not None else {}
     document = {name: part for name, part in case.resolved().items() if name in TABLES}
     rows = []
-    for where, shown in flat(document):
+    for where, shown in flat_words(document):
         # words, such as "auto" for a time step, have no unit
-        unit = units.get(where.rpartition(".")[2]) if NUMBER.fullmatch(shown) else None
+        unit = units.get(where.rpartition(".")[2]) if NUMBER_PATTERN.fullmatch(shown) else None
         rows.append((where, shown, unit or ""))
     return card(case.title or "untitled case", table(("key", "value", "unit"), rows, styled=True))
 
 
-def flat(tables: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, str]]:
+def flat_words(tables: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, str]]:
     """Keys with dots and their values in words; long lists are counted."""
     for name, value in tables.items():
         where = f"{above}{name}"
         if isinstance(value, Mapping):
-            yield from flat(value, f"{where}.")
+            yield from flat_words(value, f"{where}.")
         elif isinstance(value, list) and any(isinstance(entry, Mapping) for entry in value):
             for i, entry in enumerate(value[:MOST_ENTRIES]):
-                yield from flat(entry, f"{where}.{i}.")
+                yield from flat_words(entry, f"{where}.{i}.")
             if len(value) > MOST_ENTRIES:
                 yield where, f"{len(value)} entries"
         elif isinstance(value, list) and len(value) > MOST_ENTRIES:
-            yield where, f"{len(value)} values, {worded(value[0])} to {worded(value[-1])}"
+            yield where, f"{len(value)} values, {value_words(value[0])} to {value_words(value[-1])}"
         elif value is not None and value != "":
-            yield where, worded(value)
+            yield where, value_words(value)

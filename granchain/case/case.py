@@ -28,7 +28,7 @@ from granchain.case.checks import (
     read_tables,
     sizes,
 )
-from granchain.case.document import CASES, case_names, change, digest_of_case, jsonable, noted, plain, read_document
+from granchain.case.document import CASES, case_names, change, digest_of_case, jsonable, noted, plain_tables, read_document
 from granchain.case.drives import Files, files_named
 from granchain.case.initial import bead_values, fastest_closing, moves
 from granchain.case.mechanism import mechanism_names
@@ -96,7 +96,7 @@ class Case(Table):
         problems, files = context.get("problems") or Problems(), context.get("files") or Files(Path())
         if not isinstance(document, (Mapping, BaseModel)):
             raise CaseError(f"case: got {shown(document)}, allowed tables; give the tables of a case file")
-        document = plain(known_tables(dict(document), problems), problems)
+        document = plain_tables(known_tables(dict(document), problems), problems)
         tables = read_tables(document, problems)
         for name, field in cls.model_fields.items():
             if name not in document and field.is_required():
@@ -409,7 +409,7 @@ def load_case(name: str | Path, set: Iterable[str] = ()) -> Case:
         raise CaseError(f'case: got {shown(path.name)}, a mechanism, allowed a chain of beads; run it with "granchain mechanism"')
     context: dict[str, Any] = {"files": Files(path.parent), "toml": noted(text, changes), "problems": problems}
     if changes and "title" not in changes:
-        context["titled"] = plain(document, Problems())
+        context["titled"] = plain_tables(document, Problems())
     change(document, changes, problems)
     return Case.model_validate(document, context=context)
 

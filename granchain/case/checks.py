@@ -26,7 +26,7 @@ from granchain.case.tables import (
     DriveTable,
     EndsTable,
     EnergyTable,
-    Heading,
+    HeadingTable,
     SensorsTable,
     StrikerTable,
     TimeTable,
@@ -53,7 +53,7 @@ PER_BODY = 20
 
 def known_tables(document: Mapping[str, Any], problems: Problems) -> dict[str, Any]:
     """The tables that a case has; of others no more is read than their names."""
-    top = [*Heading.model_fields, *TABLES]
+    top = [*HeadingTable.model_fields, *TABLES]
     for name in document:
         if name not in top:
             problems.add_unknown(str(name), top, "take it out")
@@ -62,7 +62,7 @@ def known_tables(document: Mapping[str, Any], problems: Problems) -> dict[str, A
 
 def read_tables(document: Mapping[str, Any], problems: Problems) -> dict[str, Any]:
     """The tables of a case; one that cannot be read is not among them."""
-    read_table(Heading, "", {name: document[name] for name in Heading.model_fields if name in document}, problems)
+    read_table(HeadingTable, "", {name: document[name] for name in HeadingTable.model_fields if name in document}, problems)
     tables: dict[str, Any] = {}
     for name, model in TABLES.items():
         if name in document:

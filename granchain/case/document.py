@@ -31,7 +31,7 @@ CASES = Path(__file__).parents[1] / "cases"
 # Ours: a case is a page of text.
 CASE_BYTES = 1_000_000
 # tomllib's time grows with the square of the parts of a dotted key (16,000 parts: 5 s); no key of a case has more than five.
-DOTS = 64
+MOST_DOTS = 64
 
 
 def case_names() -> list[str]:
@@ -69,14 +69,14 @@ def digest_of_case(resolved: Mapping[str, Any]) -> str:
     """
     contact = resolved.get("contact")
     named = isinstance(contact, Mapping) and bool(contact.get("pair"))
-    return sha256_of(without(resolved, lambda key, value: (key == "drag" and value == 0.0) or (key == "name" and not named)))
+    return sha256_of(without_keys(resolved, lambda key, value: (key == "drag" and value == 0.0) or (key == "name" and not named)))
 
 
-def without(document: Any, left_out: Callable[[str, Any], bool]) -> Any:
+def without_keys(document: Any, left_out: Callable[[str, Any], bool]) -> Any:
     """Plain data without some keys of its tables, at any depth."""
     if isinstance(document, dict):
-        return {key: without(value, left_out) for key, value in document.items() if not left_out(key, value)}
-    return [without(value, left_out) for value in document] if isinstance(document, list) else document
+        return {key: without_keys(value, left_out) for key, value in document.items() if not left_out(key, value)}
+    return [without_keys(value, left_out) for value in document] if isinstance(document, list) else document
 
 
 def read_text(path: Path, what: str = "case file", names: list[str] | None = None) -> str:
@@ -114,8 +114,8 @@ def parsed(text: str, name: str) -> dict[str, Any]:
     """Tables of a TOML text."""
     where = shown(name)
     for i, line in enumerate(text.split("\n"), start=1):
-        if line.count(".") > DOTS and not line.lstrip().startswith("#") and line.count(".") - len(_DECIMAL.findall(line)) > DOTS:
-            raise CaseError(f"{where}: got more than {DOTS} dots in line {i}, allowed a key of at most five parts; break the line")
+        if line.count(".") > MOST_DOTS and not line.lstrip().startswith("#") and line.count(".") - len(_DECIMAL.findall(line)) > MOST_DOTS:
+            raise CaseError(f"{where}: got more than {MOST_DOTS} dots in line {i}, allowed a key of at most five parts; break the line")
     try:
         return tomllib.loads(text)
     except RecursionError:
@@ -148,7 +148,7 @@ def put_all(document: dict[str, Any], changes: Iterable[str], example: str, prob
             problems.add("--set", shown(item), "KEY=VALUE", f"write for example {example}")
 
 
-def plain(value: Any, problems: Problems, where: str = "", depth: int = 0) -> Any:
+def plain_tables(value: Any, problems: Problems, where: str = "", depth: int = 0) -> Any:
     """A copy in Python's own types, tables without None; refuses nesting and integers that no case holds."""
     if isinstance(value, (np.ndarray, np.generic)):
         value = value.tolist()
@@ -157,10 +157,10 @@ def plain(value: Any, problems: Problems, where: str = "", depth: int = 0) -> An
     if depth > DEPTH:
         problems.add(where, "tables in tables", f"{DEPTH} levels", "take them out")
     elif isinstance(value, (Mapping, BaseModel)):
-        parts = ((str(name), plain(part, problems, f"{where}.{name}".lstrip("."), depth + 1)) for name, part in dict(value).items())
+        parts = ((str(name), plain_tables(part, problems, f"{where}.{name}".lstrip("."), depth + 1)) for name, part in dict(value).items())
         return {name: part for name, part in parts if part is not None}
     elif isinstance(value, (list, tuple)):
-        return [plain(part, problems, f"{where}.{i}", depth + 1) for i, part in enumerate(value)]
+        return [plain_tables(part, problems, f"{where}.{i}", depth + 1) for i, part in enumerate(value)]
     elif isinstance(value, int) and not -(2**63) <= value < 2**63:
         problems.add(where, "a whole number of more than 64 bits", "64 bits", "write a smaller number")
     else:

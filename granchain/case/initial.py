@@ -13,14 +13,14 @@ from granchain.case.drives import Files, csv_lines
 from granchain.case.tables import ChainTable, EndsTable, InitialTable, StrikerTable
 from granchain.keys import Problems, shown
 
-COLUMNS = ("velocity", "displacement")
-BEAD = "bead"
+MOTION_COLUMNS = ("velocity", "displacement")
+BEAD_COLUMN = "bead"
 
 
 def read_initial(table: InitialTable, chain: ChainTable, files: Files, problems: Problems) -> InitialTable:
     """The numbers of all beads, also those that a file holds; what is wrong is told."""
     beads = chain.total()
-    given = {name: numbers for name in COLUMNS if (numbers := getattr(table, name)) is not None}
+    given = {name: numbers for name in MOTION_COLUMNS if (numbers := getattr(table, name)) is not None}
     if table.file is None and not given:
         problems.add("initial", "neither file, nor velocity, nor displacement", "one of them", "give one, or take the table out")
         return table
@@ -46,19 +46,19 @@ def read_columns(file: str, lines: list[str], beads: int, problems: Problems) ->
     """The columns of a file by name, a number for each bead; what is wrong is told."""
     where, head = "initial.file", [name.strip() for name in next(csv.reader(lines[:1]), [])]
     allowed = "a first line that names the columns: velocity, displacement or both, and bead where not all beads have a row"
-    named = [name for name in head if name != BEAD]
-    if not named or len(set(head)) != len(head) or not set(named) <= set(COLUMNS):
+    named = [name for name in head if name != BEAD_COLUMN]
+    if not named or len(set(head)) != len(head) or not set(named) <= set(MOTION_COLUMNS):
         problems.add(where, f"{file} with the first line {shown(','.join(head))}", allowed, "write for example bead,velocity")
         return {}
     columns = {name: [0.0] * beads for name in named}
     met: set[int] = set()
-    for i, row in rows_of(lines):
+    for i, row in numbered_rows(lines):
         number = f"{file}, in which line {i}"
         values = numbers_in(row)
         if len(values) != len(head):
             problems.add(where, f"{number} is no row of {len(head)} numbers", ", ".join(head), "write commas between and points in them")
             return {}
-        bead = values[head.index(BEAD)] if BEAD in head else len(met) + 1
+        bead = values[head.index(BEAD_COLUMN)] if BEAD_COLUMN in head else len(met) + 1
         if bead not in range(1, beads + 1) or bead in met:
             got = f"{number} is of bead {bead:g}" + (" once more" if bead in met else "")
             problems.add(where, got, f"each bead from 1 to {beads} once at most", "give the beads of this chain, the striker is none")
@@ -66,13 +66,13 @@ def read_columns(file: str, lines: list[str], beads: int, problems: Problems) ->
         met.add(int(bead))
         for name in named:
             columns[name][int(bead) - 1] = values[head.index(name)]
-    if BEAD not in head and len(met) != beads:
+    if BEAD_COLUMN not in head and len(met) != beads:
         advice = "give a row for each bead, or a column bead"
         problems.add(where, f"{file} with {len(met)} rows", f"{beads}, one for each bead of the chain", advice)
     return {name: tuple(values) for name, values in columns.items()}
 
 
-def rows_of(lines: list[str]) -> Iterator[tuple[int, str]]:
+def numbered_rows(lines: list[str]) -> Iterator[tuple[int, str]]:
     """The lines with something in them below the first, with their numbers."""
     return ((i, line) for i, line in enumerate(lines[1:], start=2) if line.strip())
 
@@ -88,8 +88,8 @@ def numbers_in(line: str) -> list[float]:
 
 def moves(chain: ChainTable, initial: InitialTable | None) -> bool:
     """Whether a bead has a velocity or a displacement at the start."""
-    given = [getattr(segment, name) for _, segment in chain.places() for name in COLUMNS]
-    given += [value for name in COLUMNS if initial is not None for value in getattr(initial, name) or ()]
+    given = [getattr(segment, name) for _, segment in chain.places() for name in MOTION_COLUMNS]
+    given += [value for name in MOTION_COLUMNS if initial is not None for value in getattr(initial, name) or ()]
     return any(given)
 
 

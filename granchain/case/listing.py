@@ -22,7 +22,7 @@ INNER: tuple[tuple[str, type[Table]], ...] = (
 
 def key_tables() -> Iterator[tuple[str, type[Table]]]:
     """What each table of a case file is called, and the table; first the keys above all tables."""
-    yield "Above the tables", tables.Heading
+    yield "Above the tables", tables.HeadingTable
     for name, model in tables.TABLES.items():
         yield f"[{name}]", model
     yield from INNER

@@ -14,8 +14,8 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field, PrivateAttr
 
 from granchain.case.checks import MEMORY, law_table
-from granchain.case.document import CASES, change, jsonable, noted, plain, read_document
-from granchain.case.tables import ContactTable, Heading, MaterialKey, material_of
+from granchain.case.document import CASES, change, jsonable, noted, plain_tables, read_document
+from granchain.case.tables import ContactTable, HeadingTable, MaterialKey, material_of
 from granchain.case.title import title_of
 from granchain.errors import CaseError
 from granchain.keys import Problems, Table, add_missing, choice, key, number, read_table, shown, suggestion
@@ -23,9 +23,9 @@ from granchain.plain_data import sha256_of
 
 MECHANISMS = CASES / "mechanisms"
 # Numbers of a sample, and bytes that it takes.
-_SAMPLE = 8.0 * 9
+_SAMPLE_BYTES = 8.0 * 9
 # Part of a radius below which a difference of radii is rounding, and no clearance.
-_ROUNDING = 1e-9
+_ANGLE_ROUNDING = 1e-9
 
 
 class CrankTable(Table):
@@ -140,7 +140,7 @@ class TurnTable(Table):
     force_step: bool = key("true to take a step above the stability limit all the same", "true or false", False)
 
 
-class MechanismCase(Heading):
+class MechanismCase(HeadingTable):
     """What is to be computed of a mechanism: frozen, complete, checked; made by `load_mechanism`.
 
     The tables and keys of the case file are its attributes, as of a chain's case.
@@ -230,7 +230,7 @@ class SliderCrankCase(MechanismCase):
                 "rod.length", f"{self.rod.length:g} m beside a crank of {self.crank.length:g} m", "above the crank's length",
                 "take a longer rod or a shorter crank: this one does not come round",
             )  # fmt: skip
-        if self.clearance <= _ROUNDING * self.joint.bearing_radius:
+        if self.clearance <= _ANGLE_ROUNDING * self.joint.bearing_radius:
             problems.add(
                 "joint.journal_radius", f"{self.joint.journal_radius:g} m in a bearing of {self.joint.bearing_radius:g} m",
                 "below the bearing's radius", "give the joint a clearance above 0",
@@ -268,7 +268,7 @@ class ScotchYokeCase(MechanismCase):
 
     def check(self, problems: Problems) -> None:
         """The slot is wider than the pin and longer than its way."""
-        if self.clearance <= _ROUNDING * self.pin.radius:
+        if self.clearance <= _ANGLE_ROUNDING * self.pin.radius:
             problems.add(
                 "pin.radius", f"{self.pin.radius:g} m in a slot {self.slot.outer_radius - self.slot.inner_radius:g} m wide",
                 "below half its width", "give the pin a play above 0",
@@ -315,7 +315,7 @@ def load_mechanism(name: str | Path, set: Iterable[str] = ()) -> MechanismCase:
     """
     path = MECHANISMS / f"{name}.toml" if isinstance(name, str) and name in mechanism_names() else Path(name)
     text, document, changes, problems = read_document(path, set, mechanism_names(), "contact.law=johnson")
-    before = plain(document, Problems())
+    before = plain_tables(document, Problems())
     change(document, changes, problems)
     return mechanism_case(document, problems, noted(text, changes), before if changes and "title" not in changes else None)
 
@@ -331,7 +331,7 @@ def mechanism_case(
         With every mistake.
     """
     problems = problems or Problems()
-    read: dict[str, Any] = plain(dict(document), problems)
+    read: dict[str, Any] = plain_tables(dict(document), problems)
     named = read.get("mechanism")
     if named not in KINDS:
         got = "nothing" if named is None else shown(named)
@@ -340,7 +340,7 @@ def mechanism_case(
         raise CaseError(problems.sentences)
     kind = KINDS[named]
     tables: dict[str, Any] = {"mechanism": named}
-    heading = read_table(Heading, "", {name: read[name] for name in Heading.model_fields if name in read}, problems)
+    heading = read_table(HeadingTable, "", {name: read[name] for name in HeadingTable.model_fields if name in read}, problems)
     tables |= {} if heading is None else dict(heading)
     for name in read:
         if name not in kind.model_fields:
@@ -354,7 +354,7 @@ def mechanism_case(
             else:
                 tables[name] = field.default
             continue
-        table = _read(kind, name, read[name], problems)
+        table = _read_mechanism(kind, name, read[name], problems)
         if table is not None:
             tables[name] = table
     if "contact" in tables and problems.clear("contact.law"):
@@ -375,7 +375,7 @@ def mechanism_as_given(given: Mapping[str, Any], toml: str = "") -> MechanismCas
     return mechanism_case(given["tables"], toml=toml, titled=given.get("titled"))
 
 
-def _read(kind: type[MechanismCase], name: str, value: Any, problems: Problems) -> Any:
+def _read_mechanism(kind: type[MechanismCase], name: str, value: Any, problems: Problems) -> Any:
     if name == "fitted":
         if not isinstance(value, list):
             return problems.add(name, shown(value), "tables [[fitted]]", "give each fit a table of its own")
@@ -414,7 +414,7 @@ def check_time(case: MechanismCase, problems: Problems) -> None:
     if not 0.0 < case.end < math.inf:
         problems.add("time", f"an end at {case.end:g} s", "a finite time above 0", "check crank.speed and time")
         return
-    size = _SAMPLE * case.end / case.record.interval
+    size = _SAMPLE_BYTES * case.end / case.record.interval
     if size > MEMORY:
         got, allowed = f"{case.end / case.record.interval:.3g} samples ({size / 2**30:.3g} GiB)", f"{MEMORY // 2**30} GiB"
         problems.add("record.interval", got, allowed, "take a longer interval, or fewer revolutions")

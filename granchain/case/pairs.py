@@ -77,7 +77,7 @@ def check_pairs(contact: ChainContactTable, tables: Mapping[str, Any], problems:
     names = sorted({name for both in touching for name in both})
     known = set(names)
     named = ", ".join(f'"{name}"' for name in names) or "none: no material has a name"
-    pairs = "; ".join(sorted(worded(both) for both in touching))
+    pairs = "; ".join(sorted(pair_words(both) for both in touching))
     met: dict[frozenset[str], int] = {}
     for i, pair in enumerate(contact.pair or ()):
         where = f"contact.pair.{i}"
@@ -90,10 +90,10 @@ def check_pairs(contact: ChainContactTable, tables: Mapping[str, Any], problems:
             advice = otherwise if problems.full else suggestion(name, names, otherwise)
             problems.add(f"{where}.materials", shown(name), f"materials of this chain: {named}", advice)
         if not unknown and both not in touching:
-            got = f"{worded(both)}, which touch nowhere in this chain"
+            got = f"{pair_words(both)}, which touch nowhere in this chain"
             problems.add(f"{where}.materials", got, f"pairs that touch: {pairs}", "take the pair out")
         if both in met:
-            got = f"{worded(both)} once more, after contact.pair.{met[both]}"
+            got = f"{pair_words(both)} once more, after contact.pair.{met[both]}"
             problems.add(f"{where}.materials", got, "each pair once", "put all its inputs into one table")
         met.setdefault(both, i)
         if problems.clear(*(f"contact.{quantity.name}" for quantity in laws()[contact.law].inputs)):
@@ -123,7 +123,7 @@ def formed(inputs: Mapping[str, Any]) -> SimpleNamespace:
     return SimpleNamespace(**values)
 
 
-def worded(both: frozenset[str]) -> str:
+def pair_words(both: frozenset[str]) -> str:
     """A pair as a sentence has it."""
     one, other = sorted(both)[0], sorted(both)[-1]
     return f"{shown(one)} and {shown(other)}"
@@ -138,10 +138,12 @@ def pairs_along(chain: ChainTable, ends: EndsTable, striker: StrikerTable | None
 
 def neighbours(chain: ChainTable, ends: EndsTable, striker: StrikerTable | None) -> Iterator[tuple[str | None, str | None]]:
     """Names of the materials on the two sides of the contacts of a chain, of each kind at least once."""
-    groups = [(repeat, [(segment.count, name_of(body(segment, chain).material)) for segment in group]) for repeat, group in chain.groups()]
+    groups = [
+        (repeat, [(segment.count, material_name(body(segment, chain).material)) for segment in group]) for repeat, group in chain.groups()
+    ]
     first, last = groups[0][1][0][1], groups[-1][1][-1][1]
     if striker is not None:
-        own = first if striker.material is None else name_of(striker.material)
+        own = first if striker.material is None else material_name(striker.material)
         yield own, first
         first = own
     before: str | None = None
@@ -157,9 +159,9 @@ def neighbours(chain: ChainTable, ends: EndsTable, striker: StrikerTable | None)
     for side, name in (("left", first), ("right", last)):
         if ends.has_wall(side):
             wall = getattr(ends, f"{side}_material")
-            yield name, RIGID.name if getattr(ends, side) == "rigid" else name if wall is None else name_of(wall)
+            yield name, RIGID.name if getattr(ends, side) == "rigid" else name if wall is None else material_name(wall)
 
 
-def name_of(material: Any) -> str | None:
+def material_name(material: Any) -> str | None:
     """The name of a material; None where it has none."""
     return None if material is None else material.name

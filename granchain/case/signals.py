@@ -17,7 +17,7 @@ MOST_KNOTS = 2**22
 GAUSSIAN_WIDTHS = 12.0
 
 # Keys that each signal needs, and that it may have.
-NEEDED = {
+KEYS_NEEDED = {
     "harmonic": ("amplitude", "frequency"),
     "chirp": ("amplitude", "from", "to", "duration"),
     "noise": ("band", "rms", "seed"),
@@ -106,7 +106,7 @@ def _gaussian(time: np.ndarray, whole: float) -> tuple[np.ndarray, np.ndarray]:
     return value, -x * bell / (deviation * (1.0 - foot))
 
 
-def window(time: np.ndarray, ramp: float, whole: float) -> tuple[np.ndarray, np.ndarray]:
+def ramp_window(time: np.ndarray, ramp: float, whole: float) -> tuple[np.ndarray, np.ndarray]:
     """A factor that rises from 0 to 1 over the ramp and falls so before the end, and its slope.
 
     35 x^4 - 84 x^5 + 70 x^6 - 20 x^7: the lowest polynomial with three derivatives of zero at both ends. Its derivatives reach 2.19, 7.51,
@@ -129,7 +129,7 @@ def _windowed(end: Any, time: np.ndarray, value: np.ndarray, slope: np.ndarray) 
     """A signal with its ramps."""
     if not end.ramp:
         return value, slope
-    factor, steepness = window(time, end.ramp, math.inf if end.duration is None else end.duration)
+    factor, steepness = ramp_window(time, end.ramp, math.inf if end.duration is None else end.duration)
     return value * factor, slope * factor + value * steepness
 
 

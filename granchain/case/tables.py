@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Discriminator, Field, Tag, WrapValidator, create_model
 
-from granchain.case.signals import ALLOWED, NEEDED, SHAPES
-from granchain.keys import TITLE_LENGTH, Table, choice, key, number, suggestion, text, whole
+from granchain.case.signals import ALLOWED, KEYS_NEEDED, SHAPES
+from granchain.keys import TITLE_LENGTH, Table, choice, key, number, suggestion, text_key, whole_key
 from granchain.material import MATERIALS, Material
 
 
@@ -25,7 +25,7 @@ class MaterialTable(Table):
     density: float | None = number("kg/m^3", "the density", None, above=0.0)
     yield_stress: float | None = number("Pa", "the yield stress", None, above=0.0)
     hardness: float | None = number("Pa", "the indentation hardness", None, above=0.0)
-    source: str = text("where the values come from")
+    source: str = text_key("where the values come from")
     name: str | None = key(
         "what a [[contact.pair]] calls it", "a word or a line of printable text", None, pattern=r"^\P{C}+$", max_length=TITLE_LENGTH
     )
@@ -65,7 +65,7 @@ def factors(meaning: str) -> Any:
 class SegmentTable(Table):
     """A run of equal beads. Segments follow one another; one with `repeat` ends a group, which comes that many times in all."""
 
-    count: int = whole("the number of beads that follow one another")
+    count: int = whole_key("the number of beads that follow one another")
     radius: float | None = number("m", "the radius of these beads", None, above=0.0)
     mass: float | None = number("kg", "the mass of each of these beads", None, above=0.0)
     material: MaterialKey | None = material_of("these beads")
@@ -73,7 +73,7 @@ class SegmentTable(Table):
     velocity: float | None = number("m/s", "the velocity of these beads at the start, towards the right end", None)
     displacement: float | None = number("m", "how far these beads stand at the start from where they touch or are at rest", None)
     drag: float | None = number("1/s", "the drag force on each of these beads over its momentum", None, low=0.0)
-    repeat: int | None = whole("how many times the group of segments that ends here comes", None)
+    repeat: int | None = whole_key("how many times the group of segments that ends here comes", None)
 
 
 @lru_cache(maxsize=64)
@@ -85,7 +85,7 @@ def _equal_beads(count: int) -> SegmentTable:
 class ChainTable(Table):
     """The row of beads: equal ones, or segments, which take from here what is not given for them."""
 
-    beads: int | None = whole("the number of beads", None)
+    beads: int | None = whole_key("the number of beads", None)
     radius: float | None = number("m", "the radius of a bead", None, above=0.0)
     mass: float | None = number("kg", "the mass of a bead", None, above=0.0)
     material: MaterialKey | None = material_of("the beads")
@@ -190,7 +190,7 @@ class DriveTable(Table):
     file: str | None = key("a file of two columns, time [s] and displacement [m] or force [N]", "the name of a CSV file", None)
     time: tuple[float, ...] | None = key("the times [s]", "a list of finite numbers", None, strict=False)
     value: tuple[float, ...] | None = key("the displacements [m] or forces [N]", "a list of finite numbers", None, strict=False)
-    signal: Literal["harmonic", "chirp", "noise", "pulse"] | None = choice("the signal", tuple(NEEDED), None)
+    signal: Literal["harmonic", "chirp", "noise", "pulse"] | None = choice("the signal", tuple(KEYS_NEEDED), None)
     amplitude: float | None = key("the largest displacement [m] or force [N] of a harmonic, chirp or pulse", "a finite number", None)
     frequency: float | None = number("Hz", "the frequency of a harmonic", None, above=0.0)
     phase: float | None = number("rad", "the phase of a harmonic or chirp at the start", None)
@@ -206,7 +206,11 @@ class DriveTable(Table):
     def keys_beside(cls, given: Any) -> Iterable[str]:
         """Of a signal, its own."""
         signal = given.get("signal") if isinstance(given, Mapping) else None
-        return ("drive", "signal", *NEEDED[signal], *ALLOWED[signal]) if isinstance(signal, str) and signal in NEEDED else cls.model_fields
+        return (
+            ("drive", "signal", *KEYS_NEEDED[signal], *ALLOWED[signal])
+            if isinstance(signal, str) and signal in KEYS_NEEDED
+            else cls.model_fields
+        )
 
 
 # "from" is a word of Python: no class statement can declare it.
@@ -299,7 +303,7 @@ def ranges_of(words: str) -> list[range]:
     return found
 
 
-def _listed(value: Any, handler: Any) -> Any:
+def _labels_in_words(value: Any, handler: Any) -> Any:
     """Words stay words: how many there are is known with the chain."""
     if not isinstance(value, str):
         return handler(value)
@@ -311,7 +315,7 @@ def _listed(value: Any, handler: Any) -> Any:
 if TYPE_CHECKING:
     Labels = tuple[int, ...]
 else:
-    Labels = Annotated[tuple[Annotated[int, Field(strict=True)], ...], WrapValidator(_listed)]
+    Labels = Annotated[tuple[Annotated[int, Field(strict=True)], ...], WrapValidator(_labels_in_words)]
 
 
 class SensorsTable(Table):
@@ -354,10 +358,10 @@ class ToleranceTable(Table):
     model_config = ConfigDict(extra="allow")
 
 
-class Heading(Table):
+class HeadingTable(Table):
     """The keys above the tables."""
 
-    title: str = text("a line that says what the case is")
+    title: str = text_key("a line that says what the case is")
 
 
 TABLES: dict[str, type[Table]] = {

@@ -17,7 +17,7 @@ from pydantic import BaseModel
 from granchain.keys import TITLE_LENGTH, shown
 from granchain.material import MATERIALS, Material
 
-_NAMED = re.compile(r"\{([a-z_]+(?:\.[a-z0-9_]+)+)\}")
+_NAMED_KEY = re.compile(r"\{([a-z_]+(?:\.[a-z0-9_]+)+)\}")
 # Ours: a value longer than this, or changes longer than that, are no longer a heading.
 _VALUE_LENGTH, _CHANGES_LENGTH = 40, 200
 _UNKNOWN = object()
@@ -37,19 +37,19 @@ def title_of(title: str, tables: Mapping[str, Any], written_for: Mapping[str, An
     """
     if not title:
         return title
-    keys = set(_NAMED.findall(title))
+    keys = set(_NAMED_KEY.findall(title))
     changes = {where: value for where, value in differences(written_for, document) if where not in keys}
     filled = filled_in(title, tables)
     # a title that was itself stored with changes: the later value of a key replaces the earlier one
     remaining = [part for part in filled.split("; ") if part.partition(" = ")[0].removeprefix("no ") not in changes]
     return _joined(
-        "; ".join(remaining), [f"no {where}" if value is None else f"{where} = {worded(value)}" for where, value in changes.items()]
+        "; ".join(remaining), [f"no {where}" if value is None else f"{where} = {value_words(value)}" for where, value in changes.items()]
     )
 
 
 def filled_in(title: str, tables: Mapping[str, Any]) -> str:
     """A title with the values of the keys that it names."""
-    return _NAMED.sub(lambda found: _filled(found, tables), title)
+    return _NAMED_KEY.sub(lambda found: _filled(found, tables), title)
 
 
 def differences(before: Any, after: Any, where: str = "") -> Iterator[tuple[str, Any]]:
@@ -80,7 +80,7 @@ def differences(before: Any, after: Any, where: str = "") -> Iterator[tuple[str,
             yield place, new
 
 
-def worded(value: Any) -> str:
+def value_words(value: Any) -> str:
     """A value as a title shows it: short, on one line, without braces."""
     if isinstance(value, float):
         return f"{value:.15g}"
@@ -111,7 +111,7 @@ def _filled(found: re.Match[str], tables: Mapping[str, Any]) -> str:
             value = value[int(part)] if part.isdecimal() and int(part) < len(value) else _UNKNOWN
         elif value is not None:
             return found[0]
-    return found[0] if value is _UNKNOWN else f"no {found[1]}" if value is None else worded(value)
+    return found[0] if value is _UNKNOWN else f"no {found[1]}" if value is None else value_words(value)
 
 
 def _joined(title: str, changes: list[str]) -> str:

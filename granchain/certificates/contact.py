@@ -15,7 +15,7 @@ from granchain.contact.pair import Pair
 from granchain.engine.coefficients import coefficients
 
 # Impact speeds [m/s] that a certificate goes through.
-SPEEDS = (0.2, 1.77, 10.0)
+IMPACT_SPEEDS = (0.2, 1.77, 10.0)
 
 # A force jumps where it changes by more than this over one part in 1e12 of the overlap, relative to the force.
 JUMP = 1e-6
@@ -63,7 +63,7 @@ class Contact:
 
     def _scale(self, mass: float) -> float:
         """Overlap [m] that the fastest of the impact speeds reaches: m v^2/2 of work."""
-        energy = 0.5 * mass * SPEEDS[-1] ** 2
+        energy = 0.5 * mass * IMPACT_SPEEDS[-1] ** 2
         low, high = 1e-12, 0.999 * self.limit
         while high / low > 1.0 + 1e-6:
             middle = math.sqrt(low * high)
@@ -130,7 +130,7 @@ def simpson(intervals: int) -> np.ndarray:
 
 # Places crowd at both ends of a path, where forces start like d^1.5. Every other of them is a rule too, which the error is estimated from.
 _INTERVALS = 240
-_PLACES = 0.5 * (1.0 - np.cos(np.linspace(0.0, math.pi, _INTERVALS + 1)))
+_ONSET_PLACES = 0.5 * (1.0 - np.cos(np.linspace(0.0, math.pi, _INTERVALS + 1)))
 _FINE, _COARSE = simpson(_INTERVALS), simpson(_INTERVALS // 2)
 
 
@@ -147,7 +147,7 @@ def cycles(contact: Contact, count: int = 40) -> Creation:
         top = contact.scale * 10.0 ** random.uniform(-4.0, 0.0)
         turns = [0.0, *(top * random.uniform(0.0, 1.0, size=5)), top, 0.0, -0.05 * top]
         h, taken, largest, doubt = contact.fresh(), 0.0, 0.0, 0.0
-        for here, there in pairwise(split(turns, nodes)):
+        for here, there in pairwise(split_cycle(turns, nodes)):
             work, off, h = work_along(contact, here, there, h, QUADRATURE * largest)
             taken, doubt = taken + work, doubt + off
             largest = max(largest, taken)
@@ -164,8 +164,8 @@ def work_along(
     The error is the difference to the rule with half as many places. A path on which it is above `allowed` [J], and above that part of its
     own work, is halved.
     """
-    start, force = h, np.empty(_PLACES.size)
-    for i, d in enumerate((here + (there - here) * _PLACES).tolist()):
+    start, force = h, np.empty(_ONSET_PLACES.size)
+    for i, d in enumerate((here + (there - here) * _ONSET_PLACES).tolist()):
         h = contact.load(d, h)
         force[i] = contact.force(d, h)
     work = (there - here) * float(_FINE @ force)
@@ -179,7 +179,7 @@ def work_along(
     return first + second, off + more, h
 
 
-def split(turns: list[float], nodes: list[float]) -> list[float]:
+def split_cycle(turns: list[float], nodes: list[float]) -> list[float]:
     """A path through its turning points, with the nodes that it crosses as points of its own."""
     path = [turns[0]]
     for here, there in pairwise(turns):
@@ -188,7 +188,7 @@ def split(turns: list[float], nodes: list[float]) -> list[float]:
     return path
 
 
-def losses(contact: Contact) -> tuple[float, float]:
+def cycle_losses(contact: Contact) -> tuple[float, float]:
     """Largest energy that a cycle up to one overlap gives beyond what it took, and largest fall of the loss with it, over the work.
 
     What the energy guard states, on a grid of largest overlaps and by the law's closed forms.
@@ -232,6 +232,6 @@ def onset(contact: Contact) -> float:
     """Force [N] to which a contact jumps when two bodies meet at the second of the impact speeds; 0 where its force begins at zero."""
     # A damping like d^a is smaller by 1e-4^a, less than half for a from .08 up, at the second of two overlaps; a jump is as large.
     larger, smaller = (
-        contact.force(x * contact.scale, contact.load(x * contact.scale, contact.fresh()), SPEEDS[1]) for x in (1e-20, 1e-24)
+        contact.force(x * contact.scale, contact.load(x * contact.scale, contact.fresh()), IMPACT_SPEEDS[1]) for x in (1e-20, 1e-24)
     )
     return smaller if smaller > 0.5 * larger else 0.0

@@ -126,7 +126,7 @@ def example(law: type[ContactLaw], quantity: Quantity) -> Any:
     return value
 
 
-_FACTOR = re.compile(r"(/?)\s*([A-Za-z]+|1)(?:\^?(-?[0-9.]+)|\^\(([0-9]+)/([0-9]+)\)|\^(n))?\s*")
+_STIFFNESS_FACTOR = re.compile(r"(/?)\s*([A-Za-z]+|1)(?:\^?(-?[0-9.]+)|\^\(([0-9]+)/([0-9]+)\)|\^(n))?\s*")
 
 
 def factors_of(unit: str) -> list[tuple[str, float]]:
@@ -139,7 +139,7 @@ def factors_of(unit: str) -> list[tuple[str, float]]:
     """
     found, at = [], 0
     while at < len(unit):
-        match = _FACTOR.match(unit, at)
+        match = _STIFFNESS_FACTOR.match(unit, at)
         if match is None or match[2] not in DIMENSIONS:
             raise LawError(f'unit: got "{unit}", allowed {", ".join(DIMENSIONS)} with powers and products; write it as in N s/m^1.5')
         slash, name, power, above, below, free = match.groups()

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 
-from granchain.certificates.contact import QUADRATURE, SPEEDS, Contact, Creation
+from granchain.certificates.contact import IMPACT_SPEEDS, QUADRATURE, Contact, Creation
 from granchain.certificates.examples import factors_of
 from granchain.contact.law import OPEN, ContactLaw
 from granchain.errors import LawError
 
 # Orders that are seen where a law states two, and where it states one for a force that jumps.
-SEEN = {2: (1.7, 2.3), 1: (0.5, 1.9)}
+SEEN_FAULT = {2: (1.7, 2.3), 1: (0.5, 1.9)}
 
 # Energy that a cycle may give beyond what it took, relative to the largest work put in: rounding of the cycles and of the closed forms.
 CREATION = 1e-6
@@ -37,7 +37,7 @@ def faults_of_measures(law: type[ContactLaw], created: Creation, falls: float, s
         problems.append(
             f"{law.name} creates energy: {found}; build it on Elastoplastic, whose energy guard prevents it, or check force and energy"
         )
-    low, high = SEEN[law.order]
+    low, high = SEEN_FAULT[law.order]
     if seen is not None and not low <= seen <= high:
         problems.append(
             f"{law.name} states order {law.order} in time, and an impact converges with order {seen:.2f}: where the force or its damping "
@@ -58,7 +58,7 @@ def faults_of_measures(law: type[ContactLaw], created: Creation, falls: float, s
     return problems
 
 
-def faults(contact: Contact) -> list[str]:
+def faults_of_law(contact: Contact) -> list[str]:
     """Sentences on a force that is not finite, negative, not zero when open, no slope of its energy, or that drives."""
     broken = fault_of_values(contact)
     if broken is not None:
@@ -82,7 +82,7 @@ def fault_of_values(contact: Contact) -> str | None:
     """A force or an energy that is not finite."""
     for d in contact.overlaps(1e-5, 60):
         h = contact.load(d, contact.fresh())
-        for rate in (0.0, SPEEDS[1], -SPEEDS[1]):
+        for rate in (0.0, IMPACT_SPEEDS[1], -IMPACT_SPEEDS[1]):
             value = contact.force(d, h, rate)
             if not math.isfinite(value):
                 return f"{contact.name}: the force is not finite ({value}) at overlap {d:.3g} m and rate {rate:g} m/s"
@@ -94,7 +94,7 @@ def fault_of_values(contact: Contact) -> str | None:
 def fault_when_open(contact: Contact) -> str | None:
     """A force of an open contact."""
     for overlap in (0.0, OPEN, -1e-6 * contact.scale):
-        for rate in (0.0, SPEEDS[1], -SPEEDS[1]):
+        for rate in (0.0, IMPACT_SPEEDS[1], -IMPACT_SPEEDS[1]):
             value = contact.force(overlap, contact.fresh(), rate)
             if value != 0.0:
                 return (
@@ -118,7 +118,7 @@ def fault_of_damping(contact: Contact) -> str | None:
     for d in contact.overlaps(1e-5, 60):
         h = contact.load(d, contact.fresh())
         at_rest = contact.force(d, h)
-        for rate, phase in ((SPEEDS[1], "approach"), (-SPEEDS[1], "recovery")):
+        for rate, phase in ((IMPACT_SPEEDS[1], "approach"), (-IMPACT_SPEEDS[1], "recovery")):
             # beyond the rounding of a difference of two forces
             if (contact.force(d, h, rate) - at_rest) * rate < -1e-12 * abs(at_rest * rate):
                 return f"{contact.name}: the rate term drives the {phase} instead of damping it, at overlap {d:.3g} m"

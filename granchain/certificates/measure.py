@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from granchain.analysis import observed_order
-from granchain.certificates.contact import SPEEDS, Contact, Creation, cycles, jumps, losses, onset
+from granchain.certificates.contact import IMPACT_SPEEDS, Contact, Creation, cycle_losses, cycles, jumps, onset
 from granchain.certificates.examples import conversion, example_inputs, example_pair
-from granchain.certificates.faults import creates, faults, faults_of_measures, problems_of_units
+from granchain.certificates.faults import creates, faults_of_law, faults_of_measures, problems_of_units
 from granchain.contact import laws
 from granchain.contact.guard import Elastoplastic
 from granchain.contact.law import ContactLaw
@@ -92,10 +92,10 @@ class Certificate:
 
     def _repr_html_(self) -> str:
         """What a notebook shows: where the law is from, what it was measured with, and what was found."""
-        from granchain.certificates.page import measured, toml
+        from granchain.certificates.page import measured_words, toml
 
         given = [(name, toml(value)) for name, value in self.inputs.items()]
-        facts = [("source", str(self.law.source)), *measured(self).rows, *(("problem", problem) for problem in self.problems)]
+        facts = [("source", str(self.law.source)), *measured_words(self).rows, *(("problem", problem) for problem in self.problems)]
         return card(self.law.name, table((), facts, styled=True), folded("inputs", table(("input", "value"), given, styled=True)))
 
     def to_dict(self) -> dict[str, Any]:
@@ -147,16 +147,16 @@ def certificate(law: str | type[ContactLaw], **inputs: Any) -> Certificate:
     fingerprint(*law.functions())  # what no run would take is refused here as there
     values = example_inputs(law, **inputs)
     contact = Contact(law, values)
-    problems = faults(contact)
+    problems = faults_of_law(contact)
     if any("not finite" in problem for problem in problems):
         return Certificate(law, vars(values), problems=problems)
     created, falls = cycles(contact), 0.0
     printed = None
     if issubclass(law, Elastoplastic):
         unguarded = Contact(law, SimpleNamespace(**{**vars(values), "as_printed": True}))
-        (by_losses, falls), (printed, _) = losses(contact), losses(unguarded)
+        (by_losses, falls), (printed, _) = cycle_losses(contact), cycle_losses(unguarded)
         created, printed = created._replace(energy=max(created.energy, by_losses)), max(cycles(unguarded).certain, printed)
-    seen = order(law, values)
+    seen = measured_order(law, values)
     scales = not problems_of_units(law) and dimension(law, values)
     problems += faults_of_measures(law, created, falls, seen, scales)
     return Certificate(
@@ -185,7 +185,7 @@ def delivered(law: type[ContactLaw], values: SimpleNamespace) -> list[tuple[floa
         if "separation" in names:
             given["separation"] = separation
         try:
-            return impact(law=law, pair=example_pair(), speed=SPEEDS[1], refine=REFINED, **given).restitution
+            return impact(law=law, pair=example_pair(), speed=IMPACT_SPEEDS[1], refine=REFINED, **given).restitution
         except NeverOpens:
             return 0.0
         except GranchainError:
@@ -197,7 +197,7 @@ def delivered(law: type[ContactLaw], values: SimpleNamespace) -> list[tuple[floa
 def at_speeds(law: type[ContactLaw], values: SimpleNamespace) -> list[tuple[float, float]]:
     """Restitution at several impact speeds; an impact's own speed goes into a damping term that takes one."""
     rows = []
-    for speed in SPEEDS:
+    for speed in IMPACT_SPEEDS:
         given = {**vars(values)}
         if "impact_speed" in given:
             given["impact_speed"] = "striker"
@@ -207,10 +207,10 @@ def at_speeds(law: type[ContactLaw], values: SimpleNamespace) -> list[tuple[floa
     return rows
 
 
-def order(law: type[ContactLaw], values: SimpleNamespace) -> float | None:
+def measured_order(law: type[ContactLaw], values: SimpleNamespace) -> float | None:
     """Observed order in time: largest overlap, largest force and restitution of impacts towards those of a fine step."""
     bodies = [two_bodies(example_pair(), speed) for speed in ORDER_SPEEDS]
-    contacts = contact_of_two(law, bodies[0], example_pair(), law_inputs(law, vars(values), SPEEDS[1]))
+    contacts = contact_of_two(law, bodies[0], example_pair(), law_inputs(law, vars(values), IMPACT_SPEEDS[1]))
 
     def numbers(refine: float) -> np.ndarray:
         found = [collide(contacts, two, speed, refine) for two, speed in zip(bodies, ORDER_SPEEDS, strict=True)]
@@ -240,7 +240,7 @@ def dimension(law: type[ContactLaw], values: SimpleNamespace) -> bool:
         return False
     newton = conversion("N", metre, kilogram, second)
     for x in (0.01, 0.1, 0.5):
-        d, rate = x * one.scale, SPEEDS[1]
+        d, rate = x * one.scale, IMPACT_SPEEDS[1]
         h, g = one.load(d, one.fresh()), other.load(d * metre, other.fresh())
         force = one.force(d, h, rate) * newton
         if not abs(other.force(d * metre, g, rate * metre / second) - force) <= 1e-9 * abs(force):

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from inspect import cleandoc
 from typing import Any
 
-from granchain.certificates.contact import QUADRATURE, SPEEDS
+from granchain.certificates.contact import IMPACT_SPEEDS, QUADRATURE
 from granchain.certificates.examples import EXAMPLE_PAIR, example_pair
 from granchain.certificates.faults import CREATION
 from granchain.certificates.measure import ASKED, Certificate
@@ -68,7 +68,7 @@ Block = Heading | Paragraph | Same | Grid
 # One law
 
 
-def page(one: Certificate, seen: dict[Grid, str] | None = None) -> list[Block]:
+def law_page(one: Certificate, seen: dict[Grid, str] | None = None) -> list[Block]:
     """All about one law: its declaration, and what was measured.
 
     Parameters
@@ -85,7 +85,7 @@ def page(one: Certificate, seen: dict[Grid, str] | None = None) -> list[Block]:
     blocks += [Paragraph(f"Source: {law.source}.")]
     blocks += [Paragraph(f"Valid for: {law.validity}.")] if law.validity else []
     blocks += [Paragraph(f"Status: {law.status}.")]
-    tables = {"Inputs": inputs_of(law), "In each contact": carried_by(law)}
+    tables = {"Inputs": inputs_of_law(law), "In each contact": carried_by(law)}
     first = {title: known.setdefault(grid, law.name) for title, grid in tables.items() if grid.rows}
     if len(first) == 2 and len(set(first.values())) == 1 and law.name not in first.values():
         blocks += [Same("Inputs, and what each contact carries", first["Inputs"])]
@@ -95,7 +95,7 @@ def page(one: Certificate, seen: dict[Grid, str] | None = None) -> list[Block]:
     conditions = ([f"on {EXAMPLE_PAIR}"] if seen is None else []) + ([f"with {', '.join(given)}"] if given else [])
     blocks += [Paragraph(f"Measured {', '.join(conditions)}.")] if conditions else []
     blocks += [restitutions_of(one)] if one.delivered and seen is None else []
-    return [*blocks, measured(one)]
+    return [*blocks, measured_words(one)]
 
 
 def paragraphs(docstring: str | None) -> list[str]:
@@ -103,13 +103,13 @@ def paragraphs(docstring: str | None) -> list[str]:
     return [" ".join(part.split()) for part in re.split(r"\n\s*\n", cleandoc(docstring or "")) if part.strip()]
 
 
-def inputs_of(law: type[ContactLaw]) -> Grid:
+def inputs_of_law(law: type[ContactLaw]) -> Grid:
     """What a case may give."""
-    rows = tuple((q.name, q.unit or "-", q.range, default_of(q), q.meaning) for q in law.inputs)
+    rows = tuple((q.name, q.unit or "-", q.range, default_words(q), q.meaning) for q in law.inputs)
     return Grid(("input", "unit", "allowed", "default", "meaning"), rows)
 
 
-def default_of(quantity: Quantity) -> str:
+def default_words(quantity: Quantity) -> str:
     """The default in the words of a case file."""
     if quantity.required:
         return "required"
@@ -128,21 +128,21 @@ def carried_by(law: type[ContactLaw]) -> Grid:
 
 def restitutions_of(one: Certificate) -> Grid:
     """Delivered restitutions, in one column where the way in which a contact ends makes no difference."""
-    rows = [(f"{a:g}", shown(c), shown(t)) for a, c, t in one.delivered]
-    if all(t is None or shown(c) == shown(t) for _, c, t in one.delivered):
+    rows = [(f"{a:g}", shown_input(c), shown_input(t)) for a, c, t in one.delivered]
+    if all(t is None or shown_input(c) == shown_input(t) for _, c, t in one.delivered):
         return Grid(("asked restitution", "delivered"), tuple(row[:2] for row in rows))
     return Grid(("asked restitution", "delivered, clamped", "delivered, tensile"), tuple(rows))
 
 
-def measured(one: Certificate) -> Grid:
+def measured_words(one: Certificate) -> Grid:
     """What the certificate found."""
     facts = [("restitution", against_speed(one))] if one.speeds else []
-    facts += [("energy", energy(one))]
+    facts += [("energy", energy_words(one))]
     if one.created_as_printed is not None and "as_printed" in one.inputs:
         facts.append(("energy, as printed", creation(one.created_as_printed)))
     jumps = [f"at the onset, to {one.onset:.3g} N"] if one.onset else []
     jumps += [f"{100.0 * jump:+.3g} % at overlap {d:.3g} m" for d, jump in one.jumps]
-    facts += [("force jumps", ", ".join(jumps) or "none"), ("order in time", order(one)), ("units", units(one))]
+    facts += [("force jumps", ", ".join(jumps) or "none"), ("order in time", order_words(one)), ("units", unit_words(one))]
     return Grid(("measured", "result"), tuple(facts))
 
 
@@ -151,7 +151,7 @@ def toml(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else json.dumps(value)
 
 
-def shown(restitution: float | None) -> str:
+def shown_input(restitution: float | None) -> str:
     """A delivered restitution; a law may refuse the asked one, or never let go."""
     if restitution is None:
         return "refused"
@@ -166,7 +166,7 @@ def against_speed(one: Certificate) -> str:
     return ", ".join(f"{e:.4f} at {v:g} m/s" for v, e in one.speeds)
 
 
-def energy(one: Certificate) -> str:
+def energy_words(one: Certificate) -> str:
     """Whether cycles create energy, what was measured, and its error."""
     error = f"to {max(one.created_error, QUADRATURE):.1e} of the work put in"
     if not one.admissible:
@@ -183,13 +183,13 @@ def creation(created: float) -> str:
     return "no cycle creates any" if created <= CREATION else f"a cycle returns up to {100.0 * created:.2g} % more than it took"
 
 
-def order(one: Certificate) -> str:
+def order_words(one: Certificate) -> str:
     """Observed order, with the stated one where it is not two."""
     seen = "-" if one.order is None else f"{one.order:.1f}"
     return seen if one.law.order == 2 else f"{seen} (stated: {one.law.order}, the force jumps)"
 
 
-def units(one: Certificate) -> str:
+def unit_words(one: Certificate) -> str:
     """Whether the law scales with its units."""
     if one.dimension:
         return "consistent"
@@ -200,7 +200,7 @@ def units(one: Certificate) -> str:
 # All laws
 
 
-def reference(certificates: list[Certificate]) -> list[Block]:
+def reference_page(certificates: list[Certificate]) -> list[Block]:
     """The reference of the contact laws: tables of all, then family by family a page of each."""
     pair = example_pair()
     blocks: list[Block] = [
@@ -212,8 +212,8 @@ def reference(certificates: list[Certificate]) -> list[Block]:
         Paragraph(
             f"Every figure is measured with the engine on {EXAMPLE_PAIR} (effective radius {pair.effective_radius * 1e3:g} mm, effective "
             f"modulus {pair.effective_modulus / 1e9:.2f} GPa, effective mass {pair.effective_mass * 1e3:g} g, yield stress "
-            f"{pair.yield_stress / 1e6:g} MPa), at an impact speed of {SPEEDS[1]:g} m/s where none is named. No law has been validated "
-            "against a measured trace unless its page says so."
+            f"{pair.yield_stress / 1e6:g} MPa), at an impact speed of {IMPACT_SPEEDS[1]:g} m/s where none is named. No law has been "
+            "validated against a measured trace unless its page says so."
         ),
         Heading("At a glance", 2),
         Paragraph("Energy: what closed cycles of loading and unloading create. Order: how an impact converges with the time step."),
@@ -223,7 +223,7 @@ def reference(certificates: list[Certificate]) -> list[Block]:
             "What an impact returns for the restitution asked. A contact cannot pull (clamped); in brackets, where it differs, what is "
             "returned if it may pull until the overlap is zero (tensile)."
         ),
-        Grid(("law", *(f"{asked:g}" for asked in ASKED)), tuple(restitutions(one) for one in certificates if one.delivered)),
+        Grid(("law", *(f"{asked:g}" for asked in ASKED)), tuple(restitution_rows(one) for one in certificates if one.delivered)),
     ]
     found = {one.law.name: one for one in certificates}
     seen: dict[Grid, str] = {}
@@ -232,7 +232,7 @@ def reference(certificates: list[Certificate]) -> list[Block]:
         if members:
             blocks += [Heading(family.title, 2), *(Paragraph(text) for text in family.paragraphs)]
         for one in members:
-            blocks += page(one, seen)
+            blocks += law_page(one, seen)
     return blocks
 
 
@@ -246,12 +246,12 @@ def glance(one: Certificate) -> tuple[str, ...]:
     return Link(one.law.name), one.law.summary(), created, jumps, seen
 
 
-def restitutions(one: Certificate) -> tuple[str, ...]:
+def restitution_rows(one: Certificate) -> tuple[str, ...]:
     """A law's row in the table of delivered restitutions."""
     cells = []
     for _, clamped, tensile in one.delivered:
-        other = "" if tensile is None or shown(tensile) == shown(clamped) else f" ({shown(tensile)})"
-        cells.append(shown(clamped) + other)
+        other = "" if tensile is None or shown_input(tensile) == shown_input(clamped) else f" ({shown_input(tensile)})"
+        cells.append(shown_input(clamped) + other)
     return Link(one.law.name), *cells
 
 
@@ -267,35 +267,35 @@ def markdown(blocks: list[Block]) -> str:
 def block_in_markdown(block: Block) -> str:
     """One block as Markdown."""
     if isinstance(block, Heading):
-        return f"{'#' * block.level} {escaped(block.text)}"
+        return f"{'#' * block.level} {escaped_markdown(block.text)}"
     if isinstance(block, Paragraph):
-        return escaped(block.text)
+        return escaped_markdown(block.text)
     if isinstance(block, Same):
-        return escaped(block.text).replace(block.law, cell(Link(block.law)))
+        return escaped_markdown(block.text).replace(block.law, markdown_cell(Link(block.law)))
     lines = [block.columns, ("---",) * len(block.columns), *block.rows]
-    return "\n".join("| " + " | ".join(map(cell, line)) + " |" for line in lines)
+    return "\n".join("| " + " | ".join(map(markdown_cell, line)) + " |" for line in lines)
 
 
-def cell(text: str) -> str:
+def markdown_cell(text: str) -> str:
     """A cell of a table."""
     if isinstance(text, Link):
         return f"[{text}](#{text})"
-    return escaped(text).replace("|", "\\|")
+    return escaped_markdown(text).replace("|", "\\|")
 
 
 _DOI = re.compile(r"10\.\d{4,9}/[^\s;,]*[^\s;,.]")
 _CODE = re.compile(r"`[^`]*`")
 # What would become emphasis, a line through, a tag or a link; an underscore within a word is safe.
-_SIGNS = re.compile(r"[\\*]|~(?=.*~)|(?<=~)~|<(?=[A-Za-z/!?])|\](?=[\[(:])|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
+_MARKDOWN_SIGNS = re.compile(r"[\\*]|~(?=.*~)|(?<=~)~|<(?=[A-Za-z/!?])|\](?=[\[(:])|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
 
 
-def escaped(text: str) -> str:
+def escaped_markdown(text: str) -> str:
     """Text in which Markdown sees no signs of its own but code in backticks; a DOI is a link."""
     out, at = [], 0
     for match in sorted([*_DOI.finditer(text), *_CODE.finditer(text)], key=lambda match: match.start()):
         if match.start() < at:
             continue
         found = match[0] if match[0].startswith("`") else f"[{match[0]}](<https://doi.org/{match[0]}>)"
-        out += [_SIGNS.sub(r"\\\g<0>", text[at : match.start()]), found]
+        out += [_MARKDOWN_SIGNS.sub(r"\\\g<0>", text[at : match.start()]), found]
         at = match.end()
-    return "".join(out) + _SIGNS.sub(r"\\\g<0>", text[at:])
+    return "".join(out) + _MARKDOWN_SIGNS.sub(r"\\\g<0>", text[at:])

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from granchain.cli.options import MISSED, JsonOption, UnsealedOption, app
-from granchain.cli.text import aligned, notify, number, paragraph, print_json, print_text
+from granchain.cli.text import aligned, notify, number_text, paragraph, print_json, print_text
 from granchain.errors import CaseError, TraceError
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def compare(
     with claim_conclusion(out, overwrite):
         measured = read_trace(trace)
         results = [open_result(file, unsealed=unsealed) for file in files]
-        found = compared(*results, trace=measured, labels=labels_of(files, results), cutoff=cutoff, tolerances=bounds)
+        found = compared(*results, trace=measured, labels=labels_of_files(files, results), cutoff=cutoff, tolerances=bounds)
         if members != 0:
             from granchain.studies.bands import MEMBERS
             from granchain.studies.within import with_bands
@@ -81,7 +81,12 @@ def compare(
     if as_json:
         print_json({"command": "compare", **facts, "figure": figure, "out": out})
     else:
-        parts = ["\n".join(map(paragraph, heading(found))), *tables(found), *map(paragraph, conclusion(found)), *band_tables(found)]
+        parts = [
+            "\n".join(map(paragraph, comparison_heading(found))),
+            *comparison_tables(found),
+            *map(paragraph, conclusion(found)),
+            *band_tables(found),
+        ]
         print_text("\n\n".join(parts))
         for name in (figure, out):
             if name is not None:
@@ -126,7 +131,7 @@ def read_bands(items: Sequence[str]) -> dict[str, Any]:
     return table
 
 
-def labels_of(files: Sequence[str], results: Sequence[Result]) -> list[str]:
+def labels_of_files(files: Sequence[str], results: Sequence[Result]) -> list[str]:
     """The contact law of each result; with the name of its file where a law comes twice."""
     laws = [result.law for result in results]
     return [law if laws.count(law) == 1 else f"{law} ({Path(file).stem})" for file, law in zip(files, laws, strict=True)]
@@ -139,13 +144,13 @@ SHOWN = {
 }  # fmt: skip
 
 
-def heading(found: Comparison) -> list[str]:
+def comparison_heading(found: Comparison) -> list[str]:
     """What is compared."""
     about = found.trace.about
     source = ", ".join(part for part in (about.who, about.figure, about.doi) if part)
     lines = [f"{about.title}: {found.trace.words}" + (f" ({source})" if source else "")]
     lines += [
-        f"{one.label}: computed time + {number(1e6 * one.shift)} us is the trace's, +- {1e6 * one.shift_uncertainty:.2g} us"
+        f"{one.label}: computed time + {number_text(1e6 * one.shift)} us is the trace's, +- {1e6 * one.shift_uncertainty:.2g} us"
         for one in found.results
     ]
     if found.sensor.cutoff is not None:
@@ -153,7 +158,7 @@ def heading(found: Comparison) -> list[str]:
     return lines
 
 
-def tables(found: Comparison) -> list[str]:
+def comparison_tables(found: Comparison) -> list[str]:
     """A table for each number: measured with its uncertainty, and each result with its difference."""
     parts = []
     for name, (factor, title) in SHOWN.items():
@@ -163,12 +168,12 @@ def tables(found: Comparison) -> list[str]:
                 continue
             measured: Agreement = getattr(sensor, name)
             sides = [getattr(one.sensors[k], name) for one in found.results]
-            cells = [cell for side in sides for cell in (number(factor * side.computed), off(name, factor, side))]
-            rows.append((place(found, k), number(factor * measured.measured), short(factor * measured.uncertainty), *cells))
+            cells = [cell for side in sides for cell in (number_text(factor * side.computed), off_words(name, factor, side))]
+            rows.append((place(found, k), number_text(factor * measured.measured), short_label(factor * measured.uncertainty), *cells))
         if name == "speed":
             whole = [one.wave_speed for one in found.results]
-            cells = [cell for side in whole for cell in (number(side.computed), off(name, 1.0, side))]
-            rows.append(("all", number(whole[0].measured), short(whole[0].uncertainty), *cells))
+            cells = [cell for side in whole for cell in (number_text(side.computed), off_words(name, 1.0, side))]
+            rows.append(("all", number_text(whole[0].measured), short_label(whole[0].uncertainty), *cells))
         parts.append(f"{title}\n" + aligned(rows, ">" * len(rows[0])))
     rows = [("bead", "of noise", *(one.label for one in found.results), *(["nearest"] if len(found.results) > 1 else []))]
     for k, sensor in enumerate(found.results[0].sensors):
@@ -212,9 +217,9 @@ def sized(tolerance: Any) -> str:
 def band_cells(measured: float, factor: float, band: Band | None) -> list[str]:
     """A measured number, the ends of its interval, and whether it is within."""
     if band is None:
-        return [number(factor * measured), "-", "-", ""]
+        return [number_text(factor * measured), "-", "-", ""]
     word = {True: "within", False: "outside", None: "-"}[band.holds(measured)]
-    return [number(factor * measured), number(factor * band.low_measured), number(factor * band.high_measured), word]
+    return [number_text(factor * measured), number_text(factor * band.low_measured), number_text(factor * band.high_measured), word]
 
 
 def place(found: Comparison, k: int) -> str:
@@ -227,13 +232,13 @@ def off_heading(name: str) -> str:
     return "off [us]" if name == "arrival" else "off [%]"
 
 
-def off(name: str, factor: float, side: Agreement) -> str:
+def off_words(name: str, factor: float, side: Agreement) -> str:
     """Difference of a computed number, with its sign."""
     value = factor * side.difference if name == "arrival" else 100.0 * side.relative
     return f"{value:+.3g}" if math.isfinite(value) else "-"
 
 
-def short(value: float) -> str:
+def short_label(value: float) -> str:
     """An uncertainty: two digits."""
     return f"{value:.2g}" if math.isfinite(value) else "-"
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from granchain.cli.options import CaseArgument, JsonOption, LawModuleOption, OverwriteOption, SetOption, app, law_words, load_laws
-from granchain.cli.text import aligned, notify, number, paragraph, print_json, print_text
+from granchain.cli.text import aligned, notify, number_text, paragraph, print_json, print_text
 from granchain.errors import CaseError
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 OutOption = Annotated[str | None, typer.Option("--out", metavar="FILE.json", help="Keep what was found in this file.")]
 FigureOption = Annotated[str | None, typer.Option("--figure", metavar="FILE", help="Figure, ending in .png, .pdf or .svg.")]
-ThreadsOption = Annotated[int | None, typer.Option("--threads", metavar="N", help="Threads; as many as processors, unless given.")]
+OneThreadsOption = Annotated[int | None, typer.Option("--threads", metavar="N", help="Threads; as many as processors, unless given.")]
 
 
 @app.command()
@@ -38,7 +38,7 @@ def equivalent(
     measure: Annotated[str, typer.Option(metavar="WHAT", help="What is compared: peaks, arrivals or traces.")] = "peaks",
     moves: Annotated[bool, typer.Option(help="Find the answer again at other striker speeds and chain lengths.")] = True,
     changes: SetOption = None,
-    threads: ThreadsOption = None,
+    threads: OneThreadsOption = None,
     law_module: LawModuleOption = None,
     figure: FigureOption = None,
     out: OutOption = None,
@@ -49,14 +49,14 @@ def equivalent(
     load_laws(law_module)
     from granchain.case import load_case
     from granchain.output.conclusion import claim_conclusion, save_conclusion
-    from granchain.studies.equivalent import FREE
+    from granchain.studies.equivalent import FREE_RESTITUTION
     from granchain.studies.equivalent import equivalent as searched
 
     asked = load_case(case, changes or [])
-    ranges = read_ranges(free) if free else dict(FREE)
+    ranges = read_ranges(free) if free else dict(FREE_RESTITUTION)
     with claim_conclusion(out, overwrite):
         found = searched(asked, to=to, laws=[read_law(one) for one in law], free=ranges, measure=measure, moves=moves, threads=threads)
-        facts = facts_of(found)
+        facts = facts_of_equivalence(found)
         if out is not None:
             save_conclusion(out, "equivalence", asked, facts, overwrite)
     if figure is not None:
@@ -67,7 +67,7 @@ def equivalent(
     if as_json:
         print_json({"command": "equivalent", "case": case, **facts, "figure": figure, "out": out})
         return
-    print_text("\n\n".join(report(asked, found)))
+    print_text("\n\n".join(print_equivalence(asked, found)))
     for name in (figure, out):
         if name is not None:
             print_text(name)
@@ -98,7 +98,7 @@ def read_ranges(items: Sequence[str]) -> dict[str, tuple[float, float]]:
     return found
 
 
-def facts_of(found: Sequence[Equivalent]) -> dict[str, Any]:
+def facts_of_equivalence(found: Sequence[Equivalent]) -> dict[str, Any]:
     """What was found, for JSON."""
     first = found[0]
     return {
@@ -110,22 +110,22 @@ def facts_of(found: Sequence[Equivalent]) -> dict[str, Any]:
     }
 
 
-def report(case: Case, found: Sequence[Equivalent]) -> list[str]:
+def print_equivalence(case: Case, found: Sequence[Equivalent]) -> list[str]:
     """The ranking, what remains bead by bead, and how the answers move."""
     first = found[0]
     what = {"peaks": "peaks of the first pulse", "arrivals": "arrivals of the first pulse", "traces": "whole traces"}[first.measure]
     parts = [paragraph(f"{case.title}: which law does what {first.to} does, by the {what} at {len(first.sensor_bead)} sensors?")]
     rows = [("rank", "law", *first.free, "residual [%]", "largest [%]")]
     for one in found:
-        values = [number(one.inputs.get(name, math.nan)) for name in first.free]
-        rows.append((str(one.rank), one.law, *values, number(100.0 * one.residual), number(100.0 * abs(one.per_bead).max())))
+        values = [number_text(one.inputs.get(name, math.nan)) for name in first.free]
+        rows.append((str(one.rank), one.law, *values, number_text(100.0 * one.residual), number_text(100.0 * abs(one.per_bead).max())))
     parts.append(aligned(rows, "><" + ">" * (len(rows[0]) - 2)))
     for rank in sorted({one.rank for one in found}):
         tied = [one.law for one in found if one.rank == rank]
         if len(tied) > 1:
             parts.append(paragraph(f"{', '.join(tied)} reach the same residual: at these inputs they do the same in this chain."))
     heads = ("bead", *(one.law for one in found))
-    rows = [(str(bead), *(off(one.per_bead[k]) for one in found)) for k, bead in enumerate(first.sensor_bead)]
+    rows = [(str(bead), *(off_text(one.per_bead[k]) for one in found)) for k, bead in enumerate(first.sensor_bead)]
     sign = "norm of the difference" if first.measure == "traces" else f"more or less than {first.to}"
     parts.append(f"what remains unexplained, {sign} [%]\n" + aligned([heads, *rows], ">" * len(heads)))
     if any(one.moves for one in found):
@@ -133,7 +133,7 @@ def report(case: Case, found: Sequence[Equivalent]) -> list[str]:
     return parts
 
 
-def off(value: float) -> str:
+def off_text(value: float) -> str:
     """A part of one, in percent, with its sign."""
     return f"{100.0 * value:+.3g}" if math.isfinite(value) else "-"
 
@@ -145,16 +145,16 @@ def table_of_moves(found: Sequence[Equivalent]) -> str:
         for move in one.moves:
             moves.setdefault((move.key, move.value), {})[one.law] = move
     heads = ("", "", *(one.law for one in found))
-    rows = [heads, ("", "as it is", *(cell(one.inputs, one.residual, one.at_bound) for one in found))]
+    rows = [heads, ("", "as it is", *(equivalent_cell(one.inputs, one.residual, one.at_bound) for one in found))]
     for (key, value), of_laws in moves.items():
         there = [of_laws.get(one.law) for one in found]
-        cells = ["-" if move is None else cell(move.inputs, move.residual, move.at_bound) for move in there]
+        cells = ["-" if move is None else equivalent_cell(move.inputs, move.residual, move.at_bound) for move in there]
         rows.append((key, f"{value:g}", *cells))
     names = ", ".join(found[0].free)
     return f"how the answer moves: {names}, and residual [%]; * at an end of its range\n" + aligned(rows, "<" + ">" * (len(heads) - 1))
 
 
-def cell(inputs: dict[str, float], residual: float, at_bound: Sequence[str]) -> str:
+def equivalent_cell(inputs: dict[str, float], residual: float, at_bound: Sequence[str]) -> str:
     """An answer in a table."""
     values = ", ".join(f"{value:.3g}{'*' if name in at_bound else ''}" for name, value in inputs.items())
     return f"{values} ({100.0 * residual:.2g})" if inputs else "-"

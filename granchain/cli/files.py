@@ -18,7 +18,7 @@ import typer
 from granchain import __version__
 from granchain.cli.mechanism import as_table, in_json
 from granchain.cli.options import JsonOption, UnsealedOption, app, built_in_words, the_one
-from granchain.cli.run import numbers_of
+from granchain.cli.run import run_numbers
 from granchain.cli.text import aligned, print_json, print_text
 from granchain.errors import CaseError
 
@@ -33,7 +33,7 @@ AGREES = "every value agrees with the hash in the file, {}"
 # What the provenance of an ensemble has of each run.
 OF_EACH_RUN = ("changes", "messages", "run_sha256", "kinds")
 # Messages of members that are printed.
-MOST_MESSAGES = 10
+MOST_MEMBER_MESSAGES = 10
 
 
 @app.command()
@@ -113,10 +113,10 @@ def info(
         }
         print_json({**facts, "variables": variable_facts(result), "provenance": result.provenance})
         return
-    print_text(aligned(heading(result), "<<"))
+    print_text(aligned(file_heading(result), "<<"))
     rows = [(v["name"], f"({', '.join(v['dims'])})", v["shape"], v["unit"], v["long_name"]) for v in variable_facts(result)]
     print_text(aligned(rows, "<<><<"))
-    print_text(as_table(result) if machine else numbers_of(numbers))
+    print_text(as_table(result) if machine else run_numbers(numbers))
     unread = [name for name in SUMMARISED if name in result.unread]
     if unread:
         print_text(f"not looked into, being more than {LARGEST_SUMMARY:g} bytes: {', '.join(unread)}; granchain.open_result reads them")
@@ -133,7 +133,7 @@ def info_of_ensemble(file: str, verify: bool, unsealed: bool, as_json: bool) -> 
     stored = verify_ensemble(file) if verify else StoredEnsemble(file, unsealed=unsealed)
     labels = [status.label for status in stored.status]
     ended = {label: labels.count(label) for label in dict.fromkeys(labels)}
-    variables = facts_of(stored.headers)
+    variables = facts_of_variables(stored.headers)
     provenance = {name: value for name, value in stored.provenance.items() if name not in OF_EACH_RUN}
     data_sha256 = stored.provenance["data_sha256"] if verify else None
     if as_json:
@@ -142,13 +142,16 @@ def info_of_ensemble(file: str, verify: bool, unsealed: bool, as_json: bool) -> 
         return
     status = ", ".join(f"{count} {label}" for label, count in ended.items())
     print_text(
-        aligned([("content", ENSEMBLE), ("runs", str(len(stored))), ("law", stored.law), ("status", status), *stated(provenance)], "<<")
+        aligned(
+            [("content", ENSEMBLE), ("runs", str(len(stored))), ("law", stored.law), ("status", status), *stated_provenance(provenance)],
+            "<<",
+        )
     )
     print_text(aligned([(v["name"], f"({', '.join(v['dims'])})", v["shape"], v["unit"], v["long_name"]) for v in variables], "<<><<"))
     messages = [message for message in stored.messages if message]
-    print_text("\n".join(messages[:MOST_MESSAGES]))
-    if len(messages) > MOST_MESSAGES:
-        print_text(f"and {len(messages) - MOST_MESSAGES} more such messages")
+    print_text("\n".join(messages[:MOST_MEMBER_MESSAGES]))
+    if len(messages) > MOST_MEMBER_MESSAGES:
+        print_text(f"and {len(messages) - MOST_MEMBER_MESSAGES} more such messages")
     print_text("to read it: granchain.open_ensemble, or xarray.open_dataset with engine h5netcdf")
     if data_sha256:
         print_text(AGREES.format(data_sha256))
@@ -181,13 +184,13 @@ def processor() -> str:
     return platform.processor() or platform.machine()
 
 
-def heading(result: Result) -> list[tuple[str, str]]:
+def file_heading(result: Result) -> list[tuple[str, str]]:
     """What a file states about itself."""
     facts = [("title", result.title), ("law", result.law), ("status", result.status.label), ("time step", f"{result.time_step:.6g} s")]
-    return facts + stated(result.provenance)
+    return facts + stated_provenance(result.provenance)
 
 
-def stated(provenance: Mapping[str, Any]) -> list[tuple[str, str]]:
+def stated_provenance(provenance: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Where a file comes from."""
     facts = []
     for name in ("started", "granchain_version", "versions", "platform", "case_sha256", "data_sha256"):
@@ -200,13 +203,13 @@ def stated(provenance: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 def variable_facts(result: Result) -> list[dict[str, Any]]:
     """The variables of a file, read or not."""
-    from granchain.output.variables import Unread, table_of
+    from granchain.output.variables import Unread, variable_table
 
     headers = result.unread | {name: Unread(v.dims, v.shape, v.unit, v.long_name) for name, v in result.variables.items()}
-    return facts_of(dict(sorted(headers.items(), key=lambda item: [*table_of(headers), item[0]].index(item[0]))))
+    return facts_of_variables(dict(sorted(headers.items(), key=lambda item: [*variable_table(headers), item[0]].index(item[0]))))
 
 
-def facts_of(headers: Mapping[str, Unread]) -> list[dict[str, Any]]:
+def facts_of_variables(headers: Mapping[str, Unread]) -> list[dict[str, Any]]:
     """What a file states about its variables."""
     return [
         {"name": name, "dims": list(v.dims), "shape": list(v.shape), "unit": v.unit, "long_name": v.long_name}

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from granchain.cli.compare import off
-from granchain.cli.equivalent import FigureOption, OutOption, ThreadsOption
+from granchain.cli.compare import off_words
+from granchain.cli.equivalent import FigureOption, OneThreadsOption, OutOption
 from granchain.cli.options import CaseArgument, JsonOption, LawModuleOption, OverwriteOption, SetOption, app, load_laws
-from granchain.cli.text import aligned, notify, number, paragraph, print_json, print_text
+from granchain.cli.text import aligned, notify, number_text, paragraph, print_json, print_text
 
 if TYPE_CHECKING:
     from granchain.comparison import Agreement
@@ -28,7 +28,7 @@ def fit(
         typer.Option(metavar="HZ", help="Frequency that the zero-phase filter halves, in both; 0: none. Default: as the trace says."),
     ] = None,
     changes: SetOption = None,
-    threads: ThreadsOption = None,
+    threads: OneThreadsOption = None,
     law_module: LawModuleOption = None,
     figure: FigureOption = None,
     out: OutOption = None,
@@ -54,7 +54,7 @@ def fit(
     if as_json:
         print_json({"command": "fit", "case": case, "folder": trace, **found.as_dict(), "figure": figure, "out": out})
         return
-    print_text("\n\n".join(report(found)))
+    print_text("\n\n".join(print_fit(found)))
     for name in (figure, out):
         if name is not None:
             print_text(name)
@@ -62,7 +62,7 @@ def fit(
         notify(message)
 
 
-def report(found: Fit) -> list[str]:
+def print_fit(found: Fit) -> list[str]:
     """The values with their errors, their correlations, and every sensor."""
     about = found.trace.about
     parts = [paragraph(f"{about.title}: {found.trace.words}; fitted to {found.measure}.")]
@@ -70,7 +70,7 @@ def report(found: Fit) -> list[str]:
     rows: list[tuple[str, ...]] = [("key", "value", "+-", "90 % interval", "95 % interval", "began with")]
     for key, value in found.values.items():
         error = f"{found.errors[key]:.2g}" if math.isfinite(found.errors[key]) else "not told"
-        rows.append((key, number(value), error, between(inner[key]), between(outer[key]), number(found.start[key])))
+        rows.append((key, number_text(value), error, between(inner[key]), between(outer[key]), number_text(found.start[key])))
     parts.append(aligned(rows, "<>>>>>"))
     keys = list(found.values)
     if len(keys) > 1:
@@ -81,7 +81,7 @@ def report(found: Fit) -> list[str]:
     rows = [("bead", "peak [N]", "+-", "fitted", "off [%]", "arrival [us]", "+-", "fitted", "off [us]", "left [+-]")]
     for one in found.sensors:
         left = f"{one.residual:+.2g}" if math.isfinite(one.residual) else "-"
-        rows.append((str(one.bead), *cells("peak", 1.0, one.peak), *cells("arrival", 1e6, one.arrival), left))
+        rows.append((str(one.bead), *fit_cells("peak", 1.0, one.peak), *fit_cells("arrival", 1e6, one.arrival), left))
     parts.append(aligned(rows, ">" * 10))
     if found.gain != 1.0:
         words = f"Calibration: the forces of the trace are taken to be {100.0 * (found.gain - 1.0):+.2g} % off, within the uncertainty that"
@@ -92,10 +92,10 @@ def report(found: Fit) -> list[str]:
     return parts
 
 
-def cells(name: str, factor: float, side: Agreement) -> tuple[str, ...]:
+def fit_cells(name: str, factor: float, side: Agreement) -> tuple[str, ...]:
     """A number as it was measured, as the fitted case has it, and their difference."""
     error = f"{factor * side.uncertainty:.2g}" if math.isfinite(side.uncertainty) else "-"
-    return number(factor * side.measured), error, number(factor * side.computed), off(name, factor, side)
+    return number_text(factor * side.measured), error, number_text(factor * side.computed), off_words(name, factor, side)
 
 
 def between(ends: tuple[float, float]) -> str:

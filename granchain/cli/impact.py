@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from granchain.cli.options import JsonOption, LawModuleOption, OverwriteOption, app, blamed, law_words, load_laws, the_one
-from granchain.cli.text import aligned, notify, number, paragraph, print_json, print_text
+from granchain.cli.text import aligned, notify, number_text, paragraph, print_json, print_text
 from granchain.errors import CaseError, LawError
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def impact(
     for one in asked.laws:
         print_text(paragraph(asked.inputs_sentence(one)))
     print_text("")
-    print_text(table_of(asked, rows))
+    print_text(impact_table(asked, rows))
     for row in rows:
         if row.problem:
             notify(row.problem)
@@ -116,14 +116,14 @@ class Study:
     def inputs_sentence(self, law: type[ContactLaw]) -> str:
         """A law with what it was given."""
         given = {q.name: self.inputs[law.name].get(q.name) for q in law.inputs if self.swept != "restitution" or q.name != "restitution"}
-        listed = ", ".join(f"{name} = {shown(value)}" for name, value in given.items() if value is not None)
+        listed = ", ".join(f"{name} = {shown_value(value)}" for name, value in given.items() if value is not None)
         return f"{law.name}: {listed or 'no inputs'}."
 
 
-def shown(value: Any) -> str:
+def shown_value(value: Any) -> str:
     """A value in a sentence."""
     if isinstance(value, Mapping):
-        return "{ " + ", ".join(f"{name} = {shown(part)}" for name, part in value.items()) + " }"
+        return "{ " + ", ".join(f"{name} = {shown_value(part)}" for name, part in value.items()) + " }"
     return str(value).lower() if isinstance(value, bool) else f"{value:g}" if isinstance(value, float) else str(value)
 
 
@@ -327,7 +327,7 @@ UNITS = {
 }  # fmt: skip
 
 
-def table_of(asked: Study, rows: Sequence[Row]) -> str:
+def impact_table(asked: Study, rows: Sequence[Row]) -> str:
     """One column a law: all numbers of one impact each, or the restitutions of a sweep."""
     sides = "<" + ">" * len(asked.laws)
     names = [law.name for law in asked.laws]
@@ -349,7 +349,7 @@ def table_of(asked: Study, rows: Sequence[Row]) -> str:
 def shown_number(row: Row, name: str) -> str:
     """A number of an impact for a table; a dash where there is none."""
     value = getattr(row.result, name, None)
-    return "-" if value is None else number(value)
+    return "-" if value is None else number_text(value)
 
 
 def facts(asked: Study, rows: Sequence[Row]) -> dict[str, Any]:

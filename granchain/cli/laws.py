@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from granchain.cli.options import MISSED, JsonOption, LawModuleOption, app, blamed, law_words, load_laws, the_one
-from granchain.cli.text import blocks_as_text, line_width, notify, print_json, print_text, table
+from granchain.cli.text import aligned_table, blocks_as_text, line_width, notify, print_json, print_text
 from granchain.errors import CaseError, LawError, clean
 
 if TYPE_CHECKING:
@@ -49,18 +49,18 @@ def laws(
         if as_json:
             print_json({"command": "laws", "laws": [law_facts(law) for law in known.values()]})
         elif long:
-            print_text(table(LAW_COLUMNS, map(law_row, known.values())))
+            print_text(aligned_table(LAW_COLUMNS, map(law_row, known.values())))
         else:
             print_text(short_list())
         return
     chosen = list(known.values()) if name is None else [known[the_one(name, known, "contact law", LawError)]]
-    certificates = measured(chosen, law_module)
+    certificates = measured_certificate(chosen, law_module)
     if as_json:
         print_json({"command": "laws", "laws": [{**law_facts(one.law), **one.to_dict()} for one in certificates]})
     else:
-        from granchain.certificates import markdown, page, reference
+        from granchain.certificates import law_page, markdown, reference_page
 
-        blocks = reference(certificates) if name is None else page(certificates[0])
+        blocks = reference_page(certificates) if name is None else law_page(certificates[0])
         print_text(markdown(blocks).rstrip("\n") if as_markdown else blocks_as_text(blocks))
     problems = [problem for one in certificates for problem in one.problems]
     if problems:
@@ -68,7 +68,7 @@ def laws(
         raise typer.Exit(MISSED)
 
 
-def measured(chosen: list[type[ContactLaw]], law_module: str | None) -> list[Certificate]:
+def measured_certificate(chosen: list[type[ContactLaw]], law_module: str | None) -> list[Certificate]:
     """Certificates, in the order of the laws; many laws are shared out to the processors, those with one compiled loop to one of them."""
     groups: dict[tuple[Any, ...], list[str]] = {}
     for law in chosen:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from granchain.cli.options import the_one
-from granchain.cli.text import aligned, number, paragraph, print_json, print_text
+from granchain.cli.text import aligned, number_text, paragraph, print_json, print_text
 from granchain.errors import CaseError, LawError
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def against_data(
     if as_json:
         print_json({"command": "impact", **found.as_dict(), "figure": out})
         return
-    parts = [*heading(found), ranking(found), *tables(found), *problems(found)]
+    parts = [*impacts_heading(found), ranking(found), *impact_tables(found), *problems(found)]
     print_text("\n\n".join(parts))
     if out is not None:
         print_text(out)
@@ -80,7 +80,7 @@ def read_changes(names: Sequence[str], changes: Sequence[str]) -> tuple[dict[str
     return inputs, pair
 
 
-def heading(found: ImpactComparison) -> list[str]:
+def impacts_heading(found: ImpactComparison) -> list[str]:
     """What is compared, and what there is to doubt of it."""
     about = found.data.about
     return [paragraph(f"{about.title}: {about.kind} ({about.who})"), *(paragraph(f"Doubt: {doubt}") for doubt in about.doubt)]
@@ -109,7 +109,7 @@ def fitted(one: LawAgainstImpacts) -> str:
     return "-" if one.fitted is None else f"{name}{one.fitted:.4g}" + (f" {one.unit}" if one.unit != "1" else "")
 
 
-def tables(found: ImpactComparison) -> list[str]:
+def impact_tables(found: ImpactComparison) -> list[str]:
     """A table for each quantity: measured with its uncertainty, and the nearest laws beside it."""
     from granchain.comparison.impacts import shown_quantity
 
@@ -120,7 +120,7 @@ def tables(found: ImpactComparison) -> list[str]:
         rows = [("case", "measured", "+-", *(one.law for one in some))]
         for k in places:
             row = found.data.rows[k]
-            rows.append((row.case, number(row.measured), uncertainty(row), *(cell(one.rows[k].computed) for one in some)))
+            rows.append((row.case, number_text(row.measured), uncertainty(row), *(impact_cell(one.rows[k].computed) for one in some)))
         parts.append(f"{shown_quantity(quantity)}\n" + aligned(rows, "<" + ">" * (len(rows[0]) - 1)))
     hidden = sum(any(row.computed is not None for row in one.rows) for one in found.laws.values()) - len(some)
     return parts + ([f"{hidden} more laws are in the output of --json."] if hidden > 0 else [])
@@ -131,9 +131,9 @@ def uncertainty(row: MeasuredImpact) -> str:
     return "-" if row.uncertainty is None else f"{row.uncertainty:.2g}"
 
 
-def cell(value: float | None) -> str:
+def impact_cell(value: float | None) -> str:
     """A computed number."""
-    return number(math.nan if value is None else value)
+    return number_text(math.nan if value is None else value)
 
 
 def problems(found: ImpactComparison) -> list[str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from granchain.cli.options import JsonOption, LawModuleOption, SetOption, app, blamed, load_laws
-from granchain.cli.text import aligned, notify, number, print_json, print_text
+from granchain.cli.text import aligned, notify, number_text, print_json, print_text
 from granchain.engine.garbage import no_collection
 from granchain.errors import GranchainError, RunError
 from granchain.plain_data import plain_data
@@ -31,13 +31,13 @@ def mechanism(
     target = Path(f"{Path(case).stem}.h5" if out is None else out)
     with no_collection():
         load_laws(law_module)
-        result = computed(case, changes or [], target, overwrite)
-    report(result, {"command": "mechanism", "file": str(target)}, as_json)
+        result = computed_mechanism(case, changes or [], target, overwrite)
+    print_mechanism(result, {"command": "mechanism", "file": str(target)}, as_json)
     if not as_json:
         print_text(f"{result.status.label}: {target}")
 
 
-def computed(name: str, changes: list[str], target: Path, overwrite: bool) -> Result:
+def computed_mechanism(name: str, changes: list[str], target: Path, overwrite: bool) -> Result:
     """Run a mechanism and write its file; the right to write it is taken before anything is computed."""
     from granchain.case import load_mechanism
     from granchain.contact import law_named
@@ -55,7 +55,7 @@ def computed(name: str, changes: list[str], target: Path, overwrite: bool) -> Re
     return result
 
 
-def report(result: Result, facts: dict[str, Any], as_json: bool) -> None:
+def print_mechanism(result: Result, facts: dict[str, Any], as_json: bool) -> None:
     """The table of checks of a mechanism, and its messages."""
     for message in result.messages:
         if message.warning:
@@ -94,7 +94,12 @@ def in_json(result: Result) -> dict[str, Any]:
 def as_table(result: Result) -> str:
     """The checks in columns."""
     rows = [
-        (check.what, number(check.value), "" if check.unit == "1" else check.unit, "" if check.printed is None else f"{check.printed:.5g}")
+        (
+            check.what,
+            number_text(check.value),
+            "" if check.unit == "1" else check.unit,
+            "" if check.printed is None else f"{check.printed:.5g}",
+        )
         for check in checked(result)
     ]
     return aligned([("check", "value", "", "printed"), *rows], "<><>") if rows else ""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 DONE, BUG, WRONG_INPUT, RUN_FAILED, FILE_OR_DISK, MISSED = 0, 1, 2, 3, 4, 5
 
 # Dots an inch of a PNG for paper; for a screen it has those of the style.
-PRINTED = 300.0
+PRINTED_DPI = 300.0
 
 # rich would make the help prettier and take as long again as everything else.
 app = typer.Typer(

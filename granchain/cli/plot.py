@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from granchain.cli.options import PRINTED, OverwriteOption, UnsealedOption, WidthOption, app, check_width
+from granchain.cli.options import PRINTED_DPI, OverwriteOption, UnsealedOption, WidthOption, app, check_width
 from granchain.cli.text import notify, print_text
 from granchain.errors import CaseError, FileError, GranchainError, nearest
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from granchain.output import Result
 
 # Bytes that are drawn of one axis of time.
-LARGEST_PICTURE = 1.6e7
+LARGEST_PLOT = 1.6e7
 # Files whose names stand in the name of a figure of all of them.
-MOST_NAMES = 3
+MOST_NAMES_OF_A_FIGURE = 3
 
 Draw = Callable[[], tuple[Any, Any]]
 
@@ -87,7 +87,7 @@ def kind_of(files: Sequence[str], unsealed: bool = False) -> str:
     if problems:
         raise FileError("\n".join(dict.fromkeys(problems)))
     if len(kinds) > 1:
-        got = "; ".join(f"{kind}: {', '.join(names[:MOST_NAMES])}" for kind, names in kinds.items())
+        got = "; ".join(f"{kind}: {', '.join(names[:MOST_NAMES_OF_A_FIGURE])}" for kind, names in kinds.items())
         raise CaseError(f"plot: got files of unlike kinds ({got}), allowed files of one kind; draw them one kind after the other")
     return next(iter(kinds))
 
@@ -107,7 +107,7 @@ def stems_of(files: Sequence[str]) -> list[str]:
 def figures_of_studies(files: Sequence[str], unsealed: bool) -> tuple[dict[str, Draw], list[str]]:
     """The figures of studies, each by itself, and the names that --only may have."""
     from granchain.figures import study_figures
-    from granchain.figures.studies import MANY
+    from granchain.figures.studies import LEAST_DISTRIBUTION
     from granchain.output.study import open_study
 
     figures: dict[str, Draw] = {}
@@ -115,7 +115,10 @@ def figures_of_studies(files: Sequence[str], unsealed: bool) -> tuple[dict[str, 
     for file, stem in zip(files, stems_of(files), strict=True):
         drawn = study_figures(open_study(file, unsealed))
         if not drawn:
-            notify(f"{file}: no figure: a distribution takes {MANY} runs, a curve a key of several values, or several sensors; sweep more")
+            notify(
+                f"{file}: no figure: a distribution takes {LEAST_DISTRIBUTION} runs, a curve a key of several values, or several "
+                "sensors; sweep more"
+            )
         figures |= {f"{stem}-{hyphened(name)}": draw for name, draw in drawn.items()}
         names += map(hyphened, drawn)
     return figures, list(dict.fromkeys(names))
@@ -154,10 +157,10 @@ def figures_of_results(
     from granchain.output import open_result
 
     stems = stems_of(files)
-    results: list[Result] = [open_result(file, variables=drawn, most=LARGEST_PICTURE, unsealed=unsealed) for file in files]
+    results: list[Result] = [open_result(file, variables=drawn, most=LARGEST_PLOT, unsealed=unsealed) for file in files]
     figures: dict[str, Draw] = {}
     if len(results) > 1:
-        together = "-".join(stems) if len(stems) <= MOST_NAMES else f"{stems[0]}-and-{len(stems) - 1}-more"
+        together = "-".join(stems) if len(stems) <= MOST_NAMES_OF_A_FIGURE else f"{stems[0]}-and-{len(stems) - 1}-more"
         shared = several_figures(results, labels_of(results, labels, otherwise=stems))
         figures |= {f"{together}-{hyphened(name)}": draw for name, draw in shared.items()}
     for result, stem in zip(results, stems, strict=True):
@@ -228,7 +231,7 @@ def draw_all(figures: Mapping[str, Draw], out: str, ending: str, width: str | No
                 # what one figure lacks is no reason to leave out the others
                 problems.append(error)
                 continue
-            save(figure, target, overwrite, dpi=None if width is None else PRINTED)
+            save(figure, target, overwrite, dpi=None if width is None else PRINTED_DPI)
             print_text(str(target))
     if problems:
         raise type(problems[0])("\n".join(str(error) for error in problems))

@@ -18,7 +18,7 @@ import typer
 
 from granchain.cli.options import CaseArgument, JsonOption, LawModuleOption, SetOption, app, blamed, load_laws
 from granchain.cli.signals import SIGNALLED, Heard, end, is_echo
-from granchain.cli.text import aligned, notify, number, print_json, print_text
+from granchain.cli.text import aligned, notify, number_text, print_json, print_text
 from granchain.cli.waiting import Waiting
 from granchain.engine.garbage import no_collection
 from granchain.errors import CaseError, FileError, LawError, RunError, clean
@@ -77,7 +77,7 @@ def run(
             load_laws(law_module)
             progress = Progress(interruption, shown=not quiet and sys.stderr.isatty(), told=not quiet)
             file = OutputFile(target, overwrite, resume, every, threads_of(threads))
-            result = computed(case, changes or [], file, progress)
+            result = computed_run(case, changes or [], file, progress)
             report_run(result, target, as_json)
         except KeyboardInterrupt:
             raise InterruptedRun(IN_VAIN.format(target), interruption.exit_code) from None
@@ -129,17 +129,17 @@ class OutputFile(NamedTuple):
     threads: int
 
 
-def computed(name: str, changes: Sequence[str], file: OutputFile, progress: Progress) -> Result:
+def computed_run(name: str, changes: Sequence[str], file: OutputFile, progress: Progress) -> Result:
     """Run a case and write its file; the right to write it is taken before anything is computed."""
     from granchain.case import load_case
     from granchain.output import Checkpoint, claim
-    from granchain.output.checkpoint import EVERY
+    from granchain.output.checkpoint import CHECKPOINT_INTERVAL
 
     case = load_case(name, changes)
     progress.title, progress.target = case.title, file.target
     replace = file.overwrite or file.resume
     with claim(file.target, replace):
-        checkpoint = Checkpoint.beside(file.target, EVERY if file.every is None else file.every or math.inf)
+        checkpoint = Checkpoint.beside(file.target, CHECKPOINT_INTERVAL if file.every is None else file.every or math.inf)
         done = before(case, file, checkpoint)
         if done is not None:
             return done
@@ -424,7 +424,7 @@ def report_run(result: Result, target: Path, as_json: bool) -> None:
         messages = [message._asdict() for message in result.messages]
         print_json({"command": "run", "file": str(target), **numbers.as_dict(), "messages": messages})
         return
-    print_text(numbers_of(numbers))
+    print_text(run_numbers(numbers))
     print_text("\n".join(message.text for message in result.messages if not message.warning))
     print_text(f"{result.status.label}: {target}")
 
@@ -433,14 +433,14 @@ def arrival_of(pulse: SensorPulse) -> str:
     """Arrival of a pulse for a table, in microseconds."""
     if not pulse.complete:
         return "not yet"
-    return ("merged " if pulse.merged else "") + number(pulse.arrival * 1e6)
+    return ("merged " if pulse.merged else "") + number_text(pulse.arrival * 1e6)
 
 
-def numbers_of(summary: Summary) -> str:
+def run_numbers(summary: Summary) -> str:
     """Peaks and arrivals, speed of the wave, energy balance."""
     parts = []
     if summary.sensors:
-        rows = [(str(p.bead), number(p.peak), arrival_of(p)) for p in summary.sensors]
+        rows = [(str(p.bead), number_text(p.peak), arrival_of(p)) for p in summary.sensors]
         parts.append(aligned([("sensor bead", "peak [N]", "arrival [us]"), *rows], ">>>"))
         if any(pulse.sampled for pulse in summary.sensors):
             parts.append("these peaks are the largest samples: the force jumps between samples, and the file does not hold its jumps")
@@ -455,7 +455,7 @@ def numbers_of(summary: Summary) -> str:
     if summary.energy is not None:
         balance = summary.energy
         share = 100.0 / balance.put_in if balance.put_in > 0.0 else math.nan
-        rows = [(name, number(value), number(share * value)) for name, value in balance.parts.items()]
+        rows = [(name, number_text(value), number_text(share * value)) for name, value in balance.parts.items()]
         parts.append(aligned([("energy at the end", "[J]", "[% of put in]"), *rows], "<>>"))
         parts.append(f"largest residual of the ledger {balance.largest_residual:.1e} of {balance.put_in:.6g} J put in")
     return "\n".join(parts)

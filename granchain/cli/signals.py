@@ -12,7 +12,7 @@ import time
 from typing import NoReturn
 
 # A signal that comes sooner after another than this is an echo of it [s].
-TOGETHER = 0.5
+TOGETHER_SECONDS = 0.5
 # A process that a signal has ended: 128 and the signal's number (POSIX shell, 2.8.2).
 SIGNALLED = 128
 
@@ -26,13 +26,13 @@ class Heard:
 def is_echo() -> bool:
     """Whether the signal that is being handled came together with one that was heard; where it did not, it is heard now."""
     now = time.monotonic()
-    if now - Heard.at < TOGETHER:
+    if now - Heard.at < TOGETHER_SECONDS:
         return True
     Heard.at = now
     return False
 
 
-def give_up() -> None:
+def end_at_signal() -> None:
     """Take away what is half written, and the processes that compute for this one; it is about to end."""
     # perhaps in the middle of their imports, or without them
     getattr(sys.modules.get("granchain.output.whole"), "give_up", int)()
@@ -44,6 +44,6 @@ def end(number: int, sentence: str = "interrupted") -> NoReturn:
     """End this process at a signal: nothing half written is left, and nothing whole is taken away."""
     for kind in (signal.SIGINT, signal.SIGTERM):
         signal.signal(kind, signal.SIG_IGN)
-    give_up()
+    end_at_signal()
     os.write(2, f"granchain: {sentence}\n".encode())
     os._exit(SIGNALLED + number)

@@ -9,7 +9,7 @@ import typer
 
 from granchain.cli.equivalent import FigureOption
 from granchain.cli.options import (
-    PRINTED,
+    PRINTED_DPI,
     FileArgument,
     JsonOption,
     LawModuleOption,
@@ -51,34 +51,34 @@ def spectrum(
     from granchain.waves.spectra import SEGMENTS
     from granchain.waves.spectra import spectrum as found_in
 
-    start = source if source in (None, "left", "right") else whole("--from", str(source), "a bead, left or right")
-    end = None if sensor is None else whole("--to", sensor, "a bead")
-    pieces = SEGMENTS if segments is None else whole("--segments", segments, "a whole number")
+    start = source if source in (None, "left", "right") else whole_option("--from", str(source), "a bead, left or right")
+    end = None if sensor is None else whole_option("--to", sensor, "a bead")
+    pieces = SEGMENTS if segments is None else whole_option("--segments", segments, "a whole number")
     found = found_in(open_result(file, unsealed=unsealed), start, end, segments=pieces)
     if figure is not None:
         from granchain import figures
 
         with figures.page(width):
             drawn, _ = figures.spectrum(found)
-        figures.save(drawn, figure, overwrite, dpi=None if width is None else PRINTED)
+        figures.save(drawn, figure, overwrite, dpi=None if width is None else PRINTED_DPI)
     if as_json:
         print_json({"command": "spectrum", "file": file, **found.as_dict(), "figure": figure})
         return
-    print_text(report(found))
+    print_text(print_spectrum(found))
     if figure is not None:
         print_text(figure)
     for message in found.messages:
         notify(message)
 
 
-def whole(option: str, text: str, allowed: str) -> int:
+def whole_option(option: str, text: str, allowed: str) -> int:
     """A whole number of the command line."""
     if not (text.isascii() and text.isdigit() and len(text) <= 9):
         raise GranchainError(f'{option}: got "{text[:60]}", allowed {allowed}; write for example {option} 8')
     return int(text)
 
 
-def report(found: Spectrum) -> str:
+def print_spectrum(found: Spectrum) -> str:
     """From where to where, and every edge that was measured beside that of the dispersion."""
     top = float(found.frequency[-1])
     lines = [f"{found.source} to {found.sensor}: {len(found.frequency)} frequencies to {top:.6g} Hz, {found.resolution:.4g} Hz apart"]
@@ -87,10 +87,10 @@ def report(found: Spectrum) -> str:
         for j, name in enumerate(("begins", "ends")):
             there = math.nan if found.dispersion is None else float(found.dispersion.band_edges[i, j])
             off = f"{100.0 * (edges[j] / there - 1.0):+.2f}" if there > 0.0 and math.isfinite(edges[j]) else "-"
-            rows.append((str(i + 1), name, cell(edges[j], ".6g"), cell(errors[j], ".2g"), cell(there, ".6g"), off))
+            rows.append((str(i + 1), name, band_cell(edges[j], ".6g"), band_cell(errors[j], ".2g"), band_cell(there, ".6g"), off))
     return "\n".join([*lines, *([aligned(rows, "><>>>>")] if len(rows) > 1 else [])])
 
 
-def cell(value: float, form: str) -> str:
+def band_cell(value: float, form: str) -> str:
     """A number of the table; a dash where there is none."""
     return f"{value:{form}}" if math.isfinite(value) else "-"

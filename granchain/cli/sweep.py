@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from granchain.studies.sweep import Description
 
 # Messages of members that are printed.
-MOST_MESSAGES = 10
+MOST_WARNINGS = 10
 
 
 @app.command()
@@ -69,7 +69,7 @@ def sweep(
         except KeyboardInterrupt:
             raise InterruptedRun(interruption.in_vain(), interruption.exit_code) from None
         ends = study.status.values.ravel().tolist()
-        report(asked, study, target, as_json)
+        print_sweep(asked, study, target, as_json)
         if "interrupted" in ends:
             raise typer.Exit(interruption.exit_code)
         if "complete" not in ends:
@@ -116,7 +116,7 @@ def spanned(asked: Description) -> str:
     return f"{asked.plan.members}" + (f" ({', '.join(f'{n} {name}' for name, n in dimensions)})" if asked.plan.dims else "")
 
 
-def report(asked: Description, study: Any, target: Path, as_json: bool) -> None:
+def print_sweep(asked: Description, study: Any, target: Path, as_json: bool) -> None:
     """How the members ended, and where the file is."""
     ends, messages = study.status.values.ravel().tolist(), study.message.values.ravel().tolist()
     told = list(dict.fromkeys(message for message in messages if message))
@@ -135,10 +135,10 @@ def report(asked: Description, study: Any, target: Path, as_json: bool) -> None:
             }
         )
         return
-    for message in told[:MOST_MESSAGES]:
+    for message in told[:MOST_WARNINGS]:
         notify(f"warning: {message}")
-    if len(told) > MOST_MESSAGES:
-        notify(f"warning: and {len(told) - MOST_MESSAGES} more messages, in the variable message")
+    if len(told) > MOST_WARNINGS:
+        notify(f"warning: and {len(told) - MOST_WARNINGS} more messages, in the variable message")
     if note:
         notify(f"wave_speed: {note}")
     print_text(f"members {spanned(asked)}: {study.attrs['status']}")

@@ -47,7 +47,7 @@ def _print(text: str, stream: TextIO) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
-def number(value: float) -> str:
+def number_text(value: float) -> str:
     """A number for a table; a dash where there is none."""
     if not math.isfinite(value):
         return "-"
@@ -62,7 +62,7 @@ def aligned(rows: Iterable[Sequence[object]], sides: str) -> str:
     return "\n".join(line.rstrip() for line in lines)
 
 
-def table(columns: Sequence[str], rows: Iterable[Sequence[str]], width: int | None = None, lines: bool = True) -> str:
+def aligned_table(columns: Sequence[str], rows: Iterable[Sequence[str]], width: int | None = None, lines: bool = True) -> str:
     """Rows as a table with wrapped cells, as wide as the terminal or as given."""
     from io import StringIO
 
@@ -97,7 +97,7 @@ def blocks_as_text(blocks: Iterable[Block]) -> str:
     parts = []
     for block in blocks:
         if isinstance(block, Grid):
-            parts.append(table(block.columns, block.rows, width, lines=False).strip("\n"))
+            parts.append(aligned_table(block.columns, block.rows, width, lines=False).strip("\n"))
         elif isinstance(block, Heading):
             parts.append(f"{clean(block.text)}\n{'=' * len(block.text)}")
         else:

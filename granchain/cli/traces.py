@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from granchain.cli.options import JsonOption, app
-from granchain.cli.text import aligned, number, print_json, print_text
+from granchain.cli.text import aligned, number_text, print_json, print_text
 from granchain.errors import TraceError
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def summary_of(trace: Trace) -> str:
     from granchain.analysis.baseline import noise_of
 
     rows = [
-        (str(bead), number(float(force.max())), number(1e6 * float(trace.time[force.argmax()])), number(noise_of(trace, k)))
+        (str(bead), number_text(float(force.max())), number_text(1e6 * float(trace.time[force.argmax()])), number_text(noise_of(trace, k)))
         for k, (bead, force) in enumerate(zip(trace.sensor_bead.tolist(), trace.sensor_force.T, strict=True))
     ]
     head = f"{trace.about.title}: {trace.words}, {len(trace.time)} samples, one every {trace.interval:.6g} s"

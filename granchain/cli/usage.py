@@ -27,24 +27,24 @@ def wrong_use(error: TyperException, arguments: Sequence[str]) -> str:
     parameters = {name: one for one in command.params for name in (*one.opts, *one.secondary_opts)}
     parameter = getattr(error, "param", None) or parameters.get(option)
     if hasattr(error, "possibilities"):
-        where, got = path, f"the option {quoted(option)}"
+        where, got = path, f"the option {quoted_argument(option)}"
         allowed, advice = chosen(option, [*(name for name in parameters if name.startswith("-")), "--help"], "take it out")
     elif option is not None and (parameter is None or parameter.is_flag):
         where, got, allowed, advice = [*path, option], "a value", f"{option} alone", "take the value out"
     elif parameter is not None:
-        where, value = [*path, name_of(parameter)], value_in(arguments, parameter)
+        where, value = [*path, option_name(parameter)], value_in(arguments, parameter)
         missing = option is not None or hasattr(error, "param_type")
-        got = "nothing" if missing else quoted(value)
+        got = "nothing" if missing else quoted_argument(value)
         kind = parameter.metavar if missing else "a whole number" if "integer" in error.format_message() else "a number"
         allowed, advice = f"{kind} ({parameter.help.rstrip('.')})", "give it" if missing else "write it so"
     elif hasattr(command, "commands"):
         word = next((word for word in arguments[len(path) :] if not word.startswith("-")), None)
-        where, got = [*path, "command"], "nothing" if word is None else quoted(word)
+        where, got = [*path, "command"], "nothing" if word is None else quoted_argument(word)
         allowed, advice = chosen(word, list(command.commands), "name one of these")
     else:
         extra = re.search(r"\(((?!s\)).*)\)$", error.format_message(), re.DOTALL)
-        taken = [name_of(one) for one in command.params if one.param_type_name == "argument"]
-        where, got = path, f"{quoted(extra[1] if extra else error.format_message())} beside what it takes"
+        taken = [option_name(one) for one in command.params if one.param_type_name == "argument"]
+        where, got = path, f"{quoted_argument(extra[1] if extra else error.format_message())} beside what it takes"
         allowed, advice = f"options and {', '.join(taken) or 'no argument'}", "take it out, or quote a value with spaces"
     see = " ".join(["granchain", *path, "--help"])
     return f"{' '.join(where) or 'command'}: got {got}, allowed {allowed}; {advice}{'' if advice.endswith('?') else ', or'} see {see}"
@@ -68,7 +68,7 @@ def chosen(word: str | None, known: Sequence[str], otherwise: str) -> tuple[str,
     return ", ".join(known), otherwise if near is None else f'did you mean "{near}"?'
 
 
-def name_of(parameter: Any) -> str:
+def option_name(parameter: Any) -> str:
     """A parameter as one writes it."""
     return parameter.opts[0] if parameter.param_type_name == "option" else str(parameter.metavar)
 
@@ -83,7 +83,7 @@ def value_in(arguments: Sequence[str], parameter: Any) -> str:
     return found
 
 
-def quoted(word: str | None) -> str:
+def quoted_argument(word: str | None) -> str:
     """A word of a command line, shortened."""
     text = word or ""
     return f'"{text[:60]}{"..." if len(text) > 60 else ""}"'

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from granchain.cli.options import MISSED, CaseArgument, JsonOption, LawModuleOption, SetOption, app, blamed, load_laws
-from granchain.cli.text import aligned, notify, number, paragraph, print_json, print_text
+from granchain.cli.text import aligned, notify, number_text, paragraph, print_json, print_text
 from granchain.errors import CaseError
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def verify(
     if as_json:
         print_json({"command": "verify", "case": case, **found.as_dict(), "tolerance_stated": tolerance is not None})
     else:
-        report(found)
+        print_verification(found)
     if missed:
         notify(what_is_missed(found))
         raise typer.Exit(MISSED)
@@ -63,9 +63,9 @@ def tolerance_of(text: str) -> float:
     return value
 
 
-def report(found: Verification) -> None:
+def print_verification(found: Verification) -> None:
     """Steps with their ledgers, order, error bars, and what to do with them."""
-    rows = [(f"{step:.6g}", f"{step / found.limit:.3g}", residual(r)) for step, r in zip(found.steps, found.residuals, strict=True)]
+    rows = [(f"{step:.6g}", f"{step / found.limit:.3g}", residual_text(r)) for step, r in zip(found.steps, found.residuals, strict=True)]
     print_text(aligned([("step [s]", "of the stability limit", "largest ledger residual"), *rows], ">>>"))
     print_text(paragraph(about_order(found)))
     if not found.sensors:
@@ -74,16 +74,16 @@ def report(found: Verification) -> None:
     heads = ("sensor bead", "peak [N]", "+- step", "+- samples", "arrival [us]", "+- step", "+- samples", "of all [%]")
     bars = [
         (
-            str(one.bead), number(one.peak), f"{one.peak_error:.2g}", f"{one.peak_sampling:.2g}", number(one.arrival * 1e6),
+            str(one.bead), number_text(one.peak), f"{one.peak_error:.2g}", f"{one.peak_sampling:.2g}", number_text(one.arrival * 1e6),
             f"{one.arrival_error * 1e6:.2g}", f"{one.arrival_sampling * 1e6:.2g}", f"{100.0 * one.relative_of_all:.2g}",
         )
         for one in found.sensors
     ]  # fmt: skip
     print_text(aligned([heads, *bars], ">>>>>>>>"))
-    print_text(paragraph(about_step(found)))
+    print_text(paragraph(step_words(found)))
 
 
-def residual(value: float) -> str:
+def residual_text(value: float) -> str:
     """A residual of the ledger; a dash where there is none."""
     return f"{value:.1e}" if math.isfinite(value) else "-"
 
@@ -101,7 +101,7 @@ def about_order(found: Verification) -> str:
     return sentence
 
 
-def about_step(found: Verification) -> str:
+def step_words(found: Verification) -> str:
     """Which step meets the tolerance, and what the samples do to it."""
     step, percent = found.sufficient_step, 100.0 * found.tolerance
     sentence = (

@@ -10,7 +10,7 @@ import threading
 import time
 from types import TracebackType
 
-from granchain.cli.signals import give_up
+from granchain.cli.signals import end_at_signal
 from granchain.cli.text import notify
 
 # Seconds without a sign of life before the message, and those that a signal then has to be heard by Python, which code compiled from a law
@@ -78,6 +78,6 @@ class Waiting:
             os.close(self._read)
 
     def _end_process(self, number: int) -> None:
-        give_up()
+        end_at_signal()
         notify(f"interrupted: {self.what} had not ended; nothing more was saved")
         os._exit(128 + number)

@@ -23,7 +23,7 @@ from granchain.keys import (
     read_table,
     shown,
     suggestion,
-    text,
+    text_key,
 )
 from granchain.output.limit import Limit
 from granchain.traces.folder import ABOUT, content_of, document_of
@@ -68,7 +68,7 @@ class SourceTable(Table):
         pattern=r"^[\w.-]+$",
     )
     printed: str = one_line("author, year, title, table")
-    doi: str = text("its digital object identifier")
+    doi: str = text_key("its digital object identifier")
 
 
 class ConstantTable(Table):
@@ -78,7 +78,7 @@ class ConstantTable(Table):
     value: float = key("the number", "a finite number")
     unit: str = one_line("its unit")
     source: str = one_line("the name of a [[source]]")
-    doubt: str = text("why it may be wrong")
+    doubt: str = text_key("why it may be wrong")
 
 
 class StatementTable(Table):
@@ -97,7 +97,7 @@ class ImpactsTable(Table):
     kind: Literal["measured", "printed"] = choice("how the numbers were had", ("measured", "printed"))
     what: str = one_line("what was done")
     who: str = one_line("who did it")
-    licence: str = text("under what terms it may be passed on")
+    licence: str = text_key("under what terms it may be passed on")
     source: list[SourceTable] = key("where the numbers are printed", "tables [[source]]")
     constant: list[ConstantTable] = key("numbers that hold for all rows", "tables [[constant]]", [])
     input: list[ConstantTable] = key("inputs of laws that a source states", "tables [[input]]", [])

@@ -10,7 +10,7 @@ from granchain.analysis import power_law
 from granchain.figures.bands import band_traces, sensitivities
 from granchain.figures.equivalence import equivalence
 from granchain.figures.fit import fit
-from granchain.figures.frame import FORMATS, MARKS, MOST_LINES, MOST_ROWS, WIDTHS, image_of, page, save, style
+from granchain.figures.frame import FORMATS, JOURNAL_WIDTHS, MARKS, MOST_LEGEND_ROWS, MOST_LINES, image_of, page, save, style
 from granchain.figures.impacts import impact_loops, restitution_against_speed, restitution_delivered
 from granchain.figures.measured import MOST_DOTS, MOST_LAWS, Sides, comparison, impact_comparison, pulse_numbers
 from granchain.figures.mechanism import (
@@ -44,14 +44,14 @@ from granchain.figures.studies import study_curves, study_distribution, study_fi
 
 __all__ = [
     "FORMATS",
+    "JOURNAL_WIDTHS",
     "MARKS",
     "MOST_DOTS",
     "MOST_LAWS",
+    "MOST_LEGEND_ROWS",
     "MOST_LINES",
     "MOST_PLACES",
-    "MOST_ROWS",
     "SEVERAL",
-    "WIDTHS",
     "Sides",
     "all_figures",
     "animation",

@@ -10,11 +10,11 @@ import numpy as np
 
 from granchain.errors import GranchainError
 from granchain.figures.frame import (
+    MOST_LEGEND_ROWS,
     MOST_LINES,
-    MOST_ROWS,
     body_name,
     choose,
-    columns_of,
+    columns_in_legend,
     figure_of,
     given_panels,
     label_size,
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 # Widths at half height that are shown on each side of a pulse's peak.
-WIDTHS = 1.8
+BAND_WIDTHS = 1.8
 
 
 @styled
@@ -54,8 +54,8 @@ def band_traces(bands: Any, ax: Sequence[Axes] | None = None) -> tuple[Figure, n
     Figure, array of Axes (n_panels,)
     """
     need_bands(bands, "force")
-    places, note = choose(None, bands.sensor_bead.values, MOST_ROWS, "sensors")
-    columns = columns_of(len(places))
+    places, note = choose(None, bands.sensor_bead.values, MOST_LEGEND_ROWS, "sensors")
+    columns = columns_in_legend(len(places))
     rows = math.ceil(len(places) / columns)
     largest = float(np.nanmax(bands.force.values, initial=0.0))
     (by_force, newton), (by_time, second) = scaled(largest, "N"), time_unit(float(bands.time[-1]))
@@ -93,7 +93,7 @@ def band_traces(bands: Any, ax: Sequence[Axes] | None = None) -> tuple[Figure, n
     if ax is None:
         figure.supxlabel(f"time ({second})", fontsize=label_size())
         figure.align_ylabels()
-        write_heading(top, str(bands.attrs["title"]), [*about(bands), *worded(bands, edges), *([note] if note else [])])
+        write_heading(top, str(bands.attrs["title"]), [*about(bands), *band_words(bands, edges), *([note] if note else [])])
     else:
         for axes in panels:
             axes.set_xlabel(f"time ({second})")
@@ -129,7 +129,7 @@ def pairs(quantiles: np.ndarray) -> list[tuple[int, int]]:
     return [(i, len(quantiles) - 1 - i) for i in range(len(quantiles) // 2)]
 
 
-def worded(bands: Any, edges: list[tuple[int, int]]) -> list[str]:
+def band_words(bands: Any, edges: list[tuple[int, int]]) -> list[str]:
     """What the bands hold."""
     parts = 100.0 * bands["quantile"].values
     return ["bands: " + ", ".join(f"{parts[low]:g} to {parts[high]:g} %" for low, high in edges) + " of the members"] if edges else []
@@ -147,7 +147,7 @@ def shown_piece(bands: Any, k: int) -> slice:
     begin = float(time[before[-1]]) if len(before) else float(time[0])
     end = float(time[i + after[0]]) if len(after) else float(time[-1])
     low, high = float(np.nanmin(bands.arrival[:, k])), float(np.nanmax(bands.arrival[:, k]))
-    wide = WIDTHS * (end - begin)
+    wide = BAND_WIDTHS * (end - begin)
     return slice(int(np.searchsorted(time, low - wide)), int(np.searchsorted(time, high + wide)))
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from granchain.studies.equivalent import Equivalent
 
 # What is compared, in words.
-COMPARED = {"peaks": "peaks of the first pulse", "arrivals": "arrivals of the first pulse", "traces": "whole traces"}
+COMPARED_QUANTITIES = {"peaks": "peaks of the first pulse", "arrivals": "arrivals of the first pulse", "traces": "whole traces"}
 
 
 @styled
@@ -73,7 +73,7 @@ def equivalence(found: Sequence[Equivalent], ax: Sequence[Axes] | None = None) -
     beads.set_xlabel("bead")
     beads.set_ylabel("norm of the difference (%)" if first.measure == "traces" else "difference (%)")
     beads.legend(loc="best", fontsize=7)
-    parts = ["simulated", f"by the {COMPARED[first.measure]} at {len(first.sensor_bead)} sensors"]
+    parts = ["simulated", f"by the {COMPARED_QUANTITIES[first.measure]} at {len(first.sensor_bead)} sensors"]
     if len(drawn) < len(found):
         parts.append(f"{len(drawn)} of {len(found)} laws shown")
     if ax is None:

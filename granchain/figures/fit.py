@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from granchain.studies.fit import Fit
 
 # Colour of what was measured, which no computed line has.
-_MEASURED = "#222222"
+_MEASURED_STYLE = "#222222"
 
 
 @styled
@@ -48,7 +48,14 @@ def fit(found: Fit, ax: Sequence[Axes] | None = None) -> tuple[Figure, np.ndarra
     measured, computed, error = (
         factor * np.array([getattr(pair, name) for pair in pairs]) for name in ("measured", "computed", "uncertainty")
     )
-    look = {"color": _MEASURED, "markerfacecolor": "none", "markersize": 4.0, "markeredgewidth": 0.8, "elinewidth": 0.8, "capsize": 2.0}
+    look = {
+        "color": _MEASURED_STYLE,
+        "markerfacecolor": "none",
+        "markersize": 4.0,
+        "markeredgewidth": 0.8,
+        "elinewidth": 0.8,
+        "capsize": 2.0,
+    }
     values.errorbar(beads, measured, 2.0 * error, fmt="o", label="measured, +- two deviations", **look)
     values.plot(beads, computed, color=palette()[0], label="fitted")
     values.set_ylabel(f"arrival of the first pulse ({unit})" if by_time else "peak of the first pulse (N)")

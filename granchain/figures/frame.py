@@ -37,12 +37,12 @@ MOST_LINES = 10
 # Width of a letter of our type in its size: 0.48 to 0.57 over the headings and labels of seven figures (measured, DejaVu Sans).
 LETTER = 0.55
 # Part of a figure's width that a legend beside it may take.
-BESIDE = 0.35
+LEGEND_ROOM = 0.35
 # Part of an axis by which it is made longer to end on a round number.
 ROUNDED = 0.005
 # How a line is drawn when all colours have been used: the same colours again with other dashes.
 DASHES = ("-", (0, (4, 1.5)), (0, (1, 1.2)), (0, (5, 1.2, 1, 1.2)))
-MOST_ROWS = 12
+MOST_LEGEND_ROWS = 12
 
 # Colour of a run that failed, the third of the palette.
 FAILED = "#bd1f01"
@@ -57,7 +57,7 @@ MARKS = {".png": b"\x89PNG", ".pdf": b"%PDF-", ".svg": b"<svg"}
 
 
 # Widths of figures on the page of a journal [mm]: one column and two, as wide as the narrower ones of journals are.
-WIDTHS = {"single": 86.0, "double": 178.0}
+JOURNAL_WIDTHS = {"single": 86.0, "double": 178.0}
 # Settings in which a figure one column wide differs: type of 7 points is the smallest that is read on paper.
 NARROW: dict[str, Any] = {
     "font.size": 8.0,
@@ -103,10 +103,10 @@ def page(width: str | None) -> Iterator[None]:
     GranchainError
         For another width.
     """
-    if width is not None and width not in WIDTHS:
-        near = nearest(str(width), WIDTHS)
+    if width is not None and width not in JOURNAL_WIDTHS:
+        near = nearest(str(width), JOURNAL_WIDTHS)
         advice = f'did you mean "{near}"?' if near else "name one of them"
-        words = " or ".join(f'"{name}" ({size:g} mm)' for name, size in WIDTHS.items())
+        words = " or ".join(f'"{name}" ({size:g} mm)' for name, size in JOURNAL_WIDTHS.items())
         raise GranchainError(f'width: got "{str(width)[:40]}", allowed {words}; {advice}')
     before = _PAGE.set(width)
     try:
@@ -120,7 +120,7 @@ def narrow() -> bool:
     return _PAGE.get() == "single"
 
 
-def columns_of(count: int) -> int:
+def columns_in_legend(count: int) -> int:
     """How many panels stand beside each other."""
     return min({"single": 2, "double": 3}.get(_PAGE.get() or "", 4), count)
 
@@ -146,7 +146,7 @@ def new_figure(width: float, height: float) -> Figure:
     asked = _PAGE.get()
     if asked is not None:
         # 25.4 mm are an inch by its definition: NIST Special Publication 811 (2008), appendix B.8
-        width, height = WIDTHS[asked] / 25.4, (_LOWER * height + _HEADING if narrow() else height)
+        width, height = JOURNAL_WIDTHS[asked] / 25.4, (_LOWER * height + _HEADING if narrow() else height)
     figure = Figure(figsize=(width, height))
     FigureCanvasAgg(figure)
     return figure
@@ -230,7 +230,7 @@ def legend_beside(axes: Axes, given: bool = False, **look: Any) -> None:
     """A legend to the right of the axes; one column wide below the figure; in axes that were given, where there is room in them."""
     if given:
         axes.legend(loc="best", **look)
-    elif narrow() or widest(axes, look.get("handles")) > BESIDE * 72.0 * figure_of(axes).get_figwidth():
+    elif narrow() or widest(axes, look.get("handles")) > LEGEND_ROOM * 72.0 * figure_of(axes).get_figwidth():
         legend_below(axes, **look)
     else:
         axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0, **look)
@@ -285,7 +285,7 @@ def time_unit(end: float) -> tuple[float, str]:
     return (1e3, "ms") if end <= 20.0 else (1.0, "s")
 
 
-def head(axes: Axes, results: Sequence[Result], *notes: str, given: bool = False) -> None:
+def put_heading(axes: Axes, results: Sequence[Result], *notes: str, given: bool = False) -> None:
     """Title of the case; under it, that it is simulated, the law, the step and, where it is so, that the run failed.
 
     Over axes that were given, whose figure has a heading of its own, no more than a failure is stated.
@@ -302,7 +302,7 @@ def head(axes: Axes, results: Sequence[Result], *notes: str, given: bool = False
         parts.append(f"time step {results[0].time_step * factor:.3g} {unit}")
     parts += [note for note in notes if note]
     parts += [f"RUN FAILED: {result.status.label}" for result in results if result.status.failed]
-    write_heading(axes, title_of(results) or "untitled case", parts, failed=any(result.status.failed for result in results))
+    write_heading(axes, figure_title(results) or "untitled case", parts, failed=any(result.status.failed for result in results))
 
 
 def write_heading(axes: Axes, title: str, parts: Sequence[str], failed: bool = False, indent: float = 46.0) -> None:
@@ -367,7 +367,7 @@ def body_name(bead: int) -> str:
     return "striker" if bead == 0 else f"bead {bead}"
 
 
-def title_of(results: Sequence[Result]) -> str:
+def figure_title(results: Sequence[Result]) -> str:
     """The titles of results, what they share once; inputs of contact laws stand in a file's own title, laws in the labels."""
     titles = list(dict.fromkeys(result.title for result in results if result.title))
     if len(titles) < 2:
@@ -387,13 +387,13 @@ def labels_of(results: Sequence[Result], labels: Sequence[str] | None = None, ot
         if len(labels) != len(results):
             raise GranchainError(f"labels: got {len(labels)}, allowed {len(results)}, one for each result; name each")
         return [str(label) for label in labels]
-    for words in ([result.law for result in results], differences(results), [result.title for result in results]):
+    for words in ([result.law for result in results], title_differences(results), [result.title for result in results]):
         if len(set(words)) == len(results) and all(words):
             return words
     return list(otherwise) if otherwise is not None else [f"run {i + 1}: {result.law}" for i, result in enumerate(results)]
 
 
-def differences(results: Sequence[Result]) -> list[str]:
+def title_differences(results: Sequence[Result]) -> list[str]:
     """The keys that differ between the cases of results, with their values; nothing where there are none or more than two."""
     cases = []
     for result in results:
@@ -405,10 +405,10 @@ def differences(results: Sequence[Result]) -> list[str]:
     unlike = [key for key in keys if any(case.get(key) != cases[0].get(key) for case in cases)]
     if not 0 < len(unlike) <= MOST_KEYS or any(isinstance(case.get(key), list) for case in cases for key in unlike):
         return []
-    return [", ".join(f"{key} {worded(case.get(key))}" for key in unlike) for case in cases]
+    return [", ".join(f"{key} {figure_words(case.get(key))}" for key in unlike) for case in cases]
 
 
-def worded(value: Any) -> str:
+def figure_words(value: Any) -> str:
     """A value of a key."""
     return "not given" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
 

@@ -58,7 +58,7 @@ def impact_loops(results: Sequence[ImpactResult], ax: Axes | None = None) -> tup
         legend_beside(axes, given=ax is not None, handles=handles)
     if ax is None:
         title = "Impact of two bodies" + (f" at {speeds[0]:g} m/s" if len(speeds) == 1 else "")
-        write_heading(axes, title, ["simulated", _laws_of(laws)])
+        write_heading(axes, title, ["simulated", _laws_of_impacts(laws)])
     return figure, axes
 
 
@@ -87,7 +87,7 @@ def restitution_against_speed(curves: Mapping[str, Sequence[tuple[float, float]]
     axes.set_ylabel("restitution")
     legend_beside(axes, given=ax is not None)
     if ax is None:
-        write_heading(axes, "Restitution of two bodies over their speed", ["simulated", _laws_of(curves)])
+        write_heading(axes, "Restitution of two bodies over their speed", ["simulated", _laws_of_impacts(curves)])
     return figure, axes
 
 
@@ -116,7 +116,7 @@ def restitution_delivered(curves: Mapping[str, Sequence[tuple[float, float]]], s
     axes.set_ylabel("delivered restitution")
     legend_beside(axes, given=ax is not None)
     if ax is None:
-        write_heading(axes, f"Delivered restitution at {speed:g} m/s", ["simulated", _laws_of(curves)])
+        write_heading(axes, f"Delivered restitution at {speed:g} m/s", ["simulated", _laws_of_impacts(curves)])
     return figure, axes
 
 
@@ -134,7 +134,7 @@ def _restitutions(curves: Mapping[str, Sequence[tuple[float, float]]], ax: Axes 
     return figure, axes
 
 
-def _laws_of(names: Iterable[str]) -> str:
+def _laws_of_impacts(names: Iterable[str]) -> str:
     known = list(names)
     if len(known) > 4:
         return f"{len(known)} contact laws"

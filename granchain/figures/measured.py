@@ -12,10 +12,10 @@ import numpy as np
 from granchain.comparison.agreement import IN_BAND
 from granchain.figures.frame import (
     LETTER,
-    MOST_ROWS,
+    MOST_LEGEND_ROWS,
     body_name,
     choose,
-    columns_of,
+    columns_in_legend,
     figure_of,
     given_panels,
     label_size,
@@ -53,7 +53,7 @@ NO_SIDES = Sides(math.nan, math.nan, math.nan, math.nan)
 # Dots of a measured trace in one panel.
 MOST_DOTS = 60
 # Colour of what was measured, which no computed line has.
-_MEASURED = "#222222"
+_MEASURED_TRACE = "#222222"
 
 
 @styled
@@ -78,8 +78,8 @@ def comparison(found: Comparison, ax: Sequence[Axes] | np.ndarray | None = None)
     from matplotlib.lines import Line2D
 
     sensors = found.results[0].sensors
-    places, note = choose(None, np.array([sensor.bead for sensor in sensors]), MOST_ROWS, "sensors")
-    columns = columns_of(len(places))
+    places, note = choose(None, np.array([sensor.bead for sensor in sensors]), MOST_LEGEND_ROWS, "sensors")
+    columns = columns_in_legend(len(places))
     rows = math.ceil(len(places) / columns)
     factor, unit = time_unit(max(float(sensor.time[-1]) if len(sensor.time) else 0.0 for sensor in sensors) / 10.0)
     panels = np.empty((len(places), 2), dtype=object)
@@ -109,7 +109,7 @@ def comparison(found: Comparison, ax: Sequence[Axes] | np.ndarray | None = None)
         figure.align_ylabels()
     if ax is None and not narrow():
         figure.supxlabel(f"time from the measured peak ({unit})", fontsize=label_size())
-    handles = [Line2D([], [], color=_MEASURED, marker="o", ms=3.0, mfc="none", mew=0.6, ls="", label=_measured_words(found))]
+    handles = [Line2D([], [], color=_MEASURED_TRACE, marker="o", ms=3.0, mfc="none", mew=0.6, ls="", label=_measured_words(found))]
     handles += [Line2D([], [], **look(i), label=one.label) for i, one in enumerate(found.results)]
     if ax is not None:
         panels[0, 0].legend(handles=handles, loc="best")
@@ -163,7 +163,7 @@ def pulse_numbers(
     beads = np.array(sorted(measured))
     columns = np.array([measured[bead] for bead in beads])
     factor, unit = time_unit(float(np.nanmax(columns[:, 2], initial=0.0)) / 10.0)
-    own = {"color": _MEASURED, "marker": "o", "ms": 4.0, "mfc": "none", "ls": "", "elinewidth": 0.8, "capsize": 2.0, "zorder": 3}
+    own = {"color": _MEASURED_TRACE, "marker": "o", "ms": 4.0, "mfc": "none", "ls": "", "elinewidth": 0.8, "capsize": 2.0, "zorder": 3}
     peaks.errorbar(beads, columns[:, 0], columns[:, 1], label="measured", **own)
     arrivals.errorbar(beads, 0.0 * beads, factor * columns[:, 3], **own)
     for i, (label, numbers) in enumerate(computed.items()):
@@ -204,7 +204,7 @@ def _forces_over_each_other(force: Axes, rest: Axes, found: Comparison, k: int, 
     # Below the lines, and few enough to see them.
     every = max(1, math.ceil(len(longest.time) / MOST_DOTS))
     dots: dict[str, Any] = {"markersize": 2.4, "markerfacecolor": "none", "markeredgewidth": 0.6, "markevery": every, "zorder": 2}
-    force.plot(factor * (longest.time - origin), longest.measured, "o", color=_MEASURED, label="measured", **dots)
+    force.plot(factor * (longest.time - origin), longest.measured, "o", color=_MEASURED_TRACE, label="measured", **dots)
     nearest = found.nearest.get(sensor.bead, ())
     for i, one in enumerate(found.results):
         ours = one.sensors[k]
@@ -289,7 +289,7 @@ def impact_comparison(found: ImpactComparison, ax: Sequence[Axes] | None = None)
                     axes.plot([factor * value], [at], "|", color=colours[j], markersize=5.0, markeredgewidth=1.8, label=one.law, zorder=2)
             spread = None if row.uncertainty is None else factor * row.uncertainty
             ring: dict[str, Any] = {"markersize": 5.0, "markerfacecolor": "none", "markeredgewidth": 0.9, "elinewidth": 0.9, "capsize": 2.5}
-            axes.errorbar([factor * row.measured], [line], xerr=spread, fmt="o", color=_MEASURED, label="measured", zorder=3, **ring)
+            axes.errorbar([factor * row.measured], [line], xerr=spread, fmt="o", color=_MEASURED_TRACE, label="measured", zorder=3, **ring)
         cases = [found.data.rows[k].case for k in group]
         axes.set_yticks(range(len(group)), [textwrap.fill(case, 24) if narrow() else case for case in cases], fontsize=7, parse_math=False)
         for label, k in zip(axes.get_yticklabels(), group, strict=True):
@@ -299,7 +299,7 @@ def impact_comparison(found: ImpactComparison, ax: Sequence[Axes] | None = None)
             axes.axhline(line + 0.5, color="#e4e4e4", linewidth=0.5, zorder=0)
         axes.set_xlabel(quantity.replace("_", " ") + (f" ({unit})" if unit else ""))
         axes.margins(x=0.04)
-    handles = [Line2D([], [], color=_MEASURED, marker="o", ms=5.0, mfc="none", mew=0.9, ls="", label=found.data.about.kind)]
+    handles = [Line2D([], [], color=_MEASURED_TRACE, marker="o", ms=5.0, mfc="none", mew=0.9, ls="", label=found.data.about.kind)]
     for one, colour in zip(shown, colours, strict=False):
         words = one.law + ("" if one.rms is None else f": {one.rms:.3g}")
         handles.append(Line2D([], [], color=colour, marker="|", ms=8.0, mew=1.8, ls="", label=words))

@@ -16,7 +16,6 @@ from granchain.figures.frame import (
     figure_of,
     framed_loops,
     given_panels,
-    head,
     labels_of,
     legend_below,
     legend_beside,
@@ -28,6 +27,7 @@ from granchain.figures.frame import (
     one_panel,
     palette,
     plain_powers,
+    put_heading,
     round_end,
     scaled,
     styled,
@@ -63,7 +63,7 @@ class Window(NamedTuple):
     ends: tuple[float, float]
 
 
-def window(result: Result, between: Sequence[float] | None) -> Window:
+def window_of_time(result: Result, between: Sequence[float] | None) -> Window:
     """The samples between two crank angles since the start [deg]; default: the last whole revolution."""
     turned, begin = np.degrees(result.crank_angle), 0.0
     if between is None:
@@ -80,7 +80,7 @@ def window(result: Result, between: Sequence[float] | None) -> Window:
     return Window(chosen, turned[chosen] - begin, (low, high))
 
 
-def case_of(result: Result) -> MechanismCase | None:
+def mechanism_case_of(result: Result) -> MechanismCase | None:
     """The case of a mechanism's result; None where this version cannot read it."""
     try:
         case = result.case
@@ -131,15 +131,15 @@ def slider_acceleration(
     """
     named_rows(results, "slider_acceleration")
     largest = max(float(np.abs(result.ideal_acceleration).max()) for result in results)
-    reach = max(float(np.abs(result.slider_acceleration[window(result, between).chosen]).max()) for result in results)
+    reach = max(float(np.abs(result.slider_acceleration[window_of_time(result, between).chosen]).max()) for result in results)
     twice = reach > FAR * largest
     figure, rows = _rows(ax, 5.2 if twice else 4.2, [1.6, 1.0] if twice else [1.0])
     for i, (result, label) in enumerate(zip(results, labels_of(results, labels), strict=True)):
-        part = window(result, between)
+        part = window_of_time(result, between)
         for axes in rows:
             name = label if len(results) > 1 else "with play"
             axes.plot(part.turned, result.slider_acceleration[part.chosen], **look(i), linewidth=0.8, label=name)
-    part = window(results[0], between)
+    part = window_of_time(results[0], between)
     for axes in rows:
         axes.plot(part.turned, results[0].ideal_acceleration[part.chosen], "--", color=WITHOUT, linewidth=1.1, label="without play")
         axes.set_ylabel("slider acceleration\n(m/s\N{SUPERSCRIPT TWO})")
@@ -170,12 +170,12 @@ def slider_kinematics(
     names = (("slider_position", 1e3, "position (mm)"), ("slider_velocity", 1.0, "velocity (m/s)"),
              ("slider_acceleration", 1.0, "acceleration (m/s\N{SUPERSCRIPT TWO})"))  # fmt: skip
     for i, (result, label) in enumerate(zip(results, labels_of(results, labels), strict=True)):
-        part = window(result, between)
+        part = window_of_time(result, between)
         for axes, (name, factor, _) in zip(rows, names, strict=True):
             axes.plot(part.turned, factor * getattr(result, name)[part.chosen], **look(i), linewidth=0.8, label=label)
     for axes, (_, _, text) in zip(rows, names, strict=True):
         axes.set_ylabel(text)
-    part = window(results[0], between)
+    part = window_of_time(results[0], between)
     rows[2].plot(part.turned, results[0].ideal_acceleration[part.chosen], "--", color=WITHOUT, linewidth=1.0, label="without play")
     label_turn(rows[2], part, between)
     _finish(figure, rows, results, ax, legend_of=rows[2])
@@ -196,7 +196,7 @@ def _finish(figure: Figure, rows: np.ndarray, results: Sequence[Result], ax: Any
     legend_below(rows[0] if legend_of is None else legend_of, given=ax is not None)
     if ax is None:
         figure.align_ylabels()
-    head(rows[0], results, given=ax is not None)
+    put_heading(rows[0], results, given=ax is not None)
 
 
 @styled
@@ -217,21 +217,21 @@ def joint_force(
     named_rows(results, "contact_force")
     figure, axes = one_panel(ax, 7.0, 5.6 if narrow() else 4.2)
     for i, (result, label) in enumerate(zip(results, labels_of(results, labels), strict=True)):
-        part = window(result, between)
+        part = window_of_time(result, between)
         axes.plot(part.turned, result.contact_force[part.chosen], **look(i), linewidth=0.8, label=label)
-    case = case_of(results[0])
+    case = mechanism_case_of(results[0])
     if case is not None and case.mechanism == "scotch-yoke":
         # with the laws and the engine, which take half a second to load
         from granchain.mechanism.checks import carried
 
-        part = window(results[0], between)
+        part = window_of_time(results[0], between)
         angle = results[0].crank_angle[part.chosen] + case.crank.start
         axes.plot(part.turned, carried(case, angle), "--", color=WITHOUT, linewidth=1.0, label="without play")
     axes.set_ylim(0.0, None)
     axes.set_ylabel("contact force (N)")
     label_turn(axes, part, between)
     legend_below(axes, given=ax is not None, most=3)
-    head(axes, results, given=ax is not None)
+    put_heading(axes, results, given=ax is not None)
     return figure, axes
 
 
@@ -254,14 +254,14 @@ def joint_penetration(
     factor, unit = scaled(max(float(result.penetration.max()) for result in results), "m")
     figure, axes = one_panel(ax, 7.0, 5.6 if narrow() else 4.2)
     for i, (result, label) in enumerate(zip(results, labels_of(results, labels), strict=True)):
-        part = window(result, between)
+        part = window_of_time(result, between)
         axes.plot(part.turned, factor * result.penetration[part.chosen], **look(i), linewidth=0.8, label=label)
     axes.set_ylim(0.0, None)
     axes.set_ylabel(f"penetration ({unit})")
     label_turn(axes, part, between)
     if len(results) > 1:
         legend_below(axes, given=ax is not None, most=3)
-    head(axes, results, given=ax is not None)
+    put_heading(axes, results, given=ax is not None)
     return figure, axes
 
 
@@ -283,8 +283,8 @@ def joint_orbit(result: Result, between: Sequence[float] | None = None, ax: Axes
     Figure, Axes
     """
     need(result, "joint_x", "joint_y", "contact_force")
-    case = case_of(result)
-    chosen = window(result, between).chosen
+    case = mechanism_case_of(result)
+    chosen = window_of_time(result, between).chosen
     x, y, closed = 1e3 * result.joint_x[chosen], 1e3 * result.joint_y[chosen], result.contact_force[chosen] > 0.0
     figure, axes = one_panel(ax, 6.0, 6.6 if narrow() else 6.0)
     turn = np.linspace(0.0, 2.0 * math.pi, 400)
@@ -298,7 +298,7 @@ def joint_orbit(result: Result, between: Sequence[float] | None = None, ax: Axes
     axes.set_xlabel("along the slider's line (mm)")
     axes.set_ylabel("across it (mm)")
     legend_below(axes, given=ax is not None, most=3)
-    head(axes, [result], given=ax is not None)
+    put_heading(axes, [result], given=ax is not None)
     return figure, axes
 
 
@@ -340,7 +340,7 @@ def joint_impact(
     figure, axes = one_panel(ax, 6.4, 5.4 if narrow() else 4.4)
     factor, unit = scaled(max(float(result.penetration.max()) for result in results), "m")
     for i, (result, label) in enumerate(zip(results, labels_of(results, labels), strict=True)):
-        chosen, turned, _ = window(result, between)
+        chosen, turned, _ = window_of_time(result, between)
         part = impact_of(result.contact_force[chosen])
         depth, force = result.penetration[chosen][part], result.contact_force[chosen][part]
         loading, unloading = branches(depth, force)
@@ -350,7 +350,7 @@ def joint_impact(
     handles = framed_loops(axes, unit, "approach", "recovery", False)
     axes.set_xlabel(f"penetration ({unit})")
     legend_below(axes, given=ax is not None, handles=handles, most=3)
-    head(axes, results, given=ax is not None)
+    put_heading(axes, results, given=ax is not None)
     return figure, axes
 
 
@@ -401,12 +401,12 @@ def crank_energy(result: Result, ax: Sequence[Axes] | None = None) -> tuple[Figu
                 legend_beside(part, given=ax is not None)
     if ax is None:
         figure.align_ylabels()
-    head(ledger, [result], given=ax is not None)
+    put_heading(ledger, [result], given=ax is not None)
     return figure, axes
 
 
 # The figures of a mechanism, with the variables that each needs.
-NEEDS: dict[str, tuple[Callable[..., tuple[Any, Any]], tuple[str, ...]]] = {
+MECHANISM_FIGURES: dict[str, tuple[Callable[..., tuple[Any, Any]], tuple[str, ...]]] = {
     "slider_acceleration": (slider_acceleration, ("slider_acceleration", "ideal_acceleration", "crank_angle")),
     "slider_kinematics": (slider_kinematics, ("slider_position", "slider_velocity", "slider_acceleration", "crank_angle")),
     "joint_force": (joint_force, ("contact_force", "crank_angle")),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from granchain.errors import CaseError, FileError, GranchainError
-from granchain.figures.frame import head, look, narrow, need, new_figure, small, styled, time_unit
+from granchain.figures.frame import look, narrow, need, new_figure, put_heading, small, styled, time_unit
 from granchain.output import write_whole
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ FRAMES, MOST_FRAMES = 100, 600
 # Pictures a second.
 RATE = 20
 # Dots an inch, as on a screen; one column wide as in print.
-DOTS, NARROW_DOTS = 100.0, 150.0
+DOTS_PER_INCH, NARROW_DOTS = 100.0, 150.0
 # Of its own accord an overlap is drawn as no more than this part of a diameter, and no body goes further than so many diameters.
 SEEN_OVERLAP, SEEN_WAY = 0.35, 3.0
 # Length of a row from which places are in metres [m].
@@ -237,7 +237,7 @@ def animation(result: Result, magnify: float | None = None, frames: int = FRAMES
         notes.append(f"bins of {motion.each} bodies: largest force, mean displacement")
     if ends is not None:
         notes.append(f"bodies {ends[0]} to {ends[1]}")
-    head(row, [result], *notes)
+    put_heading(row, [result], *notes)
 
     def show(i: int) -> tuple[Any, ...]:
         bodies.set_offsets(np.column_stack([x[i], np.zeros(len(half))]))
@@ -291,5 +291,5 @@ def save_animation(moving: FuncAnimation, path: str | os.PathLike[str], overwrit
             self.outfile = image  # type: ignore[assignment]
 
     image = Kept()
-    moving.save(image.name, writer=InMemory(fps=int(RATE)), dpi=NARROW_DOTS if narrow() else DOTS)
+    moving.save(image.name, writer=InMemory(fps=int(RATE)), dpi=NARROW_DOTS if narrow() else DOTS_PER_INCH)
     write_whole(path, image.getvalue(), overwrite, marks=(GIF,))

@@ -13,13 +13,13 @@ from granchain.errors import GranchainError
 from granchain.figures.frame import (
     figure_of,
     given_panels,
-    head,
     labels_of,
     legend_below,
     look,
     narrow,
     need,
     new_figure,
+    put_heading,
     small,
     styled,
     time_unit,
@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 # what the step `fast` leaves of a peak.
 NO_CHANGE = 0.01
 # Sensors that a power law is fitted to at least, ours: two leave nothing over, three one number to judge two by.
-LEAST_FITTED = 4
+LEAST_FITTED_BEADS = 4
 # Letters of a name that stands before an exponent.
-LONGEST = 10
+LONGEST_AXIS = 10
 # Sentences in a heading.
 MOST_NOTES = 4
 # Colour of a fitted line.
@@ -106,7 +106,7 @@ def decay_of(bead: np.ndarray, values: np.ndarray) -> Decay:
     """The power law of the bead's number that values follow, with its error, and how far off it is; or that there is none."""
     good = np.isfinite(values) & (bead > 0.0) & (values > 0.0)
     bead, values = bead[good], values[good]
-    if len(np.unique(bead)) < LEAST_FITTED:
+    if len(np.unique(bead)) < LEAST_FITTED_BEADS:
         return Decay(f"{len(bead)} sensors: no fit", bead[:0], values[:0])
     fit = power_law(bead, values)
     line = fit.factor * bead**fit.value
@@ -169,7 +169,7 @@ def peaks(*results: Result, labels: Sequence[str] | None = None, ax: Sequence[Ax
     factor, unit = time_unit(max(ends, default=0.0))
     words = labels_of(results, labels)
     # long words stand in the legend alone, with a number
-    numbered = max(map(len, words)) > LONGEST
+    numbered = max(map(len, words)) > LONGEST_AXIS
     said: list[list[str]] = [[] for _ in panels]
     for i, (course, word) in enumerate(zip(courses, words, strict=True)):
         tag = f"{i + 1}" if numbered else word
@@ -208,7 +208,7 @@ def peaks(*results: Result, labels: Sequence[str] | None = None, ax: Sequence[Ax
         notes += [f"{word}: {note}" if len(results) > 1 else note for note in course.left_out]
     if ax is None:
         figure.align_ylabels()
-    head(top, results, *notes[:MOST_NOTES], given=ax is not None)
+    put_heading(top, results, *notes[:MOST_NOTES], given=ax is not None)
     return figure, panels
 
 

@@ -24,15 +24,14 @@ from granchain.analysis import (
 )
 from granchain.errors import CaseError, GranchainError
 from granchain.figures.frame import (
+    MOST_LEGEND_ROWS,
     MOST_LINES,
-    MOST_ROWS,
     body_name,
     branches,
     choose,
     figure_of,
     framed_loops,
     given_panels,
-    head,
     label_size,
     labels_of,
     legend_below,
@@ -45,6 +44,7 @@ from granchain.figures.frame import (
     one_panel,
     palette,
     plain_powers,
+    put_heading,
     round_end,
     scaled,
     small,
@@ -101,7 +101,7 @@ def force_traces(
         raise GranchainError("force_traces: got no result, allowed: one or more")
     for result in results:
         need(result, "sensor_force", "sensor_bead", "time")
-    places, note = choose(sensors, results[0].sensor_bead, MOST_ROWS, "sensors")
+    places, note = choose(sensors, results[0].sensor_bead, MOST_LEGEND_ROWS, "sensors")
     beads = [int(results[0].sensor_bead[place]) for place in places]
     factor, unit = time_unit(max(float(result.time[-1]) for result in results))
     if ax is None:
@@ -112,7 +112,7 @@ def force_traces(
         rows = given_panels(ax, len(beads))
         figure = figure_of(rows[0])
     words = labels_of(results, labels)
-    beyond = _static(results)
+    beyond = _static_force(results)
     handles: dict[str, Any] = {}
     for axes, bead in zip(rows, beads, strict=True):
         text = body_name(bead)
@@ -145,11 +145,11 @@ def force_traces(
         rows[len(rows) // 2].set_ylabel(name)
     if len(results) > 1:
         legend_below(rows[0], given=ax is not None, handles=[handles[word] for word in words if word in handles])
-    head(rows[0], results, note, given=ax is not None)
+    put_heading(rows[0], results, note, given=ax is not None)
     return figure, rows
 
 
-def _static(results: Sequence[Result]) -> bool:
+def _static_force(results: Sequence[Result]) -> bool:
     """Whether a force that was there before the wave takes up most of the traces."""
     rest = max(float(np.abs(result.sensor_force[0]).max()) for result in results)
     largest = max(float(np.nanmax(np.abs(result.sensor_force))) for result in results)
@@ -205,7 +205,7 @@ def bead_velocities(result: Result, beads: Sequence[int] | None = None, ax: Axes
     axes.set_ylabel("velocity (m/s)")
     round_end(axes)
     legend_beside(axes, given=ax is not None)
-    head(axes, [result], _interval(result.snapshot_time), how, note, given=ax is not None)
+    put_heading(axes, [result], _interval(result.snapshot_time), how, note, given=ax is not None)
     return figure, axes
 
 
@@ -280,7 +280,7 @@ def space_time(result: Result, quantity: str = "velocity", ax: Axes | None = Non
     mesh = axes.pcolormesh(factor * time, places, values.T, shading="nearest", rasterized=True, norm=norm, cmap=colour_map)
     figure.colorbar(mesh, ax=axes, label=name, pad=0.02, aspect=30, extend=extend)
     arrivals = np.array([_arrival(time, column) for column in values.T])
-    speed = _front_speed(result, quantity, places, arrivals)
+    speed = _front_of_snapshots(result, quantity, places, arrivals)
     passed = places[np.isfinite(arrivals)]
     # between half heights, near enough
     widths = np.median(np.diff(time)) * (values > 0.5 * np.nanmax(values, axis=0, initial=0.0)).sum(axis=0)
@@ -301,7 +301,7 @@ def space_time(result: Result, quantity: str = "velocity", ax: Axes | None = Non
     axes.set_ylabel(place_name)
     axes.locator_params(axis="y", integer=True)
     several = "no line: the pulses are of more than one front" if len(passed) > 1 and not one_front else ""
-    head(axes, [result], _interval(time), several, given=ax is not None)
+    put_heading(axes, [result], _interval(time), several, given=ax is not None)
     return figure, axes
 
 
@@ -314,7 +314,7 @@ def _arrival(time: np.ndarray, values: np.ndarray) -> float:
     return top.time if top.complete and not top.merged and first_pulse(values).stop < len(values) else math.nan
 
 
-def _front_speed(result: Result, quantity: str, places: np.ndarray, arrivals: np.ndarray) -> float:
+def _front_of_snapshots(result: Result, quantity: str, places: np.ndarray, arrivals: np.ndarray) -> float:
     """Speed of the front [m/s]; nan where the place of a contact or the case is not known."""
     centres = dict(zip(result.bead.tolist(), result.position.tolist(), strict=True))
     if quantity == "force":
@@ -377,7 +377,7 @@ def hysteresis(
         legend_beside(axes, given=ax is not None, handles=handles)
     else:
         axes.legend(handles=handles, loc="upper left")
-    head(axes, results, *dict.fromkeys(notes), given=ax is not None)
+    put_heading(axes, results, *dict.fromkeys(notes), given=ax is not None)
     return figure, axes
 
 
@@ -465,7 +465,7 @@ def energy(result: Result, ax: Sequence[Axes] | None = None) -> tuple[Figure, np
         figure.align_ylabels()
     its_scale, its_unit = scaled(resting, "J")
     without = f"without {its_scale * resting:.4g} {its_unit} that rest in the contacts" if left_out else ""
-    head(ledger, [result], without, given=ax is not None)
+    put_heading(ledger, [result], without, given=ax is not None)
     return figure, axes
 
 
@@ -509,7 +509,7 @@ def losses(result: Result, ax: Axes | None = None) -> tuple[Figure, Axes]:
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_xlabel("contact (k joins body k and k + 1)")
     axes.set_ylabel(f"energy lost ({joule})")
-    head(axes, [result], given=ax is not None)
+    put_heading(axes, [result], given=ax is not None)
     return figure, axes
 
 
@@ -521,7 +521,7 @@ def _bound(result: Result) -> float | None:
         return None
 
 
-_NEEDS: dict[str, tuple[Callable[..., tuple[Any, Any]], tuple[str, ...]]] = {
+_CHAIN_FIGURES: dict[str, tuple[Callable[..., tuple[Any, Any]], tuple[str, ...]]] = {
     "force_traces": (force_traces, ("sensor_force", "sensor_bead", "time")),
     "peaks": (peaks, ("sensor_force", "sensor_bead", "time")),
     "bead_velocities": (bead_velocities, ("velocity", "snapshot_time")),
@@ -580,10 +580,10 @@ def all_figures(result: Result) -> dict[str, Callable[[], tuple[Figure, Any]]]:
 def _figures_of(names: Iterable[str]) -> dict[str, tuple[Callable[..., tuple[Any, Any]], tuple[str, ...]]]:
     """The figures of a result with these variables: those of a mechanism where there is the angle of a crank."""
     if "crank_angle" not in names:
-        return _NEEDS
-    from granchain.figures.mechanism import NEEDS
+        return _CHAIN_FIGURES
+    from granchain.figures.mechanism import MECHANISM_FIGURES
 
-    return NEEDS
+    return MECHANISM_FIGURES
 
 
 def drawn(headers: Mapping[str, Unread]) -> list[str]:

@@ -35,11 +35,11 @@ def shade(axes: Axes, x: np.ndarray, low: np.ndarray | float, high: np.ndarray, 
     """
     x, high = np.asarray(x, dtype=float), np.asarray(high, dtype=float)
     low = np.broadcast_to(np.asarray(low, dtype=float), high.shape)
-    kept = needed(x, low, high)
+    kept = pixels_needed(x, low, high)
     axes.fill_between(x[kept], low[kept], high[kept], linewidth=0.0, **look)
 
 
-def needed(x: np.ndarray, *courses: np.ndarray) -> np.ndarray:
+def pixels_needed(x: np.ndarray, *courses: np.ndarray) -> np.ndarray:
     """Places of the samples that are needed to draw some courses.
 
     Of more samples than four a column of dots, those of each column that come first and last and are smallest and largest. Of these, those

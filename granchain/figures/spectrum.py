@@ -61,7 +61,7 @@ def spectrum(found: Spectrum, ax: Sequence[Axes] | None = None) -> tuple[Figure,
     if mapped:
         wave_map(found, rows[2])
     if ax is None:
-        heading(rows[0], found)
+        spectrum_heading(rows[0], found)
         figure.align_ylabels(rows)
     return figure, rows
 
@@ -106,7 +106,7 @@ def transmission(found: Spectrum, ax: Axes | None = None) -> tuple[Figure, Axes]
     look: dict[str, Any] = {"handlelength": 1.4, "columnspacing": 1.0} if narrow() else {}
     axes.legend(loc="upper center", ncols=2, frameon=True, framealpha=0.85, edgecolor="none", fontsize=7, **look)
     if ax is None:
-        heading(axes, found)
+        spectrum_heading(axes, found)
     return figure, axes
 
 
@@ -156,7 +156,7 @@ def wave_map(found: Spectrum, ax: Axes | None = None) -> tuple[Figure, Axes]:
     axes.set_xlabel(f"wavenumber (\N{GREEK SMALL LETTER PI} rad per {each})")
     axes.set_ylabel(f"frequency ({unit})")
     if ax is None:
-        heading(axes, found)
+        spectrum_heading(axes, found)
     return figure, axes
 
 
@@ -175,7 +175,7 @@ def extent(found: Spectrum) -> tuple[float, float, str]:
     return (top, 1e-3, "kHz") if top >= 1e3 else (top, 1.0, "Hz")
 
 
-def heading(axes: Axes, found: Spectrum) -> None:
+def spectrum_heading(axes: Axes, found: Spectrum) -> None:
     """Title, from where to where, and the resolution."""
     parts = ["simulated", f"contact law {found.law}", f"{found.source} to {found.sensor}", f"resolved to {found.resolution:.3g} Hz"]
     write_heading(axes, found.title or "untitled case", parts)

@@ -29,7 +29,7 @@ from granchain.figures.frame import (
     time_unit,
     write_heading,
 )
-from granchain.output.units import unit_in
+from granchain.output.units import unit_of_attributes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,13 +38,13 @@ if TYPE_CHECKING:
 # Part of the draws between the edges of a band: from 5 to 95 %.
 BAND = (0.05, 0.95)
 # Draws, or runs, from which a distribution is drawn.
-MANY = 16
+LEAST_DISTRIBUTION = 16
 # A key that spans this factor has a logarithmic axis; a power law is fitted over no less.
 LOG_SPAN = 5.0
 # Numbers of each member that are drawn, and how the numbers of a summary are told.
 FEATURES, OF_THE_SUMMARY = ("wave_speed", "transmitted_momentum", "transmitted_energy"), "of the summary: "
 # What lies along an axis and is no key of the case.
-_OWN = ("draw", "run", "sensor_bead", "sample")
+_OWN_VARIABLES = ("draw", "run", "sensor_bead", "sample")
 
 
 class Shown(NamedTuple):
@@ -73,10 +73,10 @@ def numeric(study: Any, key: str) -> bool:
 
 def keys_of(study: Any, name: str) -> list[str]:
     """The keys of the case along which a variable lies."""
-    return [str(dim) for dim in study[name].dims if dim not in _OWN]
+    return [str(dim) for dim in study[name].dims if dim not in _OWN_VARIABLES]
 
 
-def shown(study: Any, name: str, along: str, lines: str | None = None) -> Shown:
+def shown_coordinate(study: Any, name: str, along: str, lines: str | None = None) -> Shown:
     """Values of a variable along a dimension, a line for each value of another, and its draws."""
     need_number(study, name)
     for dim in (along, lines):
@@ -88,7 +88,7 @@ def shown(study: Any, name: str, along: str, lines: str | None = None) -> Shown:
         if dim in (along, lines, drawn):
             continue
         place = len(study[dim]) - 1 if dim == "sensor_bead" else len(study[dim]) // 2
-        notes.append(f"at {worded(study, str(dim), place)}")
+        notes.append(f"at {study_words(study, str(dim), place)}")
         values = values.isel({dim: place})
     labels: list[str] = []
     if lines is not None:
@@ -98,7 +98,7 @@ def shown(study: Any, name: str, along: str, lines: str | None = None) -> Shown:
             places = np.unique(np.linspace(0, count - 1, MOST_LINES).round().astype(int)).tolist()
             notes.append(f"{len(places)} of {count} values of {lines} shown")
         values = values.isel({lines: places})
-        labels = [worded(study, lines, place) for place in places]
+        labels = [study_words(study, lines, place) for place in places]
     order = [dim for dim in (lines, along, drawn) if dim is not None]
     array = np.asarray(values.transpose(*order).values, dtype=float)
     array = array if lines is not None else array[np.newaxis]
@@ -115,7 +115,7 @@ def need_number(study: Any, name: str) -> None:
             f"study: got {got}, allowed the Dataset of a study; make it with granchain.sweep, or open its file with "
             "xarray.open_dataset(FILE, engine='h5netcdf')"
         )
-    known = numbers_of(study)
+    known = study_numbers(study)
     if name not in known:
         near = nearest(str(name), known)
         advice = f'did you mean "{near}"?' if near else "name one of them"
@@ -129,7 +129,7 @@ def need_dimension(study: Any, name: str, dim: str | None) -> None:
         raise GranchainError(f'study: got "{str(dim)[:60]}", allowed a dimension of {name}: {known}; name one of them')
 
 
-def worded(study: Any, key: str, place: int) -> str:
+def study_words(study: Any, key: str, place: int) -> str:
     """A coordinate's value in words."""
     value = study[key].values[place]
     if key == "sensor_bead":
@@ -137,24 +137,24 @@ def worded(study: Any, key: str, place: int) -> str:
     if key == "run":
         # keys that lie side by side along it
         beside = [str(name) for name in study.coords if study[name].dims == ("run",) and name != "run"]
-        return ", ".join(worded(study, name, place) for name in beside) if 0 < len(beside) <= MOST_KEYS else f"run {value}"
+        return ", ".join(study_words(study, name, place) for name in beside) if 0 < len(beside) <= MOST_KEYS else f"run {value}"
     if isinstance(value, float) and np.isnan(value):
         return f"no {key}"
     text = f"{value:.4g}" if isinstance(value, (float, np.floating)) else str(value)
-    unit = unit_in(study[key].attrs)
+    unit = unit_of_attributes(study[key].attrs)
     if key == "contact.law":
         return text
     return f"{key} {text}" + (f" {unit}" if unit not in ("", "1") else "")
 
 
-def numbers_of(study: Any) -> list[str]:
+def study_numbers(study: Any) -> list[str]:
     """Variables that are numbers of a member or of its sensors."""
     return [str(name) for name in study.data_vars if study[name].dtype.kind == "f" and "sample" not in study[name].dims]
 
 
 def label_of(study: Any, name: str, largest: float) -> tuple[float, str]:
     """Factor and axis label of a variable, in a unit in which it is of ordinary size."""
-    unit = unit_in(study[name].attrs)
+    unit = unit_of_attributes(study[name].attrs)
     words = name.replace("_", " ")
     if unit in ("", "1"):
         return 1.0, words
@@ -183,7 +183,7 @@ def axis_label(study: Any, key: str) -> str:
     """Label of an axis of a key: the key as the case has it, and its unit."""
     if key == "sensor_bead":
         return "bead"
-    unit = unit_in(study[key].attrs)
+    unit = unit_of_attributes(study[key].attrs)
     return f"{key} ({unit})" if unit not in ("", "1") else key
 
 
@@ -227,7 +227,7 @@ def study_curves(
     -------
     Figure, Axes
     """
-    found = shown(study, name, along, lines)
+    found = shown_coordinate(study, name, along, lines)
     if found.x.dtype.kind not in "fiu":
         raise GranchainError(f"study_curves: got {along}, whose values are words, allowed a key with numbers; draw a line for each of them")
     factor, label = label_of(study, name, largest_of(found.y))
@@ -256,7 +256,7 @@ def study_power_law(study: Any, name: str, along: str, lines: str | None = None,
     -------
     Figure, Axes
     """
-    found = shown(study, name, along, lines)
+    found = shown_coordinate(study, name, along, lines)
     fits = [power_law(np.repeat(found.x, found.y.shape[-1]), line.ravel()) for line in found.y]
     words = found.labels or [""] * len(fits)
     labels = [f"{word}: ".removeprefix(": ") + f"exponent {fit.value:.4f} \N{PLUS-MINUS SIGN} {fit.error:.1g}" for word, fit in
@@ -306,7 +306,7 @@ def study_map(study: Any, name: str, across: str, up: str, ax: Axes | None = Non
     -------
     Figure, Axes
     """
-    found = whole(study, name, across, up)
+    found = whole_numbers(study, name, across, up)
     middle = band_edge(found.y, 0.5)
     factor, label = label_of(study, name, largest_of(middle))
     figure, axes = one_panel(ax, 6.6, 4.6)
@@ -321,11 +321,14 @@ def study_map(study: Any, name: str, across: str, up: str, ax: Axes | None = Non
     return figure, axes
 
 
-def whole(study: Any, name: str, along: str, lines: str) -> Shown:
+def whole_numbers(study: Any, name: str, along: str, lines: str) -> Shown:
     """As `shown`, with all lines."""
     need_number(study, name)
     need_dimension(study, name, lines)
-    parts = [shown(study.isel({lines: slice(at, at + MOST_LINES)}), name, along, lines) for at in range(0, len(study[lines]), MOST_LINES)]
+    parts = [
+        shown_coordinate(study.isel({lines: slice(at, at + MOST_LINES)}), name, along, lines)
+        for at in range(0, len(study[lines]), MOST_LINES)
+    ]
     return parts[0]._replace(y=np.concatenate([part.y for part in parts]))
 
 
@@ -360,7 +363,7 @@ def study_distribution(study: Any, name: str, lines: str | None = None, ax: Axes
     for dim in values.dims:
         if dim not in (over, lines):
             place = len(study[dim]) - 1 if dim == "sensor_bead" else len(study[dim]) // 2
-            notes.append(f"at {worded(study, str(dim), place)}")
+            notes.append(f"at {study_words(study, str(dim), place)}")
             values = values.isel({dim: place})
     rows = values.transpose(lines, over).values if lines else values.values[np.newaxis]
     places = list(range(len(rows)))
@@ -376,7 +379,7 @@ def study_distribution(study: Any, name: str, lines: str | None = None, ax: Axes
         if not len(own):
             continue
         spread = f" \N{PLUS-MINUS SIGN} {own.std(ddof=1):.2g}" if len(own) > 1 else ""
-        word = f"{worded(study, lines, i)}: " if lines else ""
+        word = f"{study_words(study, lines, i)}: " if lines else ""
         counts, edges = np.histogram(own, classes)
         axes.stairs(counts, edges, color=colour, linewidth=1.3, label=f"{word}{own.mean():.4g}{spread}")
         axes.stairs(counts, edges, color=colour, fill=True, alpha=0.18)
@@ -417,12 +420,12 @@ def study_figures(study: Any) -> Mapping[str, Callable[[], tuple[Figure, Axes]]]
     keys = keys_of(study, "wave_speed")
     numbered = [key for key in keys if numeric(study, key) and len(study[key]) > 1]
     worded_keys = [key for key in keys if key not in numbered and len(study[key]) > 1]
-    many = next((dim for dim in ("draw", "run") if dim in study["wave_speed"].dims and len(study[dim]) >= MANY), None)
+    many = next((dim for dim in ("draw", "run") if dim in study["wave_speed"].dims and len(study[dim]) >= LEAST_DISTRIBUTION), None)
     side_by_side = "run" in study.dims and study.attrs.get("how") == "zip"
     if len(study["sensor_bead"]) > 1 and ("run" not in study.dims or side_by_side):
         lines = "run" if side_by_side else next(iter(worded_keys + numbered), None)
         found["peaks"] = partial(study_curves, study, "peak", "sensor_bead", lines)
-    own = [name for name in numbers_of(study) if str(study[name].attrs.get("long_name", "")).startswith(OF_THE_SUMMARY)]
+    own = [name for name in study_numbers(study) if str(study[name].attrs.get("long_name", "")).startswith(OF_THE_SUMMARY)]
     features = [name for name in (*FEATURES, *own) if np.isfinite(study[name].values).any()]
     for key in numbered:
         lines = next(iter([*worded_keys, *(other for other in numbered if other != key)]), None)

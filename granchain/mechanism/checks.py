@@ -20,7 +20,7 @@ from granchain.run_end import relative_residual
 
 # Wang, Liu & Liu 2022, sec. 5.1, doi:10.1016/j.ijmecsci.2022.107214: critical overlaps [m], K_p [N/m], restitution, the largest overlap [m]
 # at the speed [m/s] that they start from.
-PRINTED = {"d_y": 3.7576e-8, "d_p": 3.1751e-6, "K_p": 6.044e7, "restitution": 0.54, "d_max": 1.2923e-5, "speed": 0.5}
+PRINTED_NUMBERS = {"d_y": 3.7576e-8, "d_p": 3.1751e-6, "K_p": 6.044e7, "restitution": 0.54, "d_max": 1.2923e-5, "speed": 0.5}
 
 # Crank angles [deg] between which the force in the slot is compared with the one without play, and between which the pin changes sides:
 # after its acceleration has changed sign, before the outer dead centre. Autiero et al. 2022, figures 11 and 14, show this part.
@@ -48,7 +48,7 @@ class Check(NamedTuple):
 
 
 # What the checks look into.
-NEEDED = (
+VARIABLES_CHECKED = (
     *("time", "crank_angle", "slider_acceleration", "contact_force", "penetration", "energy_time"),
     *(f"energy_{name}" for name in ("kinetic", "plastic", "viscous", "friction", "external", "residual")),
 )
@@ -64,7 +64,7 @@ def checks_of(result: Result) -> list[Check]:
     GranchainError
         Where the result is not that of a whole run of a mechanism.
     """
-    missing = [name for name in NEEDED if name not in result.variables or not result.variables[name].data.size]
+    missing = [name for name in VARIABLES_CHECKED if name not in result.variables or not result.variables[name].data.size]
     case = result.case
     if missing or not isinstance(case, MechanismCase):
         got = f"nothing of {', '.join(missing)}" if missing else "the case of a chain"
@@ -111,7 +111,7 @@ def statics(case: SliderCrankCase) -> list[Check]:
     example = load_mechanism("slider-crank")
     assert isinstance(example, SliderCrankCase)
     same = case.joint == example.joint and (psi, xi) == (example.law_inputs().psi, example.law_inputs().xi)
-    printed = PRINTED if same else {}
+    printed = PRINTED_NUMBERS if same else {}
     found = [
         Check("first yield, overlap d_y", d_y, "m", printed.get("d_y")),
         Check("first yield, force F_y", f_y, "N"),
@@ -121,10 +121,10 @@ def statics(case: SliderCrankCase) -> list[Check]:
     ]
     if same:
         # the mass that comes to the printed overlap from the printed speed
-        mass = 2.0 * loading_work(case, PRINTED["d_max"]) / PRINTED["speed"] ** 2
+        mass = 2.0 * loading_work(case, PRINTED_NUMBERS["d_max"]) / PRINTED_NUMBERS["speed"] ** 2
         found += [
             Check("mass that the printed largest overlap needs at .5 m/s", mass, "kg"),
-            Check("Ma-Liu's restitution of that mass", restitution(case, mass), "1", PRINTED["restitution"]),
+            Check("Ma-Liu's restitution of that mass", restitution(case, mass), "1", PRINTED_NUMBERS["restitution"]),
             Check("Ma-Liu's restitution of the slider at .5 m/s", restitution(case, case.slider.mass), "1"),
         ]
     return found
@@ -150,7 +150,7 @@ def restitution(case: SliderCrankCase, mass: float) -> float:
     law, inputs = _ma_liu(case)
     joint = case.joint
     pair = pair_of(joint.bearing_radius, joint.journal_radius, True, (joint.bearing_material, joint.journal_material), mass, None)
-    found = restitution_at(law, inputs, pair, np.full(1, joint.journal_radius), np.full(1, PRINTED["speed"]))
+    found = restitution_at(law, inputs, pair, np.full(1, joint.journal_radius), np.full(1, PRINTED_NUMBERS["speed"]))
     return float(found[0, 0])
 
 

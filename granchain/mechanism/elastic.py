@@ -13,7 +13,7 @@ from granchain.contact.law import LOWEST_FORCE, OPEN, ContactLaw, Quantity
 from granchain.contact.model import Model
 
 
-class PowerLaw(ContactLaw):
+class FittedPowerLaw(ContactLaw):
     """F = K d^n, fitted to another law; Autiero et al. 2022, sec. 4, doi:10.3390/machines10110966."""
 
     coefficients = (Quantity("stiffness", "N/m^n", "K"), Quantity("exponent", "1", "n"))

@@ -17,15 +17,15 @@ from granchain.errors import RunError
 from granchain.jit.options import frozen
 from granchain.mechanism.linkages import Dimensions, Linkage, ideal
 from granchain.mechanism.loop import loop_of
-from granchain.mechanism.setup import contacts_of, dimensions_of, linkage_of, step_of
+from granchain.mechanism.setup import contacts_of, dimensions_of, linkage_of, step_of_mechanism
 from granchain.mechanism.state import (
     COORDINATE,
     ENTRY,
-    SAMPLE,
+    SAMPLE_FIELDS,
     SURFACE,
     Coordinates,
     Entries,
-    Samples,
+    SampleRows,
     Surfaces,
     clock_of,
     count_of,
@@ -36,7 +36,7 @@ from granchain.run_end import Certificates, about_allowed_step, about_step, bala
 from granchain.status import Message, Status
 
 # Steps between two looks at a signal: some hundredth of a second.
-BLOCK = 2**16
+STEPS_OF_A_BLOCK = 2**16
 # Entries of the energy ledger, unless the case says otherwise.
 ENTRIES = 1000
 
@@ -69,7 +69,7 @@ class Machine:
         self.clock, self._steps = self._clock[0], self._clock["step"]
         self.coordinates = rows(Coordinates, COORDINATE, 2)
         self.surfaces = rows(Surfaces, SURFACE, contacts.c.shape[1])
-        self.samples = rows(Samples, SAMPLE, count_of(step.n_steps, stride))
+        self.samples = rows(SampleRows, SAMPLE_FIELDS, count_of(step.n_steps, stride))
         self.entries = rows(Entries, ENTRY, count_of(step.n_steps, energy_stride))
         self.c, self.h = np.ascontiguousarray(contacts.c), np.ascontiguousarray(contacts.history)
         self.surfaces.limit[:] = contacts.limits
@@ -127,14 +127,14 @@ def run_mechanism(case: MechanismCase) -> Result:
     # overflow is reported later as a non-finite result
     with np.errstate(all="ignore"):
         contacts = contacts_of(case)
-        step = step_of(case, contacts)
+        step = step_of_mechanism(case, contacts)
         machine = Machine(case, contacts, step)
         status = Status.RUNNING
         while status is Status.RUNNING:
-            status = machine.advance(BLOCK)
+            status = machine.advance(STEPS_OF_A_BLOCK)
     wall_time = time.perf_counter() - clock
     provenance = {"started": started.isoformat(timespec="seconds"), "wall_time": wall_time}
-    data, messages = variables_of(machine), messages_of(machine, case)
+    data, messages = variables_of_mechanism(machine), messages_of_mechanism(machine, case)
     ended, more = balanced(status, data, case.energy.bound)
     result = Result(
         data, case=case, law=case.contact.law, status=ended, time_step=step.value, messages=[*messages, *more], provenance=provenance,
@@ -147,7 +147,7 @@ def run_mechanism(case: MechanismCase) -> Result:
     return result
 
 
-def variables_of(machine: Machine) -> dict[str, Any]:
+def variables_of_mechanism(machine: Machine) -> dict[str, Any]:
     """The variables of the output file, by name."""
     m, dt = machine.dimensions, machine.time_step.value
     samples, entries = int(machine.clock.sample), int(machine.clock.entry)
@@ -164,7 +164,7 @@ def variables_of(machine: Machine) -> dict[str, Any]:
     return data
 
 
-def messages_of(machine: Machine, case: MechanismCase) -> list[Message]:
+def messages_of_mechanism(machine: Machine, case: MechanismCase) -> list[Message]:
     """What the user should know of the run."""
     as_printed = bool(vars(case.law_inputs()).get("as_printed", False))
     messages = [about_step(machine.time_step), *Certificates().about([(case.contact.law, as_printed)])]

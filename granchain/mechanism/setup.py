@@ -20,11 +20,11 @@ from granchain.engine.setup import Contacts, start_histories
 from granchain.engine.timestep import TimeStep, time_step_of
 from granchain.errors import CaseError, LawError
 from granchain.material import Material
-from granchain.mechanism.elastic import PowerLaw, damped
+from granchain.mechanism.elastic import FittedPowerLaw, damped
 from granchain.mechanism.linkages import SCOTCH_YOKE, SLIDER_CRANK, Dimensions, Linkage
 
 # Part of the crank length at which the pin, pressed into the inner track, leaves the arc, above which the ends count.
-NEAR = 0.99
+NEAR_THE_END = 0.99
 
 
 class Surface(NamedTuple):
@@ -144,7 +144,7 @@ def _contact(case: MechanismCase, surface: Surface, limits: np.ndarray) -> tuple
     """Model and coefficients of one surface."""
     law, inputs = law_named(case.contact.law), case.law_inputs()
     if case.force.form == "fitted":
-        law, inputs = PowerLaw, SimpleNamespace(stiffness=surface.stiffness, exponent=surface.exponent)
+        law, inputs = FittedPowerLaw, SimpleNamespace(stiffness=surface.stiffness, exponent=surface.exponent)
     if any(quantity.name == "contact" for quantity in law.inputs):
         inputs.contact = surface.contact
     if any(quantity.name == "clearance" for quantity in law.inputs):
@@ -162,10 +162,10 @@ def reachable(case: MechanismCase) -> list[int]:
         return [0]
     assert isinstance(case, ScotchYokeCase)
     nearest = (case.slot.inner_radius + case.pin.radius) * math.sin(0.5 * case.slot.arc)
-    return [0, 1, 2] if case.crank.length > NEAR * nearest else [0, 1]
+    return [0, 1, 2] if case.crank.length > NEAR_THE_END * nearest else [0, 1]
 
 
-def step_of(case: MechanismCase, contacts: Contacts) -> TimeStep:
+def step_of_mechanism(case: MechanismCase, contacts: Contacts) -> TimeStep:
     """The time step: the smallest that a surface asks for, of the lightest body that it can push, at the speed of the pin.
 
     Raises

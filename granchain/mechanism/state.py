@@ -48,7 +48,7 @@ RUN = (
     Field("where", "run", "surface of a failure", kind=int),
 )
 
-SAMPLE = (
+SAMPLE_FIELDS = (
     Field("step", "sample", "steps done"),
     Field("slider_position", "sample", "[m]"),
     Field("slider_velocity", "sample", "[m/s]"),
@@ -71,7 +71,7 @@ ENTRY = (
 
 Coordinates = named_tuple_of("Coordinates", COORDINATE, __name__)
 Surfaces = named_tuple_of("Surfaces", SURFACE, __name__)
-Samples = named_tuple_of("Samples", SAMPLE, __name__)
+SampleRows = named_tuple_of("Samples", SAMPLE_FIELDS, __name__)
 Entries = named_tuple_of("Entries", ENTRY, __name__)
 
 CLOCK = np.dtype((np.record, [(field.name, "f8" if field.kind is float else "i8") for field in RUN]))

@@ -20,11 +20,11 @@ import numpy as np
 from granchain.errors import FileError
 from granchain.output.whole import DAMAGED, NEW_FILE, StoredFile, check_ours, replaceable, sentences
 
-FIRST_LINE = b"granchain records 1\n"
+RECORDS_MARK = b"granchain records 1\n"
 # Fewer bytes stay in the checkpoint, and a short run has no second file.
 AT_LEAST = 2**20
 # Bytes that are written or read at once.
-PIECE = 16 * 1024**2
+BYTES_AT_ONCE = 16 * 1024**2
 # A line of JSON: a name, a number and a shape for each of a dozen arrays.
 _LARGEST_LINE = 20_000
 # No run has more: its records are in memory.
@@ -64,8 +64,8 @@ class InFile:
         first = 0
         for span in self._spans:
             into = whole[first : first + span.rows].reshape(-1).view(np.uint8)
-            for at in range(0, len(into), PIECE):
-                end = min(at + PIECE, len(into))
+            for at in range(0, len(into), BYTES_AT_ONCE):
+                end = min(at + BYTES_AT_ONCE, len(into))
                 into[at:end] = np.frombuffer(self._file.part(span.at + at, span.at + end), np.uint8)
             first += span.rows
         whole[first:] = self._last
@@ -127,16 +127,16 @@ class Appended:
         with sentences(self.path, needed), os.fdopen(self._opened(), "r+b", buffering=0) as file:
             file.truncate(length)
             file.seek(length)
-            head = line if length else FIRST_LINE + line
+            head = line if length else RECORDS_MARK + line
             for piece in (memoryview(head), *(rows.data.cast("B") for rows in new.values() if rows.size)):
-                for at in range(0, len(piece), PIECE):
-                    part = piece[at : at + PIECE]
+                for at in range(0, len(piece), BYTES_AT_ONCE):
+                    part = piece[at : at + BYTES_AT_ONCE]
                     digest.update(part)
                     while part:
                         written = file.write(part)
                         part = part[written:]
                         length += written
-                    done += min(PIECE, len(piece) - at)
+                    done += min(BYTES_AT_ONCE, len(piece) - at)
                     if progress is not None:
                         progress(min(1.0, done / needed))
             os.fsync(file.fileno())
@@ -145,13 +145,13 @@ class Appended:
 
     def _still_there(self) -> bool:
         with contextlib.suppress(OSError):
-            return replaceable(self.path, (FIRST_LINE,)) and self.path.stat().st_size >= self._length
+            return replaceable(self.path, (RECORDS_MARK,)) and self.path.stat().st_size >= self._length
         return False
 
     def _opened(self) -> int:
         if self._length:
             return os.open(self.path, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
-        check_ours(self.path, (FIRST_LINE,))
+        check_ours(self.path, (RECORDS_MARK,))
         with contextlib.suppress(FileNotFoundError):
             os.unlink(self.path)
         return os.open(self.path, NEW_FILE & ~os.O_WRONLY | os.O_RDWR, 0o666)
@@ -184,10 +184,10 @@ class Appended:
         digest = hashlib.sha256()
         for piece in file.pieces(length):
             digest.update(piece)
-        if digest.hexdigest() != asked or file.part(0, len(FIRST_LINE)) != FIRST_LINE:
+        if digest.hexdigest() != asked or file.part(0, len(RECORDS_MARK)) != RECORDS_MARK:
             raise FileError(f"{self.path}: {DAMAGED}")
         spans: dict[str, list[Span]] = {}
-        at = len(FIRST_LINE)
+        at = len(RECORDS_MARK)
         while at < length:
             line, end, _ = file.part(at, min(length, at + _LARGEST_LINE)).partition(b"\n")
             if not end:
@@ -208,5 +208,5 @@ class Appended:
         """Delete it; what has its name and is none stays."""
         self._begin()
         with contextlib.suppress(OSError):
-            if self.path.is_file() and replaceable(self.path, (FIRST_LINE,)):
+            if self.path.is_file() and replaceable(self.path, (RECORDS_MARK,)):
                 os.unlink(self.path)

@@ -40,11 +40,11 @@ from granchain.output.whole import (
 )
 
 # Wall time between two checkpoints [s]: what a killed run loses at most.
-EVERY = 30.0
+CHECKPOINT_INTERVAL = 30.0
 # And at least so many times what writing one takes: they cost a run 2 % at most.
-SHARE = 50.0
+LEAST_RATIO = 50.0
 
-_FIRST_LINE = b"granchain checkpoint 1\n"
+_CHECKPOINT_MARK = b"granchain checkpoint 1\n"
 # The second line: a name, a type and a shape for each of a dozen arrays, and some hashes.
 _LARGEST_HEADER = 20_000
 _TYPES = ("<f8", "<i8")
@@ -97,7 +97,7 @@ class Checkpoint:
         Called with the part of its records that is written, where they are many.
     """
 
-    def __init__(self, path: str | os.PathLike[str], every: float = EVERY):
+    def __init__(self, path: str | os.PathLike[str], every: float = CHECKPOINT_INTERVAL):
         self.path = followed(path)
         self.previous = self.path.with_name(f"{self.path.name}.prev")
         self.every = every
@@ -107,7 +107,7 @@ class Checkpoint:
         self.progress: Callable[[float], Any] | None = None
 
     @staticmethod
-    def beside(output: str | os.PathLike[str], every: float = EVERY) -> Checkpoint:
+    def beside(output: str | os.PathLike[str], every: float = CHECKPOINT_INTERVAL) -> Checkpoint:
         """The checkpoint of a run that writes this output file."""
         target = Path(output)
         return Checkpoint(target.with_name(target.name + BESIDE), every)
@@ -135,13 +135,13 @@ class Checkpoint:
         began = time.monotonic()
         try:
             self._records.append(saved.arrays, saved.settled, self.progress)
-            write_whole(self.path, _pieces(saved, facts, self._records), overwrite=True, keep=self.previous, marks=(_FIRST_LINE,))
+            write_whole(self.path, _pieces(saved, facts, self._records), overwrite=True, keep=self.previous, marks=(_CHECKPOINT_MARK,))
         except FileError as error:
             if not self._warned:
                 warnings.warn(f"no checkpoint, the run goes on: {error}", GranchainWarning, stacklevel=2)
             self._warned = True
         ended = time.monotonic()
-        self._next = ended + max(self.every, SHARE * (ended - began))
+        self._next = ended + max(self.every, LEAST_RATIO * (ended - began))
 
     def load(self, **facts: str) -> Saved:
         """Read the last one, and where that is damaged or missing the one before, with a warning.
@@ -170,7 +170,7 @@ class Checkpoint:
             return saved
 
     def _loaded(self, path: Path, facts: Mapping[str, str]) -> Saved:
-        header, content = _opened(path)
+        header, content = _opened_checkpoint(path)
         needed = _circumstances({name: fact for name, fact in facts.items() if name != "law"})
         # another version sets up otherwise: that is the reason to state
         for name, reason in _MUST_MATCH.items():
@@ -186,7 +186,7 @@ class Checkpoint:
         """Delete it and the one before: the run has come to its end. What has their names and is no checkpoint stays."""
         for path in (self.path, self.previous):
             with contextlib.suppress(OSError):
-                if replaceable(path, (_FIRST_LINE,)):
+                if replaceable(path, (_CHECKPOINT_MARK,)):
                     os.unlink(path)
         self._records.remove()
 
@@ -214,7 +214,7 @@ def _pieces(saved: Saved, facts: Mapping[str, str], records: Appended) -> list[b
     if records.rows:
         header["records"] = records.facts
     line = json.dumps(header, allow_nan=False).encode() + b"\n"
-    pieces: list[bytes | memoryview] = [_FIRST_LINE, line, *(array.data.cast("B") for array in arrays.values() if array.size)]
+    pieces: list[bytes | memoryview] = [_CHECKPOINT_MARK, line, *(array.data.cast("B") for array in arrays.values() if array.size)]
     digest = hashlib.sha256()
     for piece in pieces:
         digest.update(piece)
@@ -224,16 +224,16 @@ def _pieces(saved: Saved, facts: Mapping[str, str], records: Appended) -> list[b
     return [*pieces, SEAL % digest.hexdigest().encode()]
 
 
-def _opened(path: Path) -> tuple[dict[str, Any], memoryview]:
+def _opened_checkpoint(path: Path) -> tuple[dict[str, Any], memoryview]:
     """Header and arrays of a checkpoint that is whole."""
     content = read_whole(path, "a checkpoint")
-    if not content.startswith(_FIRST_LINE):
+    if not content.startswith(_CHECKPOINT_MARK):
         raise FileError(f"{path}: got a file that is not a checkpoint of this granchain, allowed one to go on from; {_ANEW}")
     if not check_seal(path, content, unsealed=True):
         raise FileError(f"{path}: {DAMAGED}")
-    end = content.find(b"\n", len(_FIRST_LINE), len(_FIRST_LINE) + _LARGEST_HEADER)
+    end = content.find(b"\n", len(_CHECKPOINT_MARK), len(_CHECKPOINT_MARK) + _LARGEST_HEADER)
     try:
-        header = json.loads(content[len(_FIRST_LINE) : max(end, 0)])
+        header = json.loads(content[len(_CHECKPOINT_MARK) : max(end, 0)])
     except (ValueError, RecursionError):
         header = None
     if not isinstance(header, dict):

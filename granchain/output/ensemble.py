@@ -35,7 +35,7 @@ UNSHARED = {
 }  # fmt: skip
 # What a file of an ensemble has of each run, beside the keys in which the cases differ.
 OF_EACH = ("run", "status", "message", "time_step", "kind")
-_TAKEN = frozenset((*OF_EACH, *(name for both in (*COUNTED.values(), *UNSHARED.values()) for name in both)))
+_TAKEN_DIMENSIONS = frozenset((*OF_EACH, *(name for both in (*COUNTED.values(), *UNSHARED.values()) for name in both)))
 # Bytes of rows that are put together at once.
 ROWS = 16 * 1024**2
 # No file of an ensemble holds more: it is read run by run.
@@ -71,7 +71,7 @@ class InMemory:
         self.values[place] = values
 
 
-class Column(NamedTuple):
+class RunColumn(NamedTuple):
     """A variable of all runs.
 
     Parameters
@@ -101,9 +101,9 @@ class SideBySide:
 
     def __init__(self, cases: Sequence[Case], make: Callable[[str, tuple[int, ...]], Rows] = InMemory):
         self.first, self.varied, self.changes = keys_that_differ(case.resolved() for case in cases)
-        self.given = Given(cases)
+        self.given = CasesAsGiven(cases)
         self._count, self._make = len(self.changes), make
-        self._columns: dict[str, Column] = {}
+        self._columns: dict[str, RunColumn] = {}
         self._kinds: dict[tuple, int] = {}
         self._kind = np.full(self._count, -1)
         self._step = np.full(self._count, np.nan)
@@ -142,12 +142,12 @@ class SideBySide:
 
     def _column(self, name: str, like: Variable) -> str:
         """The column of a variable: its name, unless another law has something else under it."""
-        column, number = f"{name}_of_law" if name in _TAKEN else name, 1
+        column, number = f"{name}_of_law" if name in _TAKEN_DIMENSIONS else name, 1
         while column in self._columns and self._columns[column][1:] != (like.dims, like.unit, like.long_name):
             number += 1
             column = f"{name}_{number}"
         if column not in self._columns:
-            self._columns[column] = Column(self._make(column, (self._count, *like.shape)), like.dims, like.unit, like.long_name)
+            self._columns[column] = RunColumn(self._make(column, (self._count, *like.shape)), like.dims, like.unit, like.long_name)
         return column
 
     def _label(self, place: int, name: str, labels: np.ndarray) -> None:
@@ -178,7 +178,7 @@ class SideBySide:
                 rows[(slice(first + at, first + end), *(slice(length) for length in shape))] = block
             at = end
 
-    def close(self, status: Sequence[Status], messages: Sequence[str]) -> tuple[dict[str, Variable], dict[str, tuple[Column, tuple]]]:
+    def close(self, status: Sequence[Status], messages: Sequence[str]) -> tuple[dict[str, Variable], dict[str, tuple[RunColumn, tuple]]]:
         """What there is of each run, and the columns, each with its dimensions."""
         run = ("run",)
         found = {"run": Variable(run, np.arange(self._count), "1", "index of the run")}
@@ -358,7 +358,7 @@ class EnsembleFile:
         self._growing.publish()
 
 
-class Given:
+class CasesAsGiven:
     """Cases as they were given: the first, and of each run the tables that are others.
 
     Parameters
@@ -420,7 +420,7 @@ def keys_that_differ(documents: Iterable[Mapping[str, Any]]) -> tuple[dict[str, 
     columns: dict[str, list[Any]] = {}
     changes: list[dict[str, Any]] = []
     for count, document in enumerate(documents):
-        flat = dict(_flat(document))
+        flat = dict(_flat_keys(document))
         if not count:
             first, flat_first = dict(document), flat
         for name in (*flat_first, *(name for name in flat if name not in flat_first)):
@@ -438,7 +438,7 @@ def keys_that_differ(documents: Iterable[Mapping[str, Any]]) -> tuple[dict[str, 
 
 def changed(first: Mapping[str, Any], varied: Iterable[str], change: Mapping[str, Any]) -> dict[str, Any]:
     """The resolved case that has this under the keys that were varied, and else what the first one has."""
-    flat = {name: value for name, value in _flat(first) if name not in varied} | dict(change)
+    flat = {name: value for name, value in _flat_keys(first) if name not in varied} | dict(change)
     found: dict[str, Any] = {}
     for name, value in flat.items():
         *above, last = name.split(".")
@@ -449,9 +449,9 @@ def changed(first: Mapping[str, Any], varied: Iterable[str], change: Mapping[str
     return found
 
 
-def _flat(document: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
+def _flat_keys(document: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
     for key, value in document.items():
         if isinstance(value, Mapping) and value:
-            yield from _flat(value, f"{above}{key}.")
+            yield from _flat_keys(value, f"{above}{key}.")
         else:
             yield above + key, value

@@ -21,7 +21,7 @@ from granchain.output.whole import quoted
 # Names that are looked at; a file with more is no record of a few sensors.
 MOST_DATASETS = 1000
 # Bytes that may be held beside what is counted: pieces of a dataset.
-SMALL = 64 * 1024**2
+SMALL_PIECE = 64 * 1024**2
 # What netCDF leaves where nothing was written (NC_FILL_SHORT, NC_FILL_INT, NC_FILL_INT64 of netcdf.h); any bytes are valid ones.
 _NEVER_WRITTEN = {"i2": -32767, "i4": -2147483647, "i8": -9223372036854775806}
 _SIGNATURE = b"\x89HDF\r\n\x1a\n"
@@ -65,7 +65,7 @@ def foreign_numbers(path: str | os.PathLike[str], limit: Limit) -> list[Foreign]
             held, numbers = 2 * len(content) + largest, sum(math.prod(dataset.shape) for dataset in datasets.values())
             limit.check(os.fspath(path), held, numbers)
             netcdf = "_NCProperties" in file.attrs
-            return [Foreign(name, _unit(dataset), _unpacked(name, dataset, netcdf)) for name, dataset in datasets.items()]
+            return [Foreign(name, _unit(dataset), _unpacked_numbers(name, dataset, netcdf)) for name, dataset in datasets.items()]
     except FileError as error:
         start = f"{os.fspath(path)}: "
         raise FileError(str(error) if str(error).startswith(start) else f"{start}{error}") from None
@@ -125,16 +125,16 @@ def _check_storage(name: str, dataset: Any) -> None:
         )
     # Reading any of a piece takes the whole of it, at once packed and unpacked.
     piece = math.prod(dataset.chunks or (0,)) * int(dataset.dtype.itemsize)
-    if piece > max(_bytes(dataset), SMALL):
+    if piece > max(_bytes(dataset), SMALL_PIECE):
         raise FileError(
             f"{name[:60]!r} claims to be stored in pieces of {piece} bytes, more than its data have; it is damaged, or made to do harm"
         )
 
 
-def _unpacked(name: str, dataset: Any, netcdf: bool) -> np.ndarray:
+def _unpacked_numbers(name: str, dataset: Any, netcdf: bool) -> np.ndarray:
     """Values as netCDF's conventions unpack them, NaN where they are missing."""
     stored = np.asarray(dataset[()])
-    if stored.dtype.kind == "i" and str(_text(dataset.attrs.get("_Unsigned", ""))).lower() == "true":
+    if stored.dtype.kind == "i" and str(_attribute_text(dataset.attrs.get("_Unsigned", ""))).lower() == "true":
         stored = stored.astype(stored.dtype.newbyteorder("=")).view(f"u{stored.dtype.itemsize}")
     missing = np.zeros(stored.shape, dtype=bool)
     for key in ("_FillValue", "missing_value"):
@@ -172,7 +172,7 @@ def _attribute(name: str, dataset: Any, key: str) -> np.ndarray:
     return found
 
 
-def _text(value: Any) -> str:
+def _attribute_text(value: Any) -> str:
     return value.decode("utf-8", "replace") if isinstance(value, bytes | np.bytes_) else str(value)
 
 
@@ -180,5 +180,5 @@ def _unit(dataset: Any) -> str | None:
     for name in ("units", "unit", "Unit", "Units", "unit_string"):
         value = dataset.attrs.get(name)
         if isinstance(value, str | bytes | np.bytes_):
-            return _text(value)
+            return _attribute_text(value)
     return None

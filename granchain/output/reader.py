@@ -20,8 +20,8 @@ from granchain.contact.law import Quantity
 from granchain.errors import FileError, GranchainError
 from granchain.output.provenance import NUMBERS, TEXTS, data_sha256
 from granchain.output.result import Result
-from granchain.output.units import unit_in
-from granchain.output.variables import CONTENT, ENSEMBLE, FORMAT, LABELS, STUDY, Entry, Unread, check_axes, table_of
+from granchain.output.units import unit_of_attributes
+from granchain.output.variables import CONTENT, ENSEMBLE, FORMAT, LABELS, STUDY, Unread, VariableEntry, check_axes, variable_table
 from granchain.output.whole import DAMAGED, HEAD, LARGEST_FILE, OUTPUT_MARK, StoredFile, check_seal, quoted
 from granchain.output.writer import CHUNK
 from granchain.status import Message, Status
@@ -37,10 +37,10 @@ LARGEST_CHUNK = 1024**2
 AT_ONCE = 16 * 1024**2
 
 # Stretches of time whose smallest and largest values make a picture: twice the dots that a page has.
-MANY = 2000
+STRETCHES_OF_A_PICTURE = 2000
 
 # Names in the root of a file: the variables below, and room for a law with a long history.
-MOST_NAMES = 200
+MOST_VARIABLES = 200
 
 
 # Variables that are read of a file, chosen from what it states about all of them.
@@ -79,7 +79,7 @@ def open_result(path: str | os.PathLike[str], variables: Choice | None = None, m
     """
     content = content_of(path)
     sealed = check_seal(path, content, unsealed)
-    result = _parsed(path, content, variables, most)
+    result = _parsed_result(path, content, variables, most)
     result.sealed = sealed
     # says where it is completed to another case today; one that this version does not take is read all the same
     with contextlib.suppress(GranchainError):
@@ -102,7 +102,7 @@ def verify(path: str | os.PathLike[str]) -> str:
     """
     content = content_of(path)
     check_seal(path, content)
-    result = _parsed(path, content, nothing, hashed=True)
+    result = _parsed_result(path, content, nothing, hashed=True)
     return str(result.provenance["data_sha256"])
 
 
@@ -134,14 +134,14 @@ def nothing(headers: Mapping[str, Unread]) -> Iterable[str]:
     return ()
 
 
-def _parsed(
+def _parsed_result(
     path: str | os.PathLike[str], content: StoredFile, variables: Choice | None = None, most: float = math.inf, hashed: bool = False
 ) -> Result:
     """The result in a file, or what was chosen of it; `hashed`: all of its data are compared with their hash, piece by piece."""
     import h5py
 
     with refusing(path), content.stream() as stream, h5py.File(stream, "r") as file:
-        return _read(file, len(content), variables, most, hashed)
+        return _read_result(file, len(content), variables, most, hashed)
 
 
 @contextlib.contextmanager
@@ -161,13 +161,13 @@ def refusing(path: str | os.PathLike[str]) -> Iterator[None]:
         raise FileError(f"{os.fspath(path)}: {DAMAGED} (HDF5 says {reason})") from error
 
 
-def _read(file: Any, size: int, variables: Choice | None, most: float, hashed: bool) -> Result:
+def _read_result(file: Any, size: int, variables: Choice | None, most: float, hashed: bool) -> Result:
     """Check everything in the file before any of its data is read, then read what is wanted of it."""
     check_format(file)
-    if len(file) > MOST_NAMES:
-        raise RefusedError(f"holds {len(file)} names, an output file at most {MOST_NAMES}; it is not one of granchain's")
+    if len(file) > MOST_VARIABLES:
+        raise RefusedError(f"holds {len(file)} names, an output file at most {MOST_VARIABLES}; it is not one of granchain's")
     datasets = {name: member(file, name) for name in file if name != "provenance"}
-    table = table_of(datasets)
+    table = variable_table(datasets)
     for name, dataset in datasets.items():
         _check_numbers(name, dataset, size, table)
     claimed = sum(bytes_of(dataset) for dataset in datasets.values())
@@ -180,7 +180,7 @@ def _read(file: Any, size: int, variables: Choice | None, most: float, hashed: b
         raise RefusedError(f"{error}; {DAMAGED}") from None
 
     attributes: dict[str, Any] = {name: text_attribute(file, name) for name in ("title", "granchain_version", "law", "status")}
-    attributes["time_step"] = _number(file.attrs.get_id("time_step"), file.attrs["time_step"], "time_step")
+    attributes["time_step"] = _finite_number(file.attrs.get_id("time_step"), file.attrs["time_step"], "time_step")
     meanings = {name: (unit_of(dataset), text_attribute(dataset, "long_name")) for name, dataset in datasets.items()}
     for name, (unit, _) in meanings.items():
         if name in table and unit != table[name].unit:
@@ -189,7 +189,7 @@ def _read(file: Any, size: int, variables: Choice | None, most: float, hashed: b
     headers = {name: Unread(dims[name], dataset.shape, *meanings[name]) for name, dataset in datasets.items()}
     chosen = set(headers) if variables is None else _with_axes(variables(headers), headers)
     rows = thinned_rows({name: dataset for name, dataset in datasets.items() if name in chosen}, dims, most)
-    data = {name: _rows_of(dataset, rows.get(dims[name][0])) for name, dataset in datasets.items() if name in chosen}
+    data = {name: _rows_of_dataset(dataset, rows.get(dims[name][0])) for name, dataset in datasets.items() if name in chosen}
     whole = variables is None and not rows
     result = _restored(attributes, data, {name: meanings[name] for name in data}, provenance)
     result.unread = {name: header for name, header in headers.items() if name not in chosen}
@@ -226,11 +226,11 @@ class _Stored(NamedTuple):
         wide = len(self.shape) == 2 and self.shape[1] * self.dataset.dtype.itemsize > AT_ONCE
         # A row that is too long to be held is taken as if each of its parts were a row.
         parts = (self.dataset[i, at : at + CHUNK] for i in range(self.shape[0]) for at in range(0, self.shape[1], CHUNK)) if wide else None
-        for part in parts or parts_of(self.dataset):
+        for part in parts or pieces_of_dataset(self.dataset):
             yield part.astype(self.kind, copy=False).tobytes()
 
 
-def parts_of(dataset: Any) -> Iterator[np.ndarray]:
+def pieces_of_dataset(dataset: Any) -> Iterator[np.ndarray]:
     """The rows of a dataset, some at a time, in whole pieces as they are stored."""
     if not dataset.shape or not math.prod(dataset.shape):
         return
@@ -258,13 +258,13 @@ def _instants(datasets: Mapping[str, Any], axis: str, columns: int, most: float)
     count = datasets[axis].shape[0]
     # A stretch has four instants of each column, and its first.
     stretches = int(most // (8 * columns * (4 * columns + 1)))
-    if stretches < MANY:
+    if stretches < STRETCHES_OF_A_PICTURE:
         return np.unique(np.linspace(0, count - 1, max(2, int(most // (8 * columns)))).astype(np.int64))
     width = -(-count // stretches)
     parts = [np.arange(0, count, width), np.array([count - 1])]
     for name, dataset in datasets.items():
         start = 0
-        for part in parts_of(dataset) if name != axis else ():
+        for part in pieces_of_dataset(dataset) if name != axis else ():
             values = part.reshape(len(part), -1)
             full = len(values) // width * width
             for begin, stretch in ((0, values[:full].reshape(-1, width, values.shape[1])), (full, values[np.newaxis, full:])):
@@ -277,12 +277,12 @@ def _instants(datasets: Mapping[str, Any], axis: str, columns: int, most: float)
     return rows[(rows >= 0) & (rows < count)]
 
 
-def _rows_of(dataset: Any, rows: np.ndarray | None) -> np.ndarray:
+def _rows_of_dataset(dataset: Any, rows: np.ndarray | None) -> np.ndarray:
     """All of a dataset, or some of its rows."""
     if rows is None:
         return np.asarray(dataset[()])
     found, start = [], 0
-    for part in parts_of(dataset):
+    for part in pieces_of_dataset(dataset):
         inside = rows[(rows >= start) & (rows < start + len(part))]
         found.append(part[inside - start])
         start += len(part)
@@ -302,7 +302,7 @@ def _restored(
     messages = json.loads(provenance.pop("messages", "[]"))
     if not isinstance(messages, list) or not all(isinstance(one, list) and [*map(type, one)] == [str, bool] for one in messages):
         raise RefusedError(f"its messages are not a list of texts; {DAMAGED}")
-    table = table_of(data)
+    table = variable_table(data)
     try:
         result = Result(
             data,
@@ -368,7 +368,7 @@ def member(parent: Any, name: str, group: bool = False) -> Any:
     return member
 
 
-def _check_numbers(name: str, dataset: Any, size: int, table: Mapping[str, Entry]) -> None:
+def _check_numbers(name: str, dataset: Any, size: int, table: Mapping[str, VariableEntry]) -> None:
     """Refuse a variable that `save` does not write: by its kind, its axes, its place, its filters, its size."""
     kinds = ("<i8", "<i4") if name in LABELS else ("<f8",)
     if dataset.dtype.str not in kinds:
@@ -414,7 +414,7 @@ def provenance_of(file: Any, more: tuple[str, ...] = ()) -> dict[str, Any]:
         if dataset.shape != () or dataset.is_virtual or made.get_external_count():
             raise RefusedError(f"{name!r} in its provenance is not a single value of its own; it is not one of granchain's")
         if name in NUMBERS:
-            found[name] = _number(dataset, dataset[()], name)
+            found[name] = _finite_number(dataset, dataset[()], name)
         else:
             check_text(dataset, name)
             found[name] = dataset.asstr()[()]
@@ -423,7 +423,7 @@ def provenance_of(file: Any, more: tuple[str, ...] = ()) -> dict[str, Any]:
 
 def unit_of(dataset: Any) -> str:
     """The unit of a variable; one that has none is refused."""
-    return unit_in(dataset.attrs, partial(text_attribute, dataset)) or text_attribute(dataset, "units")
+    return unit_of_attributes(dataset.attrs, partial(text_attribute, dataset)) or text_attribute(dataset, "units")
 
 
 def text_attribute(item: Any, name: str) -> str:
@@ -443,7 +443,7 @@ def check_text(holder: Any, name: str, shape: tuple[int, ...] = ()) -> None:
         raise RefusedError(f"{name} is not one text{' for each run' if shape else ''}; it is not one of granchain's")
 
 
-def _number(holder: Any, value: Any, name: str) -> float:
+def _finite_number(holder: Any, value: Any, name: str) -> float:
     if holder.shape != () or holder.dtype.str != "<f8" or not math.isfinite(value):
         raise RefusedError(f"{name} is not one finite number; {DAMAGED}")
     return float(value)

@@ -14,7 +14,7 @@ import numpy as np
 
 from granchain.contact.law import Quantity
 from granchain.errors import FileError, GranchainError, GranchainWarning
-from granchain.markup import card, folded, table, traces
+from granchain.markup import card, folded, table, trace_picture
 from granchain.output.provenance import NUMBERS, TEXTS, data_sha256, granchain_version, source_hash, versions
 from granchain.output.variables import (
     SPARSE,
@@ -97,13 +97,13 @@ class Result:
     ):
         self.unread: dict[str, Unread] = {}
         self.thinned: dict[str, tuple[int, int]] = {}
-        self.law = _clean(law)
+        self.law = _storable(law)
         self.status = Status(status)
         self.time_step = float(time_step)
-        self.messages = [Message(_clean(text), bool(warning)) for text, warning in messages]
-        self.title = _clean(getattr(case, "title", "") or "")
+        self.messages = [Message(_storable(text), bool(warning)) for text, warning in messages]
+        self.title = _storable(getattr(case, "title", "") or "")
         self._case = case
-        self._given = {name: _clean(value) if isinstance(value, str) else float(value) for name, value in (provenance or {}).items()}
+        self._given = {name: _storable(value) if isinstance(value, str) else float(value) for name, value in (provenance or {}).items()}
         unknown = sorted(set(self._given) - {*TEXTS, *NUMBERS})
         if unknown:
             raise ValueError(f"provenance: there is no place for {', '.join(unknown)}; allowed: {', '.join((*TEXTS, *NUMBERS))}")
@@ -148,7 +148,7 @@ class Result:
             largest = float(np.nanmax(self.sensor_force[:, places], initial=0.0))
             words = f"sensor force up to {largest:.4g} N over {float(self.time[-1]):.4g} s"
             lines = [self.sensor_force[:, place].tolist() for place in places]
-            picture = traces(self.time.tolist(), lines, [f"bead {self.sensor_bead[place]}" for place in places], words)
+            picture = trace_picture(self.time.tolist(), lines, [f"bead {self.sensor_bead[place]}" for place in places], words)
         rows = [(name, " x ".join(map(str, v.shape)), v.unit, v.long_name) for name, v in self.variables.items()]
         variables = folded(f"{len(rows)} variables", table(("name", "shape", "unit", "meaning"), rows, styled=True))
         return card(self.title or "untitled run", table((), facts, styled=True), picture, variables)
@@ -182,7 +182,7 @@ class Result:
         found: dict[str, Any] = {"granchain_version": granchain_version(), "versions": versions(), "source_hash": source_hash()}
         found["platform"] = f"{platform.system()} {platform.machine()}"
         if self._case is not None:
-            found["case_toml"] = _clean(self._case.toml or "")
+            found["case_toml"] = _storable(self._case.toml or "")
             found["case_json"] = canonical(self._case.as_given(), ordered=True)
             # As the case hashes it, but for what changes nothing.
             found["case_resolved_json"] = canonical(self._case.resolved())
@@ -263,6 +263,6 @@ def dataset_of(variables: Mapping[str, Variable], attributes: Mapping[str, Any],
     )
 
 
-def _clean(text: str) -> str:
+def _storable(text: str) -> str:
     """Text that HDF5 can hold: no null character, no half of a surrogate pair."""
     return text.encode("utf-8", "replace").decode("utf-8").replace("\0", "\ufffd")

@@ -29,14 +29,14 @@ from granchain.output.reader import (
     text_attribute,
 )
 from granchain.output.result import Result, dataset_of
-from granchain.output.units import unit_in
+from granchain.output.units import unit_of_attributes
 from granchain.output.variables import ENSEMBLE, LABELS, TABLE, Unread, Variable
 from granchain.output.whole import DAMAGED, LARGEST_FILE, check_seal
 from granchain.plain_data import canonical
 from granchain.status import Message, Status
 
 # Names in the root of a file: those of some dozen laws, and of the keys that were varied.
-MOST_NAMES = 2000
+MOST_VARIABLES_OF_AN_ENSEMBLE = 2000
 # What the provenance of an ensemble has beside that of a result.
 MORE = ("changes", "given", "kinds", "laws", "run_sha256")
 # A column of text is read so many runs at a time.
@@ -78,8 +78,10 @@ class StoredEnsemble:
         with refusing(self.path):
             self._file = file = h5py.File(self._content.stream(), "r")
             check_format(file, ENSEMBLE)
-            if len(file) > MOST_NAMES:
-                raise RefusedError(f"holds {len(file)} names, an ensemble at most {MOST_NAMES}; it is not one of granchain's")
+            if len(file) > MOST_VARIABLES_OF_AN_ENSEMBLE:
+                raise RefusedError(
+                    f"holds {len(file)} names, an ensemble at most {MOST_VARIABLES_OF_AN_ENSEMBLE}; it is not one of granchain's"
+                )
             self._datasets = {name: member(file, name) for name in file if name != "provenance"}
             for name, dataset in self._datasets.items():
                 if dataset.shape is None or not dataset.shape:
@@ -249,7 +251,7 @@ class StoredEnsemble:
         """What the file states about each variable."""
         with refusing(self.path):
             return {
-                name: Unread(self._dims(name), d.shape, unit_in(d.attrs), str(d.attrs.get("long_name", "")))
+                name: Unread(self._dims(name), d.shape, unit_of_attributes(d.attrs), str(d.attrs.get("long_name", "")))
                 for name, d in self._datasets.items()
             }
 

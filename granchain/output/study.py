@@ -21,7 +21,7 @@ from granchain.errors import FileError
 from granchain.output.provenance import data_sha256, source_hash, versions
 from granchain.output.reader import (
     LARGEST_RATIO,
-    MOST_NAMES,
+    MOST_VARIABLES,
     RefusedError,
     bytes_of,
     check_format,
@@ -44,20 +44,20 @@ from granchain.output.whole import (
     stays,
     write_whole,
 )
-from granchain.output.writer import image_of
+from granchain.output.writer import file_image
 
 # First line of FILE.part: by it the file is known to be one of ours.
-HEAD = b'{"granchain_format": "%s", "granchain_content": "part of a study"}\n' % FORMAT.encode()
+PART_HEAD = b'{"granchain_format": "%s", "granchain_content": "part of a study"}\n' % FORMAT.encode()
 # Characters of a line's hash.
 _CHECK = 16
 
 
-def part_of(path: str | os.PathLike[str]) -> Path | None:
+def part_beside(path: str | os.PathLike[str]) -> Path | None:
     """FILE.part of a study, where there are members in it."""
     with contextlib.suppress(OSError, FileError):
         target = followed(path)
         part = target.with_name(f"{target.name}.part")
-        return part if part.stat().st_size > len(HEAD) else None
+        return part if part.stat().st_size > len(PART_HEAD) else None
     return None
 
 
@@ -107,7 +107,7 @@ class StudyPart:
             self._descriptor = os.open(self.path, flags, 0o666)
             os.ftruncate(self._descriptor, length)
         if not length:
-            self._write(HEAD)
+            self._write(PART_HEAD)
 
     def _read(self) -> int:
         """Take the records up to the first line that is not whole; bytes up to there."""
@@ -117,9 +117,9 @@ class StudyPart:
             raise FileError(
                 f"{self.path}: got a file that cannot be read ({error.strerror}), allowed one that can; look at its permissions"
             ) from error
-        if not content.startswith(HEAD):
+        if not content.startswith(PART_HEAD):
             return 0
-        at = len(HEAD)
+        at = len(PART_HEAD)
         while (end := content.find(b"\n", at)) >= 0:
             check, _, line = content[at:end].partition(b" ")
             if hashlib.sha256(line).hexdigest()[:_CHECK].encode() != check:
@@ -174,7 +174,7 @@ def packed(values: np.ndarray) -> str:
     return base64.b64encode(np.ascontiguousarray(values, dtype="<f8").tobytes()).decode()
 
 
-def unpacked(text: str, columns: int = 0) -> np.ndarray:
+def numbers_of_text(text: str, columns: int = 0) -> np.ndarray:
     """Numbers from text; in rows of so many, where that is not 0."""
     values = np.frombuffer(base64.b64decode(text), dtype="<f8").astype(float)
     return values.reshape(-1, columns) if columns else values
@@ -183,7 +183,7 @@ def unpacked(text: str, columns: int = 0) -> np.ndarray:
 def save_study(variables: dict[str, Variable], attributes: dict[str, Any], path: str | os.PathLike[str], overwrite: bool) -> None:
     """Write the file of a study, whole or not at all; take the `claim` first."""
     about = {"versions": versions(), "source_hash": source_hash(), "data_sha256": data_sha256(variables)}
-    write_whole(path, image_of(variables, attributes, about), overwrite, marks=(OUTPUT_MARK,))
+    write_whole(path, file_image(variables, attributes, about), overwrite, marks=(OUTPUT_MARK,))
 
 
 def is_study(path: str | os.PathLike[str], unsealed: bool = False) -> bool:
@@ -214,8 +214,8 @@ def open_study(path: str | os.PathLike[str], unsealed: bool = False) -> Any:
     check_seal(path, content, unsealed)
     with refusing(path), content.stream() as stream, h5py.File(stream, "r") as file:
         check_format(file, STUDY)
-        if len(file) > MOST_NAMES:
-            raise RefusedError(f"holds {len(file)} names, a study at most {MOST_NAMES}; it is not one of granchain's")
+        if len(file) > MOST_VARIABLES:
+            raise RefusedError(f"holds {len(file)} names, a study at most {MOST_VARIABLES}; it is not one of granchain's")
         held = {name: member(file, name) for name in file if name != "provenance"}
         for name, dataset in held.items():
             check_stored(name, dataset)

@@ -18,14 +18,14 @@ READ_BY_UDUNITS = frozenset(
 )
 
 
-def written(unit: str) -> dict[str, str]:
+def unit_attributes(unit: str) -> dict[str, str]:
     """The attributes of a file that say a unit."""
     if not unit:
         return {}
     return {"units": unit} if unit in READ_BY_UDUNITS else {"units": "1", IN_WORDS: unit}
 
 
-def unit_in(attributes: Mapping[str, object], text: Callable[[str], str] | None = None) -> str:
+def unit_of_attributes(attributes: Mapping[str, object], text: Callable[[str], str] | None = None) -> str:
     """The unit that some attributes say, empty where they say none; `text` reads an attribute."""
     name = next((name for name in (IN_WORDS, "units") if name in attributes), "")
     return "" if not name else text(name) if text is not None else str(attributes[name])

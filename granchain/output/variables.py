@@ -11,7 +11,7 @@ import numpy as np
 
 from granchain.contact.law import Quantity
 from granchain.errors import nearest
-from granchain.output.units import written
+from granchain.output.units import unit_attributes
 
 # Version of the file layout: a reader refuses another one.
 FORMAT = "1"
@@ -21,56 +21,60 @@ ENSEMBLE = "ensemble"
 STUDY = "study"
 
 
-class Entry(NamedTuple):
+class VariableEntry(NamedTuple):
     dims: tuple[str, ...]
     unit: str
     long_name: str
 
 
-_SAMPLES, _RECORDED, _SHOTS = ("time", "sensor_bead"), ("time", "sensor_contact"), ("snapshot_time", "bead")
+_OVER_SAMPLES, _RECORDED, _SHOTS = ("time", "sensor_bead"), ("time", "sensor_contact"), ("snapshot_time", "bead")
 _LEDGER = ("energy_time",)
 
 # Every variable of the file but the history of the contact law, in the order in which they are shown.
-TABLE: dict[str, Entry] = {
-    "time": Entry(("time",), "s", "time of the samples"),
-    "sensor_bead": Entry(("sensor_bead",), "1", "label of the sensor bead"),
-    "sensor_force": Entry(_SAMPLES, "N", "force of the sensor bead: mean of its two contact forces"),
-    "sensor_beside_force": Entry(_SAMPLES, "N", "largest force beside a jump since the sample before; not a number where there is none"),
-    "sensor_beside_time": Entry(_SAMPLES, "s", "time of that jump"),
-    "sensor_jump_force": Entry(("sensor_bead",), "N", "largest force beside a jump in the first pulse; not a number where there is none"),
-    "sensor_jump_time": Entry(("sensor_bead",), "s", "time of that jump"),
-    "sensor_contact": Entry(("sensor_contact",), "1", "label of the recorded contact: k joins body k and k+1"),
-    "contact_force": Entry(_RECORDED, "N", "force of the recorded contact, positive in repulsion"),
-    "contact_overlap": Entry(_RECORDED, "m", "overlap of the recorded contact"),
-    "bead": Entry(("bead",), "1", "label of the body: 0 is the striker, beads count from 1"),
-    "radius": Entry(("bead",), "m", "radius"),
-    "mass": Entry(("bead",), "kg", "mass"),
-    "position": Entry(("bead",), "m", "centre of the body at the start, before any load; that of the first body is 0"),
-    "final_displacement": Entry(("bead",), "m", "displacement at the end, from the start"),
-    "final_velocity": Entry(("bead",), "m/s", "velocity at the end"),
-    "contact": Entry(("contact",), "1", "label of the contact: k joins body k and k+1"),
-    "contact_peak_force": Entry(("contact",), "N", "largest force of the contact"),
-    "contact_radius": Entry(("contact",), "m", "largest radius of the circle of contact"),
-    "contact_plastic": Entry(("contact",), "J", "energy that the contact has lost to its dent"),
-    "contact_viscous": Entry(("contact",), "J", "energy that the contact has lost to damping"),
-    "contact_clamp": Entry(
+TABLE: dict[str, VariableEntry] = {
+    "time": VariableEntry(("time",), "s", "time of the samples"),
+    "sensor_bead": VariableEntry(("sensor_bead",), "1", "label of the sensor bead"),
+    "sensor_force": VariableEntry(_OVER_SAMPLES, "N", "force of the sensor bead: mean of its two contact forces"),
+    "sensor_beside_force": VariableEntry(
+        _OVER_SAMPLES, "N", "largest force beside a jump since the sample before; not a number where there is none"
+    ),
+    "sensor_beside_time": VariableEntry(_OVER_SAMPLES, "s", "time of that jump"),
+    "sensor_jump_force": VariableEntry(
+        ("sensor_bead",), "N", "largest force beside a jump in the first pulse; not a number where there is none"
+    ),
+    "sensor_jump_time": VariableEntry(("sensor_bead",), "s", "time of that jump"),
+    "sensor_contact": VariableEntry(("sensor_contact",), "1", "label of the recorded contact: k joins body k and k+1"),
+    "contact_force": VariableEntry(_RECORDED, "N", "force of the recorded contact, positive in repulsion"),
+    "contact_overlap": VariableEntry(_RECORDED, "m", "overlap of the recorded contact"),
+    "bead": VariableEntry(("bead",), "1", "label of the body: 0 is the striker, beads count from 1"),
+    "radius": VariableEntry(("bead",), "m", "radius"),
+    "mass": VariableEntry(("bead",), "kg", "mass"),
+    "position": VariableEntry(("bead",), "m", "centre of the body at the start, before any load; that of the first body is 0"),
+    "final_displacement": VariableEntry(("bead",), "m", "displacement at the end, from the start"),
+    "final_velocity": VariableEntry(("bead",), "m/s", "velocity at the end"),
+    "contact": VariableEntry(("contact",), "1", "label of the contact: k joins body k and k+1"),
+    "contact_peak_force": VariableEntry(("contact",), "N", "largest force of the contact"),
+    "contact_radius": VariableEntry(("contact",), "m", "largest radius of the circle of contact"),
+    "contact_plastic": VariableEntry(("contact",), "J", "energy that the contact has lost to its dent"),
+    "contact_viscous": VariableEntry(("contact",), "J", "energy that the contact has lost to damping"),
+    "contact_clamp": VariableEntry(
         ("contact",), "J", "work of the force that the clamp at zero adds to the contact; negative: damping that did not act"
     ),
-    "energy_time": Entry(_LEDGER, "s", "time of the energy ledger"),
-    "energy_kinetic": Entry(_LEDGER, "J", "kinetic energy"),
-    "energy_recoverable": Entry(_LEDGER, "J", "energy that the contacts can give back"),
-    "energy_plastic": Entry(_LEDGER, "J", "energy lost to dents"),
-    "energy_viscous": Entry(_LEDGER, "J", "energy lost to damping"),
-    "energy_clamp": Entry(_LEDGER, "J", "work of the forces that the clamp at zero adds; negative: damping that did not act"),
-    "energy_drag": Entry(_LEDGER, "J", "energy lost to drag on the beads"),
-    "energy_external": Entry(_LEDGER, "J", "work from outside: gravity, precompression and drives; a wall at rest does none"),
-    "energy_gravity": Entry(_LEDGER, "J", "part of it: work of gravity"),
-    "energy_precompression": Entry(_LEDGER, "J", "part of it: work of the precompression at the free ends"),
-    "energy_drives": Entry(_LEDGER, "J", "part of it: work of the driven ends"),
-    "energy_residual": Entry(_LEDGER, "J", "what the ledger does not account for"),
-    "snapshot_time": Entry(("snapshot_time",), "s", "time of the snapshots"),
-    "displacement": Entry(_SHOTS, "m", "displacement from the start"),
-    "velocity": Entry(_SHOTS, "m/s", "velocity"),
+    "energy_time": VariableEntry(_LEDGER, "s", "time of the energy ledger"),
+    "energy_kinetic": VariableEntry(_LEDGER, "J", "kinetic energy"),
+    "energy_recoverable": VariableEntry(_LEDGER, "J", "energy that the contacts can give back"),
+    "energy_plastic": VariableEntry(_LEDGER, "J", "energy lost to dents"),
+    "energy_viscous": VariableEntry(_LEDGER, "J", "energy lost to damping"),
+    "energy_clamp": VariableEntry(_LEDGER, "J", "work of the forces that the clamp at zero adds; negative: damping that did not act"),
+    "energy_drag": VariableEntry(_LEDGER, "J", "energy lost to drag on the beads"),
+    "energy_external": VariableEntry(_LEDGER, "J", "work from outside: gravity, precompression and drives; a wall at rest does none"),
+    "energy_gravity": VariableEntry(_LEDGER, "J", "part of it: work of gravity"),
+    "energy_precompression": VariableEntry(_LEDGER, "J", "part of it: work of the precompression at the free ends"),
+    "energy_drives": VariableEntry(_LEDGER, "J", "part of it: work of the driven ends"),
+    "energy_residual": VariableEntry(_LEDGER, "J", "what the ledger does not account for"),
+    "snapshot_time": VariableEntry(("snapshot_time",), "s", "time of the snapshots"),
+    "displacement": VariableEntry(_SHOTS, "m", "displacement from the start"),
+    "velocity": VariableEntry(_SHOTS, "m/s", "velocity"),
 }
 # The axis in CF conventions, 4: along time, and along the row.
 AXES = {"time": "T", "energy_time": "T", "snapshot_time": "T", "position": "X"}
@@ -78,21 +82,25 @@ AXES = {"time": "T", "energy_time": "T", "snapshot_time": "T", "position": "X"}
 _TURN = ("time",)
 
 # The variables that the file of a mechanism has beside time and ledger, or has with other axes.
-MECHANISM: dict[str, Entry] = {
-    "crank_angle": Entry(_TURN, "rad", "angle by which the crank has turned since the start"),
-    "slider_position": Entry(_TURN, "m", "distance of the slider, or of the centre of its slot's arc, from the shaft, positive outward"),
-    "slider_velocity": Entry(_TURN, "m/s", "velocity of the slider"),
-    "slider_acceleration": Entry(_TURN, "m/s2", "acceleration of the slider"),
-    "ideal_acceleration": Entry(_TURN, "m/s2", "acceleration of the slider without play"),
-    "joint_x": Entry(_TURN, "m", "along the slider's line: the journal from the bearing's centre, or the pin from the slot's centre line"),
-    "joint_y": Entry(_TURN, "m", "across it"),
-    "penetration": Entry(_TURN, "m", "largest overlap of the joint's surfaces; 0 where they are apart"),
-    "contact_force": Entry(_TURN, "N", "normal force in the joint: the sum of the surfaces'"),
-    "energy_friction": Entry(_LEDGER, "J", "energy lost to friction"),
+MECHANISM: dict[str, VariableEntry] = {
+    "crank_angle": VariableEntry(_TURN, "rad", "angle by which the crank has turned since the start"),
+    "slider_position": VariableEntry(
+        _TURN, "m", "distance of the slider, or of the centre of its slot's arc, from the shaft, positive outward"
+    ),
+    "slider_velocity": VariableEntry(_TURN, "m/s", "velocity of the slider"),
+    "slider_acceleration": VariableEntry(_TURN, "m/s2", "acceleration of the slider"),
+    "ideal_acceleration": VariableEntry(_TURN, "m/s2", "acceleration of the slider without play"),
+    "joint_x": VariableEntry(
+        _TURN, "m", "along the slider's line: the journal from the bearing's centre, or the pin from the slot's centre line"
+    ),
+    "joint_y": VariableEntry(_TURN, "m", "across it"),
+    "penetration": VariableEntry(_TURN, "m", "largest overlap of the joint's surfaces; 0 where they are apart"),
+    "contact_force": VariableEntry(_TURN, "N", "normal force in the joint: the sum of the surfaces'"),
+    "energy_friction": VariableEntry(_LEDGER, "J", "energy lost to friction"),
 }
 
 
-def table_of(names: Iterable[str]) -> dict[str, Entry]:
+def variable_table(names: Iterable[str]) -> dict[str, VariableEntry]:
     """The variables that a file may have that has these: a mechanism's has the angle of its crank."""
     return TABLE | MECHANISM if "crank_angle" in names else TABLE
 
@@ -152,7 +160,7 @@ class Variable:
     @property
     def attributes(self) -> dict[str, str]:
         """What a file says of it; a text, and a key of the case, have no unit."""
-        return {"long_name": self.long_name} | written(self.unit)
+        return {"long_name": self.long_name} | unit_attributes(self.unit)
 
     def pieces(self) -> Iterator[Any]:
         """The bytes of all values, in C order."""
@@ -213,10 +221,10 @@ _RESERVED = frozenset(
 )
 
 
-def entries_of(data: Mapping[str, Any], history: Sequence[Quantity]) -> dict[str, Entry]:
+def entries_of(data: Mapping[str, Any], history: Sequence[Quantity]) -> dict[str, VariableEntry]:
     """Axes and meaning of each variable of `data`, in the order in which they are shown."""
-    table = table_of(data)
-    laws = {q.name: Entry(("contact",), q.unit or "1", q.meaning or q.name.replace("_", " ")) for q in history}
+    table = variable_table(data)
+    laws = {q.name: VariableEntry(("contact",), q.unit or "1", q.meaning or q.name.replace("_", " ")) for q in history}
     for name in laws:
         if not name.isidentifier() or name.startswith("_") or name in table or name in _RESERVED:
             raise ValueError(f"history: {name!r} cannot be the name of a variable")

@@ -50,7 +50,7 @@ NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 # Bytes that a disk must have free before a run begins: a page of a file system.
 LEAST_ROOM = 4096
 # Bytes that are read at once.
-_PIECE = 1024**2
+_READ_AT_ONCE = 1024**2
 SEAL_LENGTH = len(SEAL % (64 * b"0"))
 
 # An output file has this in its first bytes, the name of an attribute, and a file without it is never replaced: a case, a trace.
@@ -382,8 +382,8 @@ class Growing:
         self.check()
         digest = hashlib.sha256()
         with sentences(self._target, self._end + SEAL_LENGTH):
-            for at in range(0, self._end if sealed else 0, _PIECE):
-                digest.update(os.pread(self._descriptor, min(_PIECE, self._end - at), at))
+            for at in range(0, self._end if sealed else 0, _READ_AT_ONCE):
+                digest.update(os.pread(self._descriptor, min(_READ_AT_ONCE, self._end - at), at))
             if sealed:
                 self._at = self._end
                 self.write(SEAL % digest.hexdigest().encode())
@@ -551,10 +551,10 @@ class StoredFile:
         self._descriptor = -1
         name = os.fspath(path)
         with _readable(name, what):
-            _check_kind(name, os.stat(name), what, largest)
+            _check_regular_file(name, os.stat(name), what, largest)
             self._descriptor = os.open(name, os.O_RDONLY | os.O_CLOEXEC)
             state = os.fstat(self._descriptor)
-            _check_kind(name, state, what, largest)
+            _check_regular_file(name, state, what, largest)
         self._length = state.st_size
 
     def __del__(self) -> None:
@@ -570,8 +570,8 @@ class StoredFile:
 
     def pieces(self, stop: int) -> Iterator[bytes]:
         """All bytes up to a place, some at a time."""
-        for at in range(0, stop, _PIECE):
-            yield self.part(at, min(at + _PIECE, stop))
+        for at in range(0, stop, _READ_AT_ONCE):
+            yield self.part(at, min(at + _READ_AT_ONCE, stop))
 
     def stream(self) -> BufferedReader:
         """The file from its beginning, for a library that reads files."""
@@ -579,7 +579,7 @@ class StoredFile:
         return BufferedReader(FileIO(self._descriptor, "rb", closefd=False))
 
 
-def _check_kind(name: str, kind: os.stat_result, what: str, largest: int) -> None:
+def _check_regular_file(name: str, kind: os.stat_result, what: str, largest: int) -> None:
     if stat.S_ISDIR(kind.st_mode):
         raise FileError(f"{name}: got a folder, allowed {what}; name one in it")
     if not stat.S_ISREG(kind.st_mode):

@@ -20,7 +20,7 @@ from granchain.status import Message, Status
 # Values in one chunk: 256 KiB of f8, compressed well and read quickly at any number of columns.
 CHUNK = 32768
 # Bytes that are put into a file at once.
-AT_ONCE = 16 * 1024**2
+WRITTEN_AT_ONCE = 16 * 1024**2
 
 
 class Written(Protocol):
@@ -44,10 +44,10 @@ def image(result: Written) -> bytes:
     A result that was read without its seal gets none: a copy vouches for no more than what it was made from.
     """
     attributes, about = root_attributes(result), said_of(result)
-    return image_of(result.variables, attributes, about, packed=is_packed(result), sealed=result.sealed)
+    return file_image(result.variables, attributes, about, packed=is_packed(result), sealed=result.sealed)
 
 
-def image_of(
+def file_image(
     variables: Mapping[str, Variable], attributes: dict[str, Any], provenance: dict[str, Any], *, packed: bool = True, sealed: bool = True
 ) -> bytes:
     """The bytes of a file with these attributes at its root, and this under `/provenance`."""
@@ -77,14 +77,14 @@ def fill(
         file.attrs.create(name, value, dtype=None if isinstance(value, (int, float)) else text)
     size, done = sum(v.data.nbytes for v in variables.values()), 0
     for name, v in variables.items():
-        if progress is None or v.data.nbytes <= AT_ONCE:
+        if progress is None or v.data.nbytes <= WRITTEN_AT_ONCE:
             storage = {"dtype": text} if v.is_text else storage_of(v.data.shape, packed)
             file.create_dataset(name, data=v.data, track_times=False, **storage)
             done += v.data.nbytes
             continue
         dataset = file.create_dataset(name, v.data.shape, v.data.dtype, track_times=False, **storage_of(v.data.shape, packed))
         each = dataset.chunks[0]
-        rows = each * max(1, AT_ONCE * len(v.data) // (v.data.nbytes * each))
+        rows = each * max(1, WRITTEN_AT_ONCE * len(v.data) // (v.data.nbytes * each))
         for at in range(0, len(v.data), rows):
             dataset[at : at + rows] = v.data[at : at + rows]
             done += v.data[at : at + rows].nbytes

@@ -15,7 +15,7 @@ from granchain.output.conclusion import read_conclusion
 from granchain.output.study import is_study, open_study
 from granchain.output.variables import Unread
 from granchain.report.conclusions import conclusion_blocks
-from granchain.report.page import Block, document
+from granchain.report.page import PageBlock, document
 from granchain.report.run import run_blocks
 from granchain.report.study import study_blocks
 
@@ -45,7 +45,7 @@ def report(files: Sequence[str | os.PathLike[str]], unsealed: bool = False) -> b
     """
     if not files:
         raise FileError("report: got no file, allowed one or more; name output files of granchain")
-    parts: list[list[Block]] = []
+    parts: list[list[PageBlock]] = []
     problems: list[str] = []
     for file in files:
         try:
@@ -58,14 +58,14 @@ def report(files: Sequence[str | os.PathLike[str]], unsealed: bool = False) -> b
     return document(f"granchain report: {title}", [block for part in parts for block in part])
 
 
-def blocks_of(path: str | os.PathLike[str], unsealed: bool = False) -> list[Block]:
+def blocks_of(path: str | os.PathLike[str], unsealed: bool = False) -> list[PageBlock]:
     """What a report says of one file."""
     name = Path(path).name
     if Path(path).suffix.lower() == ".json":
         return conclusion_blocks(read_conclusion(path, unsealed), name)
     if is_study(path, unsealed):
         return study_blocks(open_study(path, unsealed), name)
-    result = open_result(path, variables=needed, most=LARGEST_PICTURE, unsealed=unsealed)
+    result = open_result(path, variables=variables_needed, most=LARGEST_PICTURE, unsealed=unsealed)
     return run_blocks(result, name, checks_of_file(path, unsealed) if "crank_angle" in result.variables else None)
 
 
@@ -77,6 +77,6 @@ def checks_of_file(path: str | os.PathLike[str], unsealed: bool) -> list[Check]:
         return []
 
 
-def needed(headers: Mapping[str, Unread]) -> set[str]:
+def variables_needed(headers: Mapping[str, Unread]) -> set[str]:
     """The variables that figures and numbers are made of."""
     return {*drawn(headers), *(name for name in SUMMARISED if name in headers)}

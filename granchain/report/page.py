@@ -36,7 +36,7 @@ class Folded:
     text: str
 
 
-Block = Heading | Paragraph | Grid | Picture | Folded
+PageBlock = Heading | Paragraph | Grid | Picture | Folded
 
 # Read on paper, on a wide screen and on a narrow one: tables scroll by themselves, figures shrink.
 STYLE = """
@@ -65,7 +65,7 @@ footer { margin-top: 3rem; border-top: 1px solid #9a9a9a; font-size: .85rem; col
 _DOI = re.compile(r"(?:doi:)?(10\.\d{4,9}/[^\s;,]*[^\s;,.)])")
 
 
-def document(title: str, blocks: Iterable[Block]) -> bytes:
+def document(title: str, blocks: Iterable[PageBlock]) -> bytes:
     """The page, as it is written to its file.
 
     Parameters
@@ -92,7 +92,7 @@ def document(title: str, blocks: Iterable[Block]) -> bytes:
     return ("\n".join([*head, *body]) + "\n").encode("utf-8", "replace")
 
 
-def in_html(block: Block, anchor: str = "") -> str:
+def in_html(block: PageBlock, anchor: str = "") -> str:
     """One block."""
     if isinstance(block, Heading):
         return f"<h{block.level}{anchor}>{escaped(block.text)}</h{block.level}>"

@@ -16,10 +16,10 @@ from granchain.errors import GranchainError
 from granchain.figures import all_figures, lacking
 from granchain.mechanism.checks import Check
 from granchain.output import Result
-from granchain.report.page import Block, Folded, Picture
+from granchain.report.page import Folded, PageBlock, Picture
 
 # What a figure shows, for who cannot see it.
-_WORDS = {
+_WORDS_OF_NUMBERS = {
     "force_traces": "Force over time at each sensor.",
     "peaks": "Peak force, arrival, width and speed of the first pulse along the chain, with power laws of the bead's number.",
     "space_time": "Velocity of every body over time and place.",
@@ -42,7 +42,7 @@ IDENTIFIED = (
 )
 
 
-def run_blocks(result: Result, name: str, checks: Sequence[Check] | None = None) -> list[Block]:
+def run_blocks(result: Result, name: str, checks: Sequence[Check] | None = None) -> list[PageBlock]:
     """All that a report says of a result.
 
     Parameters
@@ -54,11 +54,11 @@ def run_blocks(result: Result, name: str, checks: Sequence[Check] | None = None)
         Of a mechanism, in place of pulses and ledger.
     """
     numbers = summary(result)
-    blocks: list[Block] = [Heading(result.title or name, 1), Paragraph(first_line(result, numbers))]
+    blocks: list[PageBlock] = [Heading(result.title or name, 1), Paragraph(first_line(result, numbers))]
     blocks += [Paragraph(str(one), warning=True) if one.warning else Paragraph(f"{one.text}.") for one in result.messages]
     if not result.sealed:
         blocks.append(Paragraph("warning: the file has no seal: another program changed it or cut it off.", warning=True))
-    blocks += [*pulses(numbers), *ledger(numbers)] if checks is None else check_blocks(checks)
+    blocks += [*pulse_blocks(numbers), *ledger(numbers)] if checks is None else check_blocks(checks)
     blocks += pictures(result)
     blocks += law_blocks(result.law, inputs_of_case(result.provenance.get("case_resolved_json", "{}")))
     blocks += case_blocks(result.provenance)
@@ -72,19 +72,19 @@ def first_line(result: Result, numbers: Summary) -> str:
     return f"Simulated{end}, contact law {result.law}, time step {result.time_step:.6g} s: {result.status.label}."
 
 
-def pulses(numbers: Summary) -> list[Block]:
+def pulse_blocks(numbers: Summary) -> list[PageBlock]:
     """First pulses at the sensors."""
     remarks = [Paragraph(f"{remark[0].upper()}{remark[1:]}.") for remark in numbers.remarks]
     if not numbers.sensors:
         return list(remarks)
     rows = tuple(
         (
-            str(one.bead), short(one.peak), ("merged " if one.merged else "") + (short(1e6 * one.arrival) if one.complete else "not yet"),
-            short(1e6 * one.width), short(1e3 * one.impulse),
+            str(one.bead), brief(one.peak), ("merged " if one.merged else "") + (brief(1e6 * one.arrival) if one.complete else "not yet"),
+            brief(1e6 * one.width), brief(1e3 * one.impulse),
         )
         for one in numbers.sensors
     )  # fmt: skip
-    blocks: list[Block] = [
+    blocks: list[PageBlock] = [
         Heading("First pulses", 2),
         Grid(("sensor bead", "peak [N]", "arrival [us]", "width at half height [us]", "impulse [mN s]"), rows),
     ]
@@ -98,13 +98,13 @@ def pulses(numbers: Summary) -> list[Block]:
     return [*blocks, *remarks]
 
 
-def ledger(numbers: Summary) -> list[Block]:
+def ledger(numbers: Summary) -> list[PageBlock]:
     """The energy at the end."""
     if numbers.energy is None:
         return []
     balance = numbers.energy
     share = 100.0 / balance.put_in if balance.put_in > 0.0 else math.nan
-    rows = tuple((name, short(value), short(share * value)) for name, value in balance.parts.items())
+    rows = tuple((name, brief(value), brief(share * value)) for name, value in balance.parts.items())
     return [
         Heading("Energy ledger", 2),
         Grid(("energy at the end", "[J]", "[% of put in]"), rows),
@@ -112,22 +112,22 @@ def ledger(numbers: Summary) -> list[Block]:
     ]
 
 
-def check_blocks(checks: Sequence[Check]) -> list[Block]:
+def check_blocks(checks: Sequence[Check]) -> list[PageBlock]:
     """Numbers of a mechanism's run, beside those that its source prints."""
-    rows = tuple((one.what, short(one.value), one.unit, "" if one.printed is None else short(one.printed)) for one in checks)
+    rows = tuple((one.what, brief(one.value), one.unit, "" if one.printed is None else brief(one.printed)) for one in checks)
     return [Heading("Checks", 2), Grid(("check", "value", "unit", "printed by its source"), rows)]
 
 
-def pictures(result: Result) -> list[Block]:
+def pictures(result: Result) -> list[PageBlock]:
     """The figures that the file has the variables for, and what the others lack."""
-    blocks: list[Block] = [Heading("Figures", 2)]
+    blocks: list[PageBlock] = [Heading("Figures", 2)]
     for name, draw in all_figures(result).items():
         try:
             figure, _ = draw()
         except GranchainError as error:
             blocks.append(Paragraph(f"No {name.replace('_', ' ')}: {error}."))
             continue
-        blocks.append(Picture(figure, _WORDS.get(name, name.replace("_", " "))))
+        blocks.append(Picture(figure, _WORDS_OF_NUMBERS.get(name, name.replace("_", " "))))
     blocks += [Paragraph(f"No {name.replace('_', ' ')}: {advice}.") for name, advice in lacking(result).items()]
     blocks += [
         Paragraph(f"{axis}: {kept} of {count} instants are drawn, with the smallest and largest values between them.")
@@ -145,12 +145,12 @@ def inputs_of_case(resolved: str) -> dict[str, Any]:
     return contact if isinstance(contact, dict) else {}
 
 
-def law_blocks(name: str, given: Mapping[str, Any]) -> list[Block]:
+def law_blocks(name: str, given: Mapping[str, Any]) -> list[PageBlock]:
     """A contact law: what it is, where it is from, and its inputs in this case."""
     law = laws().get(name)
     if law is None:
         return [Heading(f"Contact law {name}", 2), Paragraph("It is not installed here: what it is stands in its own file.")]
-    blocks: list[Block] = [Heading(f"Contact law {name}", 2), *(Paragraph(text) for text in paragraphs(law.__doc__))]
+    blocks: list[PageBlock] = [Heading(f"Contact law {name}", 2), *(Paragraph(text) for text in paragraphs(law.__doc__))]
     pairs = [pair for pair in listed_pairs(given) if isinstance(pair.get("materials"), list)]
     if any(inputs.get("damping") == "identified" for inputs in (given, *pairs)):
         blocks.append(Paragraph(IDENTIFIED))
@@ -173,12 +173,12 @@ def listed_pairs(given: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 def input_rows(law: type[ContactLaw], given: Mapping[str, Any]) -> tuple[tuple[str, ...], ...]:
     """Those of a law's inputs that are given."""
-    return tuple((q.name, shown(given[q.name]), q.unit or "-", q.meaning) for q in law.inputs if q.name in given)
+    return tuple((q.name, shown_constant(given[q.name]), q.unit or "-", q.meaning) for q in law.inputs if q.name in given)
 
 
-def case_blocks(provenance: Mapping[str, Any]) -> list[Block]:
+def case_blocks(provenance: Mapping[str, Any]) -> list[PageBlock]:
     """The case as it was given, and as it was run."""
-    found: list[Block] = []
+    found: list[PageBlock] = []
     if provenance.get("case_toml"):
         found.append(Folded("Case file, as given", str(provenance["case_toml"])))
     if provenance.get("case_resolved_json"):
@@ -190,7 +190,7 @@ def case_blocks(provenance: Mapping[str, Any]) -> list[Block]:
     return [Heading("Case", 2), *found] if found else []
 
 
-def origin(provenance: Mapping[str, Any], name: str) -> list[Block]:
+def origin(provenance: Mapping[str, Any], name: str) -> list[PageBlock]:
     """Versions, hashes and times of a file."""
     facts = [("file", name)]
     names = ("started", "granchain_version", "versions", "platform", "source_hash", "case_sha256", "data_sha256")
@@ -200,7 +200,7 @@ def origin(provenance: Mapping[str, Any], name: str) -> list[Block]:
     return [Heading("Where it comes from", 2), Grid(("", ""), tuple(facts))]
 
 
-def citation(names: list[str]) -> list[Block]:
+def citation(names: list[str]) -> list[PageBlock]:
     """What to cite: the package, and the sources of the contact laws."""
     known = laws()
     sources = [f"{name}: {known[name].source}" for name in dict.fromkeys(names) if name in known]
@@ -208,15 +208,15 @@ def citation(names: list[str]) -> list[Block]:
     return [Heading("How to cite", 2), Paragraph(package), *(Paragraph(f"Contact law {source}.") for source in sources)]
 
 
-def short(value: Any, digits: int = 6) -> str:
+def brief(value: Any, digits: int = 6) -> str:
     """A number for a table; a dash for none."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return "-" if value is None else str(value)
     return f"{value:.{digits}g}" if math.isfinite(value) else "-"
 
 
-def shown(value: Any) -> str:
+def shown_constant(value: Any) -> str:
     """A value of an input."""
     if isinstance(value, Mapping):
-        return ", ".join(f"{key} {shown(part)}" for key, part in value.items())
-    return "none" if value is None else short(value)
+        return ", ".join(f"{key} {shown_constant(part)}" for key, part in value.items())
+    return "none" if value is None else brief(value)

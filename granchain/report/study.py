@@ -9,15 +9,15 @@ import numpy as np
 from granchain.certificates.page import Grid, Heading, Paragraph
 from granchain.errors import GranchainError
 from granchain.figures import study_figures
-from granchain.output.units import unit_in
-from granchain.report.page import Block, Picture
-from granchain.report.run import case_blocks, citation, law_blocks, short
+from granchain.output.units import unit_of_attributes
+from granchain.report.page import PageBlock, Picture
+from granchain.report.run import case_blocks, citation, law_blocks, brief
 
 # Values of a key that a page lists.
-MOST = 12
+MOST_ROWS_OF_A_STUDY = 12
 
 
-def study_blocks(study: Any, name: str) -> list[Block]:
+def study_blocks(study: Any, name: str) -> list[PageBlock]:
     """All that a report says of a study.
 
     Parameters
@@ -27,14 +27,14 @@ def study_blocks(study: Any, name: str) -> list[Block]:
     name : str
         Of its file.
     """
-    blocks: list[Block] = [Heading(str(study.attrs.get("title") or name), 1)]
+    blocks: list[PageBlock] = [Heading(str(study.attrs.get("title") or name), 1)]
     statuses, counts = np.unique(np.asarray(study["status"].values, dtype=str), return_counts=True)
     ended = ", ".join(f"{count} {status}" for status, count in zip(statuses.tolist(), counts.tolist(), strict=True))
     blocks.append(Paragraph(f"A study of {study['status'].size} members: {ended}."))
-    keys = [(key, str(study[key].size), values_of(study[key]), unit_in(study[key].attrs) or "-") for key in study.coords]
+    keys = [(key, str(study[key].size), coordinate_values(study[key]), unit_of_attributes(study[key].attrs) or "-") for key in study.coords]
     blocks += [Heading("What was varied, and where it was measured", 2), Grid(("key", "values", "", "unit"), tuple(keys))]
     measured = [name for name in study.data_vars if study[name].dtype.kind == "f" and study[name].size]
-    rows = tuple((name, *spread(study[name].values), unit_in(study[name].attrs) or "-") for name in measured)
+    rows = tuple((name, *spread_rows(study[name].values), unit_of_attributes(study[name].attrs) or "-") for name in measured)
     blocks += [Heading("What was measured", 2), Grid(("", "mean", "standard deviation", "least", "largest", "unit"), rows)]
     blocks.append(Heading("Figures", 2))
     for what, draw in study_figures(study).items():
@@ -44,7 +44,7 @@ def study_blocks(study: Any, name: str) -> list[Block]:
             blocks.append(Paragraph(f"No {what}: {error}."))
             continue
         blocks.append(Picture(figure, what.replace("-", " ").replace("_", " ")))
-    laws = laws_of(study)
+    laws = laws_of_study(study)
     blocks += [block for law in laws for block in law_blocks(law, {})]
     blocks += case_blocks({"case_resolved_json": study.attrs.get("case_resolved_json")})
     told = {
@@ -52,27 +52,32 @@ def study_blocks(study: Any, name: str) -> list[Block]:
         for key, value in study.attrs.items()
         if key not in ("title", "laws_json", "case_json", "case_resolved_json", "coordinates") and np.ndim(value) == 0
     }
-    facts = (("file", name), *((key, short(value)) for key, value in told.items()))
+    facts = (("file", name), *((key, brief(value)) for key, value in told.items()))
     return [*blocks, Heading("Where it comes from", 2), Grid(("", ""), facts), *citation(laws)]
 
 
-def values_of(axis: Any) -> str:
+def coordinate_values(axis: Any) -> str:
     """The values of an axis, or the ends of many."""
     values = np.asarray(axis.values).reshape(-1).tolist()
-    if len(values) <= MOST:
-        return ", ".join(short(value, 4) for value in values)
-    return f"{short(values[0], 4)} ... {short(values[-1], 4)}"
+    if len(values) <= MOST_ROWS_OF_A_STUDY:
+        return ", ".join(brief(value, 4) for value in values)
+    return f"{brief(values[0], 4)} ... {brief(values[-1], 4)}"
 
 
-def spread(values: np.ndarray) -> tuple[str, str, str, str]:
+def spread_rows(values: np.ndarray) -> tuple[str, str, str, str]:
     """Mean, standard deviation and ends of the numbers that are there."""
     there = values[np.isfinite(values)]
     if not there.size:
         return "-", "-", "-", "-"
-    return short(float(there.mean())), short(float(there.std()), 3), short(float(there.min())), short(float(there.max()))
+    return (
+        brief(float(there.mean())),
+        brief(float(there.std()), 3),
+        brief(float(there.min())),
+        brief(float(there.max())),
+    )
 
 
-def laws_of(study: Any) -> list[str]:
+def laws_of_study(study: Any) -> list[str]:
     """The contact laws of the members."""
     if "contact.law" in study.coords:
         return [str(law) for law in np.unique(study["contact.law"].values)]

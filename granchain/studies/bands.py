@@ -35,7 +35,7 @@ CONFIDENCE = 0.95
 # Samples that a cubic goes through.
 NODES = 4
 # Members whose whole traces are put on one grid at once, or as much of the traces of all: some 50 MB of 70 beads at 8 sensors.
-AT_ONCE = 256
+SAMPLES_AT_ONCE = 256
 
 
 def bands(
@@ -92,7 +92,7 @@ def bands(
     runs = 1 + len(cases) + len(others)
     found = members(asked, cases, threads, counted(progress, 0, runs))
     variables = banded(asked, found, parts)
-    attributes = attributes_of(asked, found, runs)
+    attributes = attributes_of_bands(asked, found, runs)
     attributes["interpolation_error"] = grid_error(found.time[0], found.force[0])
     if sensitivity:
         more = measure(others, threads, done=counted(progress, 1 + len(cases), runs))
@@ -124,7 +124,7 @@ class Uncertain:
     @cached_property
     def drawn(self) -> dict[str, Distribution]:
         """What each key is drawn from."""
-        return {key: distribution_of(held(dict(self.case), key)[0], one) for key, one in self.tolerance.items()}
+        return {key: distribution_around(held(dict(self.case), key)[0], one) for key, one in self.tolerance.items()}
 
     @cached_property
     def samples(self) -> tuple[np.ndarray, np.ndarray]:
@@ -159,7 +159,7 @@ class Uncertain:
         return self.changed(np.concatenate(parts))
 
 
-def distribution_of(value: float, tolerance: Tolerance) -> Distribution:
+def distribution_around(value: float, tolerance: Tolerance) -> Distribution:
     """What a number with a tolerance is drawn from."""
     if isinstance(tolerance, dict):
         width = abs(value) * tolerance["uniform"]
@@ -281,12 +281,13 @@ def members(
         sentence = f"bands: {len(failed)} of {len(cases)} members failed and are left out, the first with: {failed[0]}"
         warnings.warn(sentence, GranchainWarning, stacklevel=3)
     without_parts(found, asked.case)
-    missing = np.isnan(found.peak[whole(found)[1:]]).sum(axis=0)
+    missing = np.isnan(found.peak[whole_members(found)[1:]]).sum(axis=0)
     for bead, count in zip(found.sensor_bead, missing.tolist(), strict=True):
         if count:
-            sentence = f"bands: bead {bead}: {count} of {len(whole(found)) - 1} members have no whole pulse at time.end; take a later one"
+            members = len(whole_members(found)) - 1
+            sentence = f"bands: bead {bead}: {count} of {members} members have no whole pulse at time.end; take a later one"
             warnings.warn(sentence, GranchainWarning, stacklevel=3)
-    least = min(len(found.time[place]) for place in whole(found))
+    least = min(len(found.time[place]) for place in whole_members(found))
     if least < NODES:
         raise CaseError(f"sensors.interval: got {least} samples in a run, allowed {NODES} or more; take a shorter interval")
     return found
@@ -298,7 +299,7 @@ def without_parts(found: Measures, case: Case) -> None:
     found.peak[late], found.arrival[late] = math.nan, math.nan
 
 
-def whole(found: Measures) -> list[int]:
+def whole_members(found: Measures) -> list[int]:
     """Places of the runs that are complete, that of the case as it stands the first."""
     return [place for place, status in enumerate(found.status) if not status.failed]
 
@@ -349,20 +350,20 @@ def grid_error(time: np.ndarray, force: np.ndarray) -> float:
 
 def common_times(found: Measures) -> np.ndarray:
     """The sample times of the case as it stands, up to where every member has samples."""
-    end = min(float(found.time[place][-1]) for place in whole(found))
+    end = min(float(found.time[place][-1]) for place in whole_members(found))
     times = found.time[0]
     return times[times <= end * (1.0 + 1e-9)]
 
 
 def banded(asked: Uncertain, found: Measures, parts: np.ndarray) -> dict[str, Variable]:
     """The variables of bands."""
-    times, there = common_times(found), whole(found)[1:]
+    times, there = common_times(found), whole_members(found)[1:]
     force = np.empty((len(parts), len(times), len(found.sensor_bead)))
     # few times at once: the members' forces at them in one piece
-    stretch = max(1, AT_ONCE * len(times) // len(there))
+    stretch = max(1, SAMPLES_AT_ONCE * len(times) // len(there))
     for at in range(0, len(times), stretch):
         piece = slice(at, at + stretch)
-        side = np.stack([on_grid(*near(found, place, times[piece]), times[piece]) for place in there])
+        side = np.stack([on_grid(*interpolation_nodes(found, place, times[piece]), times[piece]) for place in there])
         force[:, piece] = np.quantile(side, parts, axis=0)
     values = {"peak": found.peak, "arrival": found.arrival}
     over = {name: quantiles_over(one[there], parts) for name, one in values.items()}
@@ -387,7 +388,7 @@ def banded(asked: Uncertain, found: Measures, parts: np.ndarray) -> dict[str, Va
     }
 
 
-def near(found: Measures, place: int, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def interpolation_nodes(found: Measures, place: int, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The samples of a member from before the first of some times to after the last."""
     time = found.time[place]
     first = max(int(np.searchsorted(time, times[0])) - NODES, 0)
@@ -406,7 +407,7 @@ def quantiles_over(values: np.ndarray, parts: np.ndarray) -> np.ndarray:
     return found
 
 
-def attributes_of(asked: Uncertain, found: Measures, runs: int) -> dict[str, Any]:
+def attributes_of_bands(asked: Uncertain, found: Measures, runs: int) -> dict[str, Any]:
     """Attributes of bands: what they are of, and where they come from."""
     ends = [f"{found.status[1:].count(one)} {one.label}" for one in dict.fromkeys(found.status[1:])]
     return {

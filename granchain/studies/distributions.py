@@ -16,7 +16,7 @@ from granchain.keys import Problems, shown, suggestion
 from granchain.studies.interruption import scipy_stats
 
 # Distributions with parameters of our own; any other name is that of a continuous distribution of scipy.stats, with its own parameters.
-OWN = {"normal": ("mean", "sd"), "uniform": ("low", "high"), "lognormal": ("median", "sigma")}
+OWN_DISTRIBUTIONS = {"normal": ("mean", "sd"), "uniform": ("low", "high"), "lognormal": ("median", "sigma")}
 # Of these numbers some must be above 0, as their words say.
 _ABOVE = ("sd", "median", "sigma")
 # Ours: more points on one axis are no study.
@@ -144,8 +144,8 @@ def _check(name: Any, parameters: Mapping[str, Any], where: str, problems: Probl
     for key, value in parameters.items():
         if key not in finite:
             problems.add(f"{where}.{key}", shown(value), "a finite number", "give a number")
-    if name in OWN:
-        expected = OWN[name]
+    if name in OWN_DISTRIBUTIONS:
+        expected = OWN_DISTRIBUTIONS[name]
         for key in expected:
             if key not in parameters:
                 problems.add(f"{where}.{key}", "nothing", "a finite number", f"write {name}({', '.join(expected)})")
@@ -161,8 +161,8 @@ def _check(name: Any, parameters: Mapping[str, Any], where: str, problems: Probl
         return
     continuous = _continuous()
     if name not in continuous:
-        allowed = f"{', '.join(OWN)}, or a continuous distribution of scipy.stats"
-        problems.add(where, shown(name), allowed, suggestion(name, [*OWN, *continuous], "see scipy.stats for their names"))
+        allowed = f"{', '.join(OWN_DISTRIBUTIONS)}, or a continuous distribution of scipy.stats"
+        problems.add(where, shown(name), allowed, suggestion(name, [*OWN_DISTRIBUTIONS, *continuous], "see scipy.stats for their names"))
         return
     shapes = [part.strip() for part in (_scipy(name).shapes or "").split(",") if part.strip()]
     for key in shapes:
@@ -254,14 +254,21 @@ def distribution_of(where: str, name: str, given: Any, problems: Problems) -> Di
     """The distribution that `{ NAME = [..] }` or `{ NAME = { parameter = .. } }` says; None where there is a mistake in it."""
     if isinstance(given, Mapping):
         parameters = {str(key): value for key, value in given.items()}
-    elif name in OWN and isinstance(given, Sequence) and not isinstance(given, str) and len(given) == len(OWN[name]):
-        parameters = dict(zip(OWN[name], given, strict=True))
+    elif (
+        name in OWN_DISTRIBUTIONS
+        and isinstance(given, Sequence)
+        and not isinstance(given, str)
+        and len(given) == len(OWN_DISTRIBUTIONS[name])
+    ):
+        parameters = dict(zip(OWN_DISTRIBUTIONS[name], given, strict=True))
     else:
         of_own = (
-            f"[{', '.join(OWN[name])}]" if name in OWN else "a table of the parameters of scipy.stats, such as { loc = 0.0, scale = 1.0 }"
+            f"[{', '.join(OWN_DISTRIBUTIONS[name])}]"
+            if name in OWN_DISTRIBUTIONS
+            else "a table of the parameters of scipy.stats, such as { loc = 0.0, scale = 1.0 }"
         )
-        if name not in OWN and name not in _continuous():
-            words = [*OWN, "linear", "log", "disorder", *_continuous()]
+        if name not in OWN_DISTRIBUTIONS and name not in _continuous():
+            words = [*OWN_DISTRIBUTIONS, "linear", "log", "disorder", *_continuous()]
             problems.add(where, "an unknown distribution", _FORMS, suggestion(name, words, "write one of these"))
         else:
             problems.add(where, shown(given), of_own, "give its parameters")

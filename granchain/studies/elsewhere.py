@@ -29,7 +29,7 @@ from granchain.output.provenance import granchain_version, source_hash
 from granchain.plain_data import canonical
 from granchain.simulation import law_records
 from granchain.status import Status
-from granchain.studies.measures import TOGETHER, Measures, measure, no_interruption
+from granchain.studies.measures import MEASURED_TOGETHER, Measures, measure, no_interruption
 from granchain.studies.members import as_they_end
 
 # What a task takes at least [s]: sending it takes some milliseconds.
@@ -101,7 +101,7 @@ def compute(text: str) -> str:
     return os.fspath(path)
 
 
-def check_laws(cases: Sequence[Case], laws: Sequence[str]) -> None:
+def check_laws_of_worker(cases: Sequence[Case], laws: Sequence[str]) -> None:
     """Refuse members that a worker has computed with another law than the one here.
 
     Parameters
@@ -219,9 +219,9 @@ class Elsewhere:
             clock = time.perf_counter()
             measure(list(self._cases[:1]) * count, 1, traces=self._traces)
             spent = time.perf_counter() - clock
-            if count >= TOGETHER or spent > 0.25 * TASK_SECONDS:
+            if count >= MEASURED_TOGETHER or spent > 0.25 * TASK_SECONDS:
                 return spent / count
-            count = min(TOGETHER, max(2 * count, int(0.25 * TASK_SECONDS * count / spent)))
+            count = min(MEASURED_TOGETHER, max(2 * count, int(0.25 * TASK_SECONDS * count / spent)))
 
     def _tasks(self, each: float, count: int) -> list[Places]:
         size = max(1, math.ceil(TASK_SECONDS / max(each, 1e-6)))
@@ -239,7 +239,7 @@ class Elsewhere:
         if error is None:
             with own_faults(found, "gave back something else than the members of its task"):
                 records = self._records(future.result())
-                check_laws([self._cases[place] for place in places], [record["law"] for record in records])
+                check_laws_of_worker([self._cases[place] for place in places], [record["law"] for record in records])
                 for place, record in zip(places, records, strict=True):
                     found.take(place, record)
             done(places, found)

@@ -27,7 +27,7 @@ from granchain.studies.members import checked
 from granchain.studies.search import Lowest, descend, not_told_apart
 
 COMPARED_BY = ("peaks", "arrivals", "traces")
-FREE: Mapping[str, tuple[float, float]] = {"restitution": (0.05, 0.99)}
+FREE_RESTITUTION: Mapping[str, tuple[float, float]] = {"restitution": (0.05, 0.99)}
 # Points of the grid of one free input: of all laws, none has two minima closer than a tenth of the range of the restitution.
 GRID = 25
 # Points for several free inputs, spread evenly (Sobol), and ways down from the best of them.
@@ -39,7 +39,7 @@ TIE = 1e-3
 # Where a way down ends that says how the answer moves: to three digits.
 ROUGH = 1e-4
 # Of the case's own speed and length, where the answer is found again.
-SPEEDS, LENGTHS = (0.5, 2.0), (0.5, 1.5)
+SPEED_FACTORS, LENGTHS = (0.5, 2.0), (0.5, 1.5)
 
 
 class Minimum(NamedTuple):
@@ -171,7 +171,7 @@ def equivalent(
         With every mistake in what is asked for, before anything is computed; and where a pulse does not reach a sensor.
     """
     threads = checked([case], threads)
-    asked = _looked_through(case, to, laws, FREE if free is None else free, measure)
+    asked = _looked_through(case, to, laws, FREE_RESTITUTION if free is None else free, measure)
     target = Target(asked.reference, asked.measure)
     found = _searched(target, asked, threads)
     return _ranked(_moved(found, asked, threads) if moves else found)
@@ -209,7 +209,7 @@ def _looked_through(case: Case, to: Any, laws: Any, free: Any, measure: Any) -> 
     problems = Problems()
     if measure not in COMPARED_BY:
         problems.add("measure", shown(measure), ", ".join(COMPARED_BY), suggestion(measure, COMPARED_BY, "name one of these"))
-    reference = _reference(case, to, problems)
+    reference = _reference_case(case, to, problems)
     if not case.sensors.beads:
         problems.add("sensors.beads", "none", "one sensor or more", "name the beads in which laws are compared")
     ranges = _ranges(free, problems)
@@ -239,7 +239,7 @@ def _looked_through(case: Case, to: Any, laws: Any, free: Any, measure: Any) -> 
     return Asked(reference, candidates, tuple(ranges), low, high, measure)
 
 
-def _reference(case: Case, to: Any, problems: Problems) -> Case | None:
+def _reference_case(case: Case, to: Any, problems: Problems) -> Case | None:
     """The case under the law that is stood in for, without what the search does not look at."""
     if to not in known_laws():
         problems.add("to", shown(to), 'a name that "granchain laws" lists', suggestion(to, known_laws(), "check the name"))
@@ -517,7 +517,7 @@ def varied(case: Case) -> dict[tuple[str, float], Case]:
     quick: dict[str, Any] = {"time.step": "fast"} if case.time.step == "auto" else {}
     found = {}
     if case.striker is not None:
-        for factor in SPEEDS:
+        for factor in SPEED_FACTORS:
             speed = factor * case.striker.speed
             # a wave in a chain at rest is as fast as the fifth root of the speed (Nesterenko 1983)
             changes = {"striker.speed": speed, "time.end": case.time.end * max(1.0, factor**-0.2)}

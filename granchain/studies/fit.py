@@ -36,7 +36,7 @@ FITTED_TO = ("peaks", "arrivals", "features", "traces")
 # The difference of the clocks, which is found beside the free keys where times are compared.
 CLOCK, CALIBRATION = "the clock of the trace", "the calibration of the trace"
 # Two keys of such a correlation have errors that are three times those that each would have if the other were known: 1/sqrt(1 - r^2).
-CLOSE = 0.95
+CLOSE_CORRELATION = 0.95
 # A part of a key's value: closer to a limit is at it.
 AT_LIMIT = 1e-3
 # More scatter than that, in parts of the uncertainties, is said: of 6 degrees of freedom, 1 in 200 fits has it by chance (chi2 = 18.5).
@@ -522,7 +522,7 @@ def _concluded(against: Against, found: Lowest, start: dict[str, float], low: np
         f"{1.0 / math.sqrt(max(1.0 - correlation[i, j] ** 2, 1e-12)):.2g} times what it would be if the other were known"
         for i in range(count)
         for j in range(i)
-        if abs(correlation[i, j]) > CLOSE
+        if abs(correlation[i, j]) > CLOSE_CORRELATION
     ]
     for i, key in enumerate(keys):
         if min(values[key] - low[i], high[i] - values[key]) < AT_LIMIT * size[i]:

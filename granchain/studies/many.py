@@ -23,7 +23,7 @@ from granchain.studies.interruption import Interruptions
 from granchain.studies.members import Members, Piece, checked, lots, memory_of
 
 # Members that are set up together: of 70 beads under a law with history, 50 MB of tables.
-TOGETHER = 1024
+RESULTS_TOGETHER = 1024
 # Memory of those [bytes]: what is set up and not yet a result.
 LOT = 2**28
 # The same where results go to a file: the tables, the results and what is packed of them come to four times as much.
@@ -82,7 +82,7 @@ def run_many(
     if out is None:
         check_memory(room)
         with Interruptions():
-            work.advance(lots(room, LOT, TOGETHER))
+            work.advance(lots(room, LOT, RESULTS_TOGETHER))
         work.warn("the ensemble has these")
         return Ensemble(given, work.whole())
     needed = sum(case.file_size for case in given)
@@ -92,7 +92,7 @@ def run_many(
             with interruptions.held():
                 file.add(first, [member.result for member in run])
 
-        work.advance(lots(room, LOT_TO_FILE, TOGETHER), put)
+        work.advance(lots(room, LOT_TO_FILE, RESULTS_TOGETHER), put)
         members = work.whole()
         with interruptions.held():
             file.finish([one.status for one in members], [one.message for one in members], started, time.perf_counter() - clock)

@@ -19,16 +19,16 @@ from granchain.engine.law_hash import functions_sha256
 from granchain.engine.state import Recording, State
 from granchain.errors import GranchainError, GranchainWarning, text_of
 from granchain.output import Result
-from granchain.output.study import packed, unpacked
+from granchain.output.study import numbers_of_text, packed
 from granchain.simulation import Ended, ended, recording_of
 from granchain.status import Status
 from granchain.studies.many import LOT
 from granchain.studies.members import Members, Piece, Ready, checked, lots, memory_of
 
 # Members that are set up and advanced together: few, so that all threads have work to the end.
-TOGETHER = 128
+MEASURED_TOGETHER = 128
 
-Summary = Callable[[Result], Mapping[str, float]]
+SummaryFunction = Callable[[Result], Mapping[str, float]]
 
 
 # Numbers of each sensor, of each member.
@@ -131,7 +131,7 @@ class Measures:
             getattr(self, name)[place] = _or_nan(record[name])
         self.summaries[place] = {name: _or_nan(value) for name, value in record.get("summary", {}).items()}
         if "force" in record:
-            self.time[place], self.force[place] = unpacked(record["time"]), unpacked(record["force"], len(self.sensor_bead))
+            self.time[place], self.force[place] = numbers_of_text(record["time"]), numbers_of_text(record["force"], len(self.sensor_bead))
         self.message[place], self.law[place] = record["message"], record["law"]
         # last: what is no whole record has not been taken
         self.status[place] = next(status for status in Status if status.label == record["status"])
@@ -151,7 +151,7 @@ def measure(
     threads: int | None = None,
     *,
     traces: bool = False,
-    summary: Summary | None = None,
+    summary: SummaryFunction | None = None,
     done: Callable[[Sequence[int], Measures], Any] | None = None,
 ) -> Measures:
     """Advance cases and measure their first pulses; the numbers are those of `granchain.run` and `granchain.analysis.summary`.
@@ -187,7 +187,7 @@ def measure(
             done(places, found)
 
     # each thread holds a lot
-    members.advance(lots(memory_of(cases), LOT / 2, TOGETHER), told)
+    members.advance(lots(memory_of(cases), LOT / 2, MEASURED_TOGETHER), told)
     if members.interrupted:
         found.interrupted = True
         count = len(cases) - len(found.missing)
@@ -237,7 +237,7 @@ class Gathering:
         What is recorded of a case.
     """
 
-    def __init__(self, found: Measures, traces: bool, summary: Summary | None, record: Callable[[Case], Recording]):
+    def __init__(self, found: Measures, traces: bool, summary: SummaryFunction | None, record: Callable[[Case], Recording]):
         self._found, self._traces, self._summary, self._record = found, traces, summary, record
         self._started = datetime.now(UTC).isoformat(timespec="seconds")
         self._recordings: dict[tuple, Recording] = {}
@@ -310,7 +310,7 @@ class Gathering:
             found.status[place] = result.status
         elif self._summary is not None:
             try:
-                found.summaries[place] = numbers(self._summary(result))
+                found.summaries[place] = summary_numbers(self._summary(result))
             except Exception as error:
                 problem = f"summary: got {type(error).__name__}: {text_of(error)}"
         found.message[place] = problem
@@ -327,7 +327,7 @@ def as_asked(one: Ready) -> State:
     return state
 
 
-def numbers(given: Any) -> dict[str, float]:
+def summary_numbers(given: Any) -> dict[str, float]:
     """What a summary gives, as numbers.
 
     Raises
@@ -375,8 +375,8 @@ def transmitted(ready: Sequence[Ready]) -> tuple[np.ndarray, np.ndarray]:
             net = left = 2.0 * records.sensor_force[:count, recorded.sensor_beads.index(last)]
         lefts.append(left)
         nets.append(net)
-    for at in range(0, len(passing), TOGETHER):
-        part = slice(at, at + TOGETHER)
+    for at in range(0, len(passing), MEASURED_TOGETHER):
+        part = slice(at, at + MEASURED_TOGETHER)
         momenta = passed_on(intervals[part], lefts[part], nets[part])
         for run, momentum in zip(passing[part], momenta.tolist(), strict=True):
             mass, speed = ready[run].chain.mass, float(ready[run].chain.velocity[0])

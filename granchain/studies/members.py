@@ -33,7 +33,7 @@ from granchain.status import Status
 # Wall time of a call of compiled code [s]: how soon an interruption is heard.
 CALL_SECONDS = 0.1
 # Body-steps of a task for a thread: .1 s at a nanosecond each; shorter tasks gain nothing from a second thread.
-PIECE = 1e8
+STEPS_OF_A_PIECE = 1e8
 # Wall time of compiling [s] from which a person at a terminal is told what is waited for.
 COMPILING = 2.0
 
@@ -310,7 +310,7 @@ def pieces_of(ready: Sequence[Ready], threads: int) -> list[Piece]:
         with told(COMPILING, f"compiling the loop of {group[0].case.contact.law} for many runs; it is kept for the next ones"):
             stack = Stack([one.state for one in group])
         work = np.cumsum([float(one.chain.n_bodies * one.state.time_step.n_steps) for one in group])
-        count = min(len(group), threads * max(1, math.ceil(work[-1] / (threads * PIECE))))
+        count = min(len(group), threads * max(1, math.ceil(work[-1] / (threads * STEPS_OF_A_PIECE))))
         ends = np.unique(np.append(np.searchsorted(work, work[-1] * np.arange(1, count) / count), len(group)))
         firsts = [0, *ends[:-1].tolist()]
         pieces += [Piece(stack, group[first:end], first) for first, end in zip(firsts, ends.tolist(), strict=True) if end > first]

@@ -12,7 +12,7 @@ import numpy as np
 
 from granchain.case import Case
 from granchain.case.checks import MEMORY
-from granchain.case.document import plain
+from granchain.case.document import plain_tables
 from granchain.errors import CaseError
 from granchain.keys import Problems, check_whole, shown
 from granchain.studies.distributions import Disorder, Distribution, values_of
@@ -35,7 +35,7 @@ OF_A_MEMBER = 10_000
 # Sentences about members that are told at once.
 MOST_TOLD = 20
 # Names that a variable of the study has.
-TAKEN = (
+TAKEN_NAMES = (
     "draw", "run", "sensor_bead", "sample", "peak", "arrival", "width", "merged", "wave_speed", "wave_speed_sensors",
     "transmitted_momentum", "transmitted_energy", "status", "message", "law_sha256", "point",
     "time_step", "time", "sensor_force", "n_samples",
@@ -202,7 +202,7 @@ def quasi_random(n: int, dimensions: int, seed: int) -> np.ndarray:
     return np.clip(points, TAIL, 1.0 - TAIL)
 
 
-def planned(case: Any, vary: Any, how: str = "product", n: int = 1, seed: int = 0) -> Plan:
+def plan_of(case: Any, vary: Any, how: str = "product", n: int = 1, seed: int = 0) -> Plan:
     """A study, once all that is asked for is looked through.
 
     Raises
@@ -225,7 +225,7 @@ def planned(case: Any, vary: Any, how: str = "product", n: int = 1, seed: int = 
         for key, value in vary.items():
             values = values_of(str(key), value, problems)
             if isinstance(values, list):
-                values = plain(values, problems, str(key))
+                values = plain_tables(values, problems, str(key))
             check_key(str(key), values, how, problems)
             found[str(key)] = values
     if problems.sentences:
@@ -239,7 +239,7 @@ def planned(case: Any, vary: Any, how: str = "product", n: int = 1, seed: int = 
 
 def check_key(key: str, values: Any, how: str, problems: Problems) -> None:
     """A key can be varied, and so."""
-    if key in TAKEN or key.startswith(("sensors.beads", "title")):
+    if key in TAKEN_NAMES or key.startswith(("sensors.beads", "title")):
         problems.add(key, "a key to vary", "keys that change what is computed", "set it in the case itself")
     if isinstance(values, list) and how == "sobol":
         problems.add(key, "a list", "distributions with sobol", "write a distribution, such as { uniform = [low, high] }, or take product")

@@ -22,7 +22,7 @@ from granchain.output.variables import CONTENT, FORMAT, STUDY, Variable
 from granchain.plain_data import canonical
 from granchain.status import Status
 from granchain.studies.measures import OF_MEMBER, OF_SENSOR, Measures
-from granchain.studies.plan import TAKEN, Plan
+from granchain.studies.plan import TAKEN_NAMES, Plan
 
 # Variables of each sensor, and of each member: unit and meaning.
 MEANING = {
@@ -43,7 +43,7 @@ UNLIKE = (
 )
 
 
-def variables_of(plan: Plan, found: Measures, points: Sequence[str] | None, traces: bool) -> dict[str, Variable]:
+def variables_of_study(plan: Plan, found: Measures, points: Sequence[str] | None, traces: bool) -> dict[str, Variable]:
     """The variables of a study, those that label an axis first.
 
     Parameters
@@ -61,7 +61,7 @@ def variables_of(plan: Plan, found: Measures, points: Sequence[str] | None, trac
                  if name in ("run", "draw")}  # fmt: skip
     for key, listed in plan.listed.items():
         unit, meaning = about_key(plan.case, key)
-        variables[key] = Variable(("run",) if plan.how == "zip" else (key,), column(listed), unit, meaning)
+        variables[key] = Variable(("run",) if plan.how == "zip" else (key,), values_of_key(listed), unit, meaning)
     for key, drawn in plan.sample.items():
         unit, meaning = about_key(plan.case, key)
         along = tuple(name for name in dims[-1:] if name in ("draw", "run") and (plan.n > 1 or plan.how == "sobol"))
@@ -73,14 +73,18 @@ def variables_of(plan: Plan, found: Measures, points: Sequence[str] | None, trac
     for name in OF_MEMBER:
         variables[name] = Variable(dims, getattr(found, name).reshape(shape), *MEANING[name])
     for name in dict.fromkeys(name for one in found.summaries for name in one):
-        if name in variables or name in TAKEN:
+        if name in variables or name in TAKEN_NAMES:
             raise CaseError(f"summary: got the name {name}, which the study has already, allowed another; rename it")
         values = np.array([one.get(name, np.nan) for one in found.summaries], dtype=float)
         variables[name] = Variable(dims, values.reshape(shape), "", f"of the summary: {name}")
     for name, texts, meaning in (
         ("status", [one.label for one in found.status], "how the run ended"),
         ("message", found.message, "why it failed"),
-        ("law_sha256", [sha256_of(text) for text in found.law], "hash of what its law was: of its functions and resolved coefficients"),
+        (
+            "law_sha256",
+            [hash_of_record(text) for text in found.law],
+            "hash of what its law was: of its functions and resolved coefficients",
+        ),
         ("point", points, "name of the member: hash of its case, version and what is measured"),
     ):
         if texts is not None:
@@ -101,13 +105,13 @@ def variables_of(plan: Plan, found: Measures, points: Sequence[str] | None, trac
     return variables
 
 
-def attributes_of(plan: Plan, found: Measures) -> dict[str, Any]:
+def attributes_of_study(plan: Plan, found: Measures) -> dict[str, Any]:
     """Attributes of a study: what it is of, and where it comes from."""
     taken = [str(value) for value in plan.listed.get("contact.law", [plan.case.contact.law])]
     ends = [f"{found.status.count(one)} {one.label}" for one in dict.fromkeys(found.status)]
     attributes = {
         "Conventions": "CF-1.11",
-        "title": plan.case.title_with({key: spread(values) for key, values in plan.vary.items()}) or "untitled case",
+        "title": plan.case.title_with({key: values_in_words(values) for key, values in plan.vary.items()}) or "untitled case",
         "granchain_format": FORMAT,
         CONTENT: STUDY,
         "granchain_version": granchain_version(),
@@ -120,7 +124,7 @@ def attributes_of(plan: Plan, found: Measures) -> dict[str, Any]:
         "case_json": canonical(plan.case.as_given()),
         "case_resolved_json": canonical(plan.case.resolved()),
         "vary_json": canonical(plan.as_dict()["vary"]),
-        "laws_json": canonical({sha256_of(text): text for text in dict.fromkeys(found.law)}),
+        "laws_json": canonical({hash_of_record(text): text for text in dict.fromkeys(found.law)}),
         "versions": versions(),
         "source_hash": source_hash(),
     }
@@ -131,7 +135,7 @@ def attributes_of(plan: Plan, found: Measures) -> dict[str, Any]:
     return attributes | ({"coordinates": " ".join(inside)} if inside else {})
 
 
-def sha256_of(record: str) -> str:
+def hash_of_record(record: str) -> str:
     """The hash of a law's record; empty where there is none."""
     law = LawRecord.of_text(record)
     return "" if law is None else law.sha256
@@ -146,12 +150,12 @@ def unlike(found: Measures) -> bool:
 
 def dataset(plan: Plan, found: Measures, traces: bool, points: Sequence[str] | None = None) -> Any:
     """A study as an `xarray.Dataset`."""
-    attributes = attributes_of(plan, found)
+    attributes = attributes_of_study(plan, found)
     inside = str(attributes.pop("coordinates", "")).split()
-    return dataset_of(variables_of(plan, found, points, traces), attributes, inside)
+    return dataset_of(variables_of_study(plan, found, points, traces), attributes, inside)
 
 
-def spread(values: Any) -> str:
+def values_in_words(values: Any) -> str:
     """What a key takes, in a few words."""
     if not isinstance(values, list):
         return str(values)
@@ -161,7 +165,7 @@ def spread(values: Any) -> str:
     return ", ".join(words[:4]) + (f" and {len(words) - 4} more" if len(words) > 4 else "")
 
 
-def column(values: Sequence[Any]) -> np.ndarray:
+def values_of_key(values: Sequence[Any]) -> np.ndarray:
     """Numbers as they are, not a number for None; anything else as text."""
     if all(isinstance(value, int) and not isinstance(value, bool) for value in values):
         return np.array(values, dtype=np.int64)
@@ -198,7 +202,7 @@ def measures_of(study: Any) -> tuple[list[str], Measures]:
     lists = {name: study[name].values.ravel().tolist() for name in ("point", "sensor_bead", "status", "message", "law_sha256")}
     n, sensors = len(lists["point"]), len(lists["sensor_bead"])
     labels = {status.label: status for status in Status}
-    own = {*OF_SENSOR, *OF_MEMBER, *TAKEN}
+    own = {*OF_SENSOR, *OF_MEMBER, *TAKEN_NAMES}
     more = {
         name: one.values.ravel().tolist()
         for name, one in study.data_vars.items()

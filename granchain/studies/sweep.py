@@ -28,10 +28,10 @@ from granchain.plain_data import sha256_of
 from granchain.simulation import law_records
 from granchain.studies.elsewhere import Elsewhere, ExecutorError
 from granchain.studies.many import LOT
-from granchain.studies.measures import OF_MEMBER, OF_SENSOR, Measures, Summary, measure
+from granchain.studies.measures import OF_MEMBER, OF_SENSOR, Measures, SummaryFunction, measure
 from granchain.studies.members import checked
-from granchain.studies.plan import OF_A_MEMBER, Plan, planned
-from granchain.studies.study import attributes_of, dataset, measures_of, variables_of
+from granchain.studies.plan import OF_A_MEMBER, Plan, plan_of
+from granchain.studies.study import attributes_of_study, dataset, measures_of, variables_of_study
 
 
 def sweep(
@@ -41,7 +41,7 @@ def sweep(
     n: int = 1,
     seed: int = 0,
     *,
-    summary: Summary | None = None,
+    summary: SummaryFunction | None = None,
     traces: bool = False,
     out: str | os.PathLike[str] | None = None,
     executor: Any = None,
@@ -95,7 +95,7 @@ def sweep(
     FileError
         Where `out` cannot be written.
     """
-    plan = planned(case, vary, how, n, seed)
+    plan = plan_of(case, vary, how, n, seed)
     return swept(plan, Work(plan.case, threads, traces, summary, progress, executor), out, resume, overwrite)
 
 
@@ -140,7 +140,7 @@ class Work:
     base: Case
     threads: int | None
     traces: bool
-    summary: Summary | None
+    summary: SummaryFunction | None
     progress: Callable[[int, int], Any] | None
     executor: Any = None
     folder: Path | None = None
@@ -182,7 +182,7 @@ class Work:
         return measure(cases, self.threads, traces=self.traces, summary=self.summary, done=report)
 
 
-def tried(case: Case, summary: Summary) -> None:
+def tried(case: Case, summary: SummaryFunction) -> None:
     """Refuse a summary that fails on a member, before all others run for nothing."""
     first = measure([case], 1, summary=summary)
     if not first.status[0].failed and first.message[0]:
@@ -192,7 +192,7 @@ def tried(case: Case, summary: Summary) -> None:
 
 def check_traces(cases: Sequence[Case], traces: bool) -> None:
     """Refuse traces that memory, or a file, does not hold."""
-    size, most = size_of(cases, traces), min(MEMORY, LARGEST_FILE)
+    size, most = size_of_study(cases, traces), min(MEMORY, LARGEST_FILE)
     if size > most:
         raise CaseError(
             f"sweep: got {len(cases)} members whose numbers take {size / 2**30:.3g} GiB, allowed {most / 2**30:g} GiB; "
@@ -200,7 +200,7 @@ def check_traces(cases: Sequence[Case], traces: bool) -> None:
         )
 
 
-def size_of(cases: Sequence[Case], traces: bool) -> float:
+def size_of_study(cases: Sequence[Case], traces: bool) -> float:
     """Bytes of the data set of these members, its text left out."""
     sensors = len(cases[0].sensors.beads)
     samples = max(case.time.end / case.sensors.interval for case in cases) + 1.0 if traces else 0.0
@@ -243,7 +243,7 @@ def estimate(plan: Plan, traces: bool, threads: int | None) -> Estimate:
     clock = time.perf_counter()
     measure(tried, 1)
     each = (time.perf_counter() - clock) / len(tried)
-    size = size_of(cases, traces)
+    size = size_of_study(cases, traces)
     held = 2.0 * size + len(cases) * OF_A_MEMBER + min(2.0 * LOT, sum(case.memory for case in cases))
     return Estimate(len(cases), each * len(cases) / min(threads, len(cases)), held, size + len(cases) * TEXT)
 
@@ -251,7 +251,7 @@ def estimate(plan: Plan, traces: bool, threads: int | None) -> Estimate:
 # ---------------------------------------------------------------------------------------------------------------------
 # As a TOML file describes it
 
-KEYS = {
+SWEEP_KEYS = {
     "case": "the name of a built-in case, or the path of a case file from the folder of this one",
     "how": '"product", "zip" or "sobol"',
     "n": "a whole number from 1",
@@ -282,30 +282,30 @@ def load_sweep(path: str | os.PathLike[str]) -> Description:
     document = parsed(read_text(file, "sweep file"), file.name)
     problems = Problems()
     for name in document:
-        if name not in KEYS:
-            problems.add_unknown(str(name), KEYS, "take it out")
+        if name not in SWEEP_KEYS:
+            problems.add_unknown(str(name), SWEEP_KEYS, "take it out")
     named: Any = document.get("case")
     traces: Any = document.get("traces", False)
     if not isinstance(named, str):
-        problems.add("case", "nothing" if named is None else shown(named), KEYS["case"], 'write for example case = "steel-chain"')
+        problems.add("case", "nothing" if named is None else shown(named), SWEEP_KEYS["case"], 'write for example case = "steel-chain"')
     if not isinstance(traces, bool):
-        problems.add("traces", shown(traces), KEYS["traces"], "write true to keep the forces of the sensors")
+        problems.add("traces", shown(traces), SWEEP_KEYS["traces"], "write true to keep the forces of the sensors")
     if problems.sentences:
         raise CaseError(problems.sentences)
     case = load_case(named if named in case_names() else file.parent / named)
     vary = document.get("vary")
     if isinstance(vary, dict):
-        vary = dict(flat(vary))
+        vary = dict(flat_vary(vary))
     asked = {key: document[key] for key in ("how", "n", "seed") if key in document}
-    return Description(planned(case, vary, **asked), traces)
+    return Description(plan_of(case, vary, **asked), traces)
 
 
-def flat(vary: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
+def flat_vary(vary: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
     """Keys with dots, also where a file writes them without quotes, as tables in tables."""
     for key, value in vary.items():
         where = f"{above}{key}"
         if isinstance(value, Mapping) and (where in TABLES or where.endswith(("material", "segment")) or key.isdecimal()):
-            yield from flat(value, f"{where}.")
+            yield from flat_vary(value, f"{where}.")
         else:
             yield where, value
 
@@ -330,12 +330,12 @@ def to_file(plan: Plan, cases: Sequence[Case], work: Work, out: str | os.PathLik
             known = [place for place, name in enumerate(names) if name in there]
             for place in known:
                 found.take(place, there[names[place]])
-            check_laws(out, [cases[place] for place in known], [found.law[place] for place in known])
+            check_laws_of_file(out, [cases[place] for place in known], [found.law[place] for place in known])
             # a case that comes twice is computed once
             missing = list({names[place]: place for place in reversed(found.missing)}.values())[::-1]
             try:
                 if missing:
-                    computed(work, cases, names, missing, found, part)
+                    compute_missing(work, cases, names, missing, found, part)
             except ExecutorError as error:
                 kept = f"{kept_of(found)}, in {part.path}; go on with --resume (in Python: resume=True)"
                 raise RunError(f"{error}\n{kept}", dataset(plan, found, work.traces, names)) from error
@@ -347,14 +347,16 @@ def to_file(plan: Plan, cases: Sequence[Case], work: Work, out: str | os.PathLik
                     stacklevel=3,
                 )
                 return dataset(plan, found, work.traces, names)
-            save_study(variables_of(plan, found, names, work.traces), attributes_of(plan, found), out, overwrite or resume)
+            save_study(variables_of_study(plan, found, names, work.traces), attributes_of_study(plan, found), out, overwrite or resume)
             keep = False
         finally:
             part.close(keep)
     return dataset(plan, found, work.traces, names)
 
 
-def computed(work: Work, cases: Sequence[Case], names: Sequence[str], missing: Sequence[int], found: Measures, part: StudyPart) -> None:
+def compute_missing(
+    work: Work, cases: Sequence[Case], names: Sequence[str], missing: Sequence[int], found: Measures, part: StudyPart
+) -> None:
     """Compute the members that are missing; each goes to the file as it comes."""
     twice: dict[str, list[int]] = {}
     for place in found.missing:
@@ -382,11 +384,11 @@ def stored(path: str | os.PathLike[str]) -> dict[str, dict[str, Any]]:
 
 def points(cases: Sequence[Case], work: Work) -> list[str]:
     """The name of each member: the hash of its resolved case but for the title, of the version and of what is measured."""
-    about = [granchain_version(), source_hash(), work.traces, None if work.summary is None else name_of(work.summary)]
+    about = [granchain_version(), source_hash(), work.traces, None if work.summary is None else function_name(work.summary)]
     return [sha256_of([{key: part for key, part in case.resolved().items() if key != "title"}, about]) for case in cases]
 
 
-def check_laws(path: str | os.PathLike[str], cases: Sequence[Case], there: Sequence[str]) -> None:
+def check_laws_of_file(path: str | os.PathLike[str], cases: Sequence[Case], there: Sequence[str]) -> None:
     """Refuse to go on with members that were computed with another law.
 
     Parameters
@@ -410,7 +412,7 @@ def check_laws(path: str | os.PathLike[str], cases: Sequence[Case], there: Seque
             )
 
 
-def name_of(function: Callable) -> str:
+def function_name(function: Callable) -> str:
     """Hash of a function of the user's, and of what it reaches; one of its own each time where that cannot be found out."""
     with contextlib.suppress(LawError):
         return fingerprint(function)

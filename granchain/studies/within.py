@@ -13,7 +13,7 @@ from granchain.case.tolerances import Tolerance, tolerances_of
 from granchain.comparison.agreement import IN_BAND, Agreement, Band, Comparison, ForceBand, ResultAgreement
 from granchain.errors import CaseError
 from granchain.keys import Problems
-from granchain.studies.bands import AT_ONCE, MEMBERS, Uncertain, common_times, members, on_grid, uncertain, whole
+from granchain.studies.bands import MEMBERS, SAMPLES_AT_ONCE, Uncertain, common_times, members, on_grid, uncertain, whole_members
 
 if TYPE_CHECKING:
     from granchain.output import Result
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from granchain.studies.measures import Measures
 
 # The ends of a band, and its middle.
-PARTS = (0.5 - 0.5 * IN_BAND, 0.5, 0.5 + 0.5 * IN_BAND)
+BAND_QUANTILES = (0.5 - 0.5 * IN_BAND, 0.5, 0.5 + 0.5 * IN_BAND)
 # Standard deviations between the middle of a normal distribution and the ends of its middle 95 %: its quantile at 0.975.
 DEVIATIONS = 1.959964
 
@@ -60,7 +60,7 @@ def with_bands(
     CaseError
         With every mistake in tolerances, of all results, before anything runs.
     """
-    asked = planned(found, results, tolerance, n, seed)
+    asked = plans_of_results(found, results, tolerance, n, seed)
     if not any(asked):
         return found
     messages = list(found.messages)
@@ -73,7 +73,7 @@ def with_bands(
     return replace(found, results=banded, messages=tuple(dict.fromkeys(messages)))
 
 
-def stated(found: Comparison, case: Any) -> dict[str, Tolerance]:
+def stated_tolerances(found: Comparison, case: Any) -> dict[str, Tolerance]:
     """The tolerances that a case and the trace state."""
     problems = Problems()
     both: dict[str, Tolerance] = {}
@@ -83,7 +83,7 @@ def stated(found: Comparison, case: Any) -> dict[str, Tolerance]:
     return both
 
 
-def case_of(result: Result) -> Any:
+def case_that_runs(result: Result) -> Any:
     """The case of a result; None where there is none that can be run again."""
     try:
         return result.case
@@ -91,20 +91,22 @@ def case_of(result: Result) -> Any:
         return None
 
 
-def planned(found: Comparison, results: Sequence[Result], tolerance: Mapping[str, Any] | None, n: int, seed: int) -> list[Uncertain | None]:
+def plans_of_results(
+    found: Comparison, results: Sequence[Result], tolerance: Mapping[str, Any] | None, n: int, seed: int
+) -> list[Uncertain | None]:
     """What is drawn for each result; None where nothing is stated."""
     plans: list[Uncertain | None] = []
     problems: list[str] = []
     for one, result in zip(found.results, results, strict=True):
         plans.append(None)
         try:
-            case = case_of(result)
+            case = case_that_runs(result)
             if case is None:
                 if tolerance or found.trace.about.tolerance is not None:
                     got = "a result whose case is not there, or of a law that is not installed"
                     problems.append(f"{one.label}: got {got}, allowed one that can be run again; leave out bands with --members 0")
                 continue
-            wanted = tolerance or stated(found, case)
+            wanted = tolerance or stated_tolerances(found, case)
             if wanted:
                 beads = [sensor.bead for sensor in one.sensors]
                 plans[-1] = uncertain(case.replace(**{"sensors.beads": beads}), wanted, n, seed)
@@ -117,7 +119,7 @@ def planned(found: Comparison, results: Sequence[Result], tolerance: Mapping[str
 
 def around(found: Comparison, one: ResultAgreement, plan: Uncertain, measured: Measures) -> ResultAgreement:
     """One result with its bands."""
-    there = whole(measured)[1:]
+    there = whole_members(measured)[1:]
     late = measured.arrival[there] - measured.arrival[0]
     clean = np.isfinite(late).all(axis=0) & np.array([not sensor.merged for sensor in one.sensors])
     own = late[:, clean].mean(axis=1) if clean.any() else np.zeros(len(there))
@@ -137,7 +139,7 @@ def around(found: Comparison, one: ResultAgreement, plan: Uncertain, measured: M
 def band_of(values: np.ndarray, number: Agreement) -> Band:
     """The interval of a number's members, and that of measurements of them."""
     good = values[np.isfinite(values)]
-    low, middle, high = np.quantile(good, PARTS).tolist() if len(good) else [math.nan] * 3
+    low, middle, high = np.quantile(good, BAND_QUANTILES).tolist() if len(good) else [math.nan] * 3
     return Band(low, high, *(float(end) for end in widened(low, middle, high, number.uncertainty)))
 
 
@@ -170,8 +172,8 @@ def force_bands(
     instants = [part.time - one.shift for part in one.sensors]
     changed = [np.empty((len(at), len(there))) for at in instants]
     nominal = measured.force[0][: len(times)] - measured.force[0][0]
-    for first in range(0, len(there), AT_ONCE):
-        lot = range(first, min(first + AT_ONCE, len(there)))
+    for first in range(0, len(there), SAMPLES_AT_ONCE):
+        lot = range(first, min(first + SAMPLES_AT_ONCE, len(there)))
         # forces above the static one, as a piezo has them; where a member ends before the shifted times its last force
         side = []
         for i in lot:
@@ -182,7 +184,7 @@ def force_bands(
             changed[k][:, lot.start : lot.stop] = on_grid(times, off[:, k], np.minimum(at, times[-1]))
     bands = []
     for part, force in zip(one.sensors, changed, strict=True):
-        low, middle, high = np.quantile(force, PARTS, axis=1) + part.computed if force.size else np.zeros((3, 0))
+        low, middle, high = np.quantile(force, BAND_QUANTILES, axis=1) + part.computed if force.size else np.zeros((3, 0))
         least, most = widened(low, middle, high, np.hypot(part.noise, gain * part.computed))
         inside = (least <= part.measured) & (part.measured <= most)
         bands.append(ForceBand(low, high, float(inside.mean()) if inside.size else math.nan))

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from granchain.case.tables import ToleranceTable
 from granchain.case.tolerances import Tolerance, tolerances_of
 from granchain.errors import TraceError
-from granchain.keys import Problems, Table, choice, key, number, read_table, text
+from granchain.keys import Problems, Table, choice, key, number, read_table, text_key
 
 # Words in a file that show that no instrument recorded it.
 COMPUTED_WORDS = ("synthetic", "simulat")
@@ -35,32 +35,32 @@ class SensorTable(Table):
 class FactTable(Table):
     """One thing that is known of the experiment."""
 
-    what: str = text("what it is")
+    what: str = text_key("what it is")
     value: Any = key("the value", "a number, a word or a list of them")
-    unit: str = text("its unit")
-    source: str = text("where it is printed")
+    unit: str = text_key("its unit")
+    source: str = text_key("where it is printed")
 
 
 class PrintedTable(Table):
     """A table that was published, as a CSV file in the folder."""
 
     file: str = key("the name of the file", "the name of a CSV file in the folder", pattern=r"^[\w-][\w.-]*\.csv$")
-    what: str = text("what it is")
-    source: str = text("where it is printed")
+    what: str = text_key("what it is")
+    source: str = text_key("where it is printed")
 
 
 class AboutTable(Table):
     """All metadata of a trace."""
 
-    title: str = text("a title")
+    title: str = text_key("a title")
     kind: Literal["measured", "digitised", "synthetic"] = choice("what the trace is", ("measured", "digitised", "synthetic"))
-    what: str = text("what was done")
-    who: str = text("who did it")
-    doi: str = text("where it is published")
-    figure: str = text("the figure it was read from")
-    digitised: str = text("how it was read from the figure")
-    licence: str = text("under what terms it may be passed on")
-    origin: str = text("the file it was imported from, and its hash")
+    what: str = text_key("what was done")
+    who: str = text_key("who did it")
+    doi: str = text_key("where it is published")
+    figure: str = text_key("the figure it was read from")
+    digitised: str = text_key("how it was read from the figure")
+    licence: str = text_key("under what terms it may be passed on")
+    origin: str = text_key("the file it was imported from, and its hash")
     uncertainty: UncertaintyTable = key("how sure it is", "a table [uncertainty]", UncertaintyTable())
     tolerance: ToleranceTable | None = key("how sure the numbers of the chain are, keys of a case", "a table [tolerance]", None)
     sensor: SensorTable = key("the sensor bead and its instrument", "a table [sensor]", SensorTable())
