@@ -14,7 +14,7 @@ from granchain.certificates.page import Grid, Heading, Paragraph
 from granchain.errors import GranchainError
 from granchain.figures import Sides, equivalence, fit, pulse_numbers
 from granchain.report.page import PageBlock, Picture
-from granchain.report.run import case_blocks, citation, law_blocks, origin, brief
+from granchain.report.run import brief, case_blocks, citation, law_blocks, origin
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -11,7 +11,7 @@ from granchain.errors import GranchainError
 from granchain.figures import study_figures
 from granchain.output.units import unit_of_attributes
 from granchain.report.page import PageBlock, Picture
-from granchain.report.run import case_blocks, citation, law_blocks, brief
+from granchain.report.run import brief, case_blocks, citation, law_blocks
 
 # Values of a key that a page lists.
 MOST_ROWS_OF_A_STUDY = 12
