@@ -20,7 +20,7 @@ from granchain.cli import options
 from granchain.contact.law import Quantity
 from granchain.keys import Table
 from granchain.output.provenance import NUMBERS, TEXTS
-from granchain.output.variables import MECHANISM, TABLE
+from granchain.output.variables import MECHANISM, VARIABLES
 from granchain.status import Status
 
 
@@ -82,7 +82,7 @@ def case_file() -> str:
         "law's: `granchain cases slider-crank` and `granchain cases scotch-yoke` print the built-in ones.",
     ]
     seen: set[type[Table]] = set()
-    for name, kind in mechanism.KINDS.items():
+    for name, kind in mechanism.MECHANISM_KINDS.items():
         for table, field in kind.model_fields.items():
             model = mechanism.FittedTable if table == "fitted" else mechanism.FrictionTable if table == "friction" else field.annotation
             if not (isinstance(model, type) and issubclass(model, Table)) or model is tables.ContactTable or model in seen:
@@ -180,7 +180,7 @@ def output_file() -> str:
         "those of a file.",
         grid(
             ("variable", "axes", "unit", "meaning"),
-            [(f"`{name}`", ", ".join(entry.dims), entry.unit, entry.long_name) for name, entry in TABLE.items()],
+            [(f"`{name}`", ", ".join(entry.dims), entry.unit, entry.long_name) for name, entry in VARIABLES.items()],
         ),
         "## Variables of a mechanism",
         "Beside `time` and the ledger. Its contacts have no variables of their own.",

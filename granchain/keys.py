@@ -104,9 +104,9 @@ def above(place: str) -> list[str]:
 # ---------------------------------------------------------------------------------------------------------------------
 # Numbers with a unit
 
-_NUMBER = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?"
-_FACTOR = r"[A-Za-zµμ]+(?:\^-?[0-9](?:\.[0-9]{1,2})?)?"
-_WITH_UNIT = re.compile(rf"({_NUMBER}) ?({_FACTOR}(?:[*/]{_FACTOR}){{0,4}})")
+_NUMBER_TEXT = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?"
+_UNIT_FACTOR = r"[A-Za-zµμ]+(?:\^-?[0-9](?:\.[0-9]{1,2})?)?"
+_WITH_UNIT = re.compile(rf"({_NUMBER_TEXT}) ?({_UNIT_FACTOR}(?:[*/]{_UNIT_FACTOR}){{0,4}})")
 # Megametres and gigaseconds: a prefix meant small.
 _GIANT = re.compile(r"(?<![A-Za-zµμ])([MGTPEZY])([msg])(?![A-Za-zµμ])")
 
@@ -130,14 +130,14 @@ def in_si(text: str, unit: str) -> float:
     if giant:
         raise ValueError(f'"{giant[0]}" is a million {giant[2]} or more; did you mean "m{giant[2]}"?')
     # In decimal, so that "2.38 mm" is the same number as 2.38e-3.
-    value = float(Decimal(match[1]) * _factor(match[2], unit))
+    value = float(Decimal(match[1]) * _unit_factor(match[2], unit))
     if not math.isfinite(value):
         raise ValueError(f"write a finite number [{unit}]")
     return value
 
 
 @lru_cache(maxsize=256)
-def _factor(text: str, unit: str) -> Decimal:
+def _unit_factor(text: str, unit: str) -> Decimal:
     try:
         import pint
     except ImportError:
@@ -167,7 +167,7 @@ def key(meaning: str, allowed: str, default: Any = ..., choices: Iterable[str] =
     return Field(default, description=meaning, json_schema_extra=about, **more)
 
 
-def number(unit: str, meaning: str, default: Any = ..., **limits: float) -> Any:
+def number_key(unit: str, meaning: str, default: Any = ..., **limits: float) -> Any:
     """A key that holds a number, with the limits that a `Quantity` has: above, low, high."""
     bounds = {_BOUNDS[name]: limit for name, limit in limits.items()}
     return key(meaning + in_unit(unit), Quantity("", unit, **limits).range, default, unit=unit, **bounds)  # type: ignore[arg-type]

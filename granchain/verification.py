@@ -33,7 +33,7 @@ TESTED = 10.0
 # Samples of all sensors that one run saves at most, where the case's own are fewer: 80 MB.
 COMPARED_VALUES = 10_000_000
 # Instants at which the velocities of all bodies are compared.
-INSTANTS = 200
+COMPARED_INSTANTS = 200
 # Observed orders that confirm the law's own: from so much below it, for one halving shows it less well than a fit over many steps, to a
 # little above two. The scheme is of order two: a higher one is seen where the errors of two steps cancel by chance, or where the largest
 # step is not yet fine enough for the order to hold.
@@ -199,7 +199,7 @@ def verify(case: Case, tolerance: float = 1e-3) -> Verification:
     tested = TESTED * time_step_of(contacts, chain, "auto", case.time.end).value
     factors: tuple[float, ...] = AROUND if AROUND[0] * own.value <= tested else BELOW
     coarsest, finest = factors[0] * own.value, FOURTH * factors[-1] * own.value
-    stride, instants = own.stride(case.sensors.interval), max(1, round(case.time.end / INSTANTS / coarsest)) * coarsest
+    stride, instants = own.stride(case.sensors.interval), max(1, round(case.time.end / COMPARED_INSTANTS / coarsest)) * coarsest
     close = saved_every(stride, round(case.time.end / finest) * len(case.sensors.beads))
     results = [at_step(case, factor * own.value, close, instants, factor > 1.0) for factor in factors]
     order, stated = order_of_motion(results), laws()[case.contact.law].order

@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 
 from granchain import keys
 from granchain.case import Case, case_as_given, case_names, load_case
-from granchain.case.document import CASE_BYTES, CASES, put, toml_value
+from granchain.case.document import CASE_BYTES, CASES, put_value, toml_value
 from granchain.case.drives import DRIVE_BYTES
 from granchain.contact import law, laws
 from granchain.contact.law import AS_PRINTED, RESTITUTION, STIFFNESS
@@ -49,7 +49,7 @@ def document(changes: dict[str, Any]) -> dict[str, Any]:
     """The base case with changes; None takes a key out."""
     made = copy.deepcopy(BASE)
     for key, value in changes.items():
-        put(made, key, copy.deepcopy(value))
+        put_value(made, key, copy.deepcopy(value))
     return made
 
 
@@ -768,7 +768,7 @@ def test_units_stand_wherever_a_number_with_a_unit_does() -> None:
 
 def test_without_pint_a_unit_is_refused_with_the_extra_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pint", None)
-    keys._factor.cache_clear()
+    keys._unit_factor.cache_clear()
     assert problems({"chain.radius": "2.38 mm"}) == [
         'chain.radius: got "2.38 mm", allowed a number above 0; '
         'write a number [m], or install pint, which reads units: pip install "granchain[units]"'
@@ -942,14 +942,14 @@ def test_a_key_is_set_from_text() -> None:
         "title": '"a = b"',
         "chain.material.yield_stress": "1e9",
     }.items():
-        put(made, key, toml_value(text))
+        put_value(made, key, toml_value(text))
     assert made["contact"]["restitution"] == {"law": "ma-liu", "psi": 3, "xi": 13} and made["chain"]["radius"] == "2.38 mm"
     assert made["energy"]["ledger"] is False and made["title"] == "a = b"
     assert toml_value("1\n[chain]") == "1\n[chain]" and toml_value("none") == "none"
     case = Case(**made)
     assert case.striker.speed == 2.9 and case.chain.material.yield_stress == 1e9
     with pytest.raises(CaseError) as raised:
-        put(made, "contact.law.psi", 1)
+        put_value(made, "contact.law.psi", 1)
     assert raised.value.problems == [
         '"contact.law.psi": got a key that leads nowhere, allowed names of tables and a key joined by dots; write for example contact.psi'
     ]

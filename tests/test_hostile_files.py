@@ -25,7 +25,8 @@ from granchain.engine.setup import contacts_of
 from granchain.engine.state import Recording, State
 from granchain.engine.timestep import time_step_of
 from granchain.errors import FileError
-from granchain.output import Checkpoint, open_result, verify, whole, writer
+from granchain.output import Checkpoint, open_result, whole, writer
+from granchain.output import verify_file as verify
 from granchain.output.checkpoint import Saved
 
 ROOT = Path(granchain.__file__).parents[1]

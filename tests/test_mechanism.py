@@ -27,7 +27,7 @@ from granchain.mechanism import loop, runs
 from granchain.mechanism.checks import carried, checks_of, last_revolution
 from granchain.mechanism.elastic import damped
 from granchain.mechanism.linkages import SCOTCH_YOKE, SLIDER_CRANK, Linkage, ideal, pin_at, rubbing
-from granchain.mechanism.setup import contacts_of, dimensions_of, linkage_of, pair_of, step_of_mechanism, surfaces_of
+from granchain.mechanism.setup import contacts_of_joint, dimensions_of, linkage_of, pair_of_surfaces, step_of_mechanism, surfaces_of
 
 # What the fitted laws come to in the second revolution, computed twice and independently for this project's notes on cylinders and
 # mechanisms, sec. 2: contact lost and found again [deg], largest force of the first impact and of all [N], largest penetration [mm].
@@ -252,7 +252,7 @@ def test_the_order_is_two_while_the_joint_stays_closed(name: str) -> None:
     for steps in (400, 800, 1600):
         end = float(WINDOWS[name][-1].partition("=")[2])
         case = gc.load_mechanism(name.partition(" ")[0], [*WINDOWS[name], f"time.step={end / steps!r}"])
-        contacts = contacts_of(case)
+        contacts = contacts_of_joint(case)
         machine = runs.Machine(case, contacts, step_of_mechanism(case, contacts))
         assert not machine.advance(10**6).failed
         data = runs.variables_of_mechanism(machine)
@@ -268,10 +268,10 @@ def test_plain_and_compiled_loops_agree(plain: None) -> None:
     changes = ["contact.law=goldsmith", "time.end=0.012", "time.step=2e-5", "record.interval=2e-5"]
     slow = mechanism("scotch-yoke", *changes)
     case = gc.load_mechanism("scotch-yoke", changes)
-    contacts = contacts_of(case)
+    contacts = contacts_of_joint(case)
     machine = runs.Machine(case, contacts, step_of_mechanism(case, contacts))
     functions = type(contacts.model.functions)(*frozen(*contacts.model.functions))
-    machine._loop = loop.loop_of(functions, runs.features_of(contacts.model, True, False, False), linkage_of(case))
+    machine._loop = loop.mechanism_loop(functions, runs.features_of(contacts.model, True, False, False), linkage_of(case))
     assert machine.advance(10**6).label == "complete"
     fast = runs.variables_of_mechanism(machine)
     assert slow.contact_force.max() > 1000.0
@@ -282,7 +282,7 @@ def test_plain_and_compiled_loops_agree(plain: None) -> None:
 
 def test_the_factor_of_hunt_and_crossley_is_that_of_the_law() -> None:
     hertz, alpha = laws()["hertz"], laws()["hunt-crossley-alpha"]
-    pair = pair_of(0.01, 0.0095, True, (gc.Material(207e9, 0.3), gc.Material(207e9, 0.3)), 1.0, None)
+    pair = pair_of_surfaces(0.01, 0.0095, True, (gc.Material(207e9, 0.3), gc.Material(207e9, 0.3)), 1.0, None)
     inputs = {"stiffness": None, "alpha": 0.32, "separation": "clamped"}
     spring = hertz.model(SimpleNamespace(**inputs))
     c = np.array([hertz.coefficients_of(pair, SimpleNamespace(**inputs))]).reshape(-1, 1).astype(float)
@@ -318,7 +318,9 @@ def test_the_static_table_has_the_printed_digits() -> None:
 def test_two_bodies_of_the_mass_that_the_printed_overlap_needs_come_to_it() -> None:
     case = gc.load_mechanism("slider-crank")
     joint = case.joint  # type: ignore[attr-defined]
-    pair = pair_of(joint.bearing_radius, joint.journal_radius, True, (joint.bearing_material, joint.journal_material), 0.04423, None)
+    pair = pair_of_surfaces(
+        joint.bearing_radius, joint.journal_radius, True, (joint.bearing_material, joint.journal_material), 0.04423, None
+    )
     impact = gc.impact(law="ma-liu", pair=pair, speed=0.5, psi=3.0, xi=13.0)
     # Wang, Liu & Liu 2022, sec. 5.1: 1.2923e-5 m at .5 m/s
     assert impact.max_overlap == pytest.approx(1.2923e-5, rel=1e-4)

@@ -30,7 +30,8 @@ from granchain.case import Case, load_case
 from granchain.case.document import digest_of_case
 from granchain.contact.law import Quantity
 from granchain.errors import CaseError, FileError, GranchainWarning
-from granchain.output import Result, claim, open_result, provenance, verify, whole, writer
+from granchain.output import Result, claim, open_result, provenance, whole, writer
+from granchain.output import verify_file as verify
 from granchain.output.reader import is_of_case
 from granchain.simulation import run
 from granchain.status import Message, Status
@@ -678,7 +679,7 @@ def claim_and_die(path):
         held = whole.claim(path)
         held.__enter__()
         (path.parent / f".{path.name}.{os.getpid()}.part").write_bytes(b"half")
-        (path.parent / f".{path.name}{whole.BESIDE}.{os.getpid()}.part").write_bytes(b"half")
+        (path.parent / f".{path.name}{whole.CHECKPOINT_ENDING}.{os.getpid()}.part").write_bytes(b"half")
         os.kill(os.getpid(), signal.SIGKILL)
 
     child = in_a_child(begin)

@@ -11,7 +11,7 @@ import pytest
 import granchain as gc
 from granchain import errors
 from granchain.case import Case
-from granchain.case.document import put
+from granchain.case.document import put_value
 from granchain.case.quantities import quantity_of, value_at
 from granchain.certificates.page import paragraphs
 from granchain.contact import laws
@@ -43,7 +43,7 @@ def made(**changes: Any) -> Case:
     """The case with changes, dots as double underscores."""
     document = copy.deepcopy(CASE)
     for where, value in changes.items():
-        put(document, where.replace("__", "."), value)
+        put_value(document, where.replace("__", "."), value)
     return Case(**document)
 
 

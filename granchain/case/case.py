@@ -46,7 +46,7 @@ from granchain.case.tables import (
     StrikerTable,
     TimeTable,
     ToleranceTable,
-    body,
+    body_like,
 )
 from granchain.case.title import title_of
 from granchain.contact import laws
@@ -184,7 +184,7 @@ class Case(Table):
                 columns[name].append([value])
         for repeat, group in self.chain.groups():
             counts = [segment.count for segment in group]
-            kinds = [body(segment, self.chain) for segment in group]
+            kinds = [body_like(segment, self.chain) for segment in group]
             columns["radius"].append(repeated([kind.radius for kind in kinds], counts, repeat))
             columns["mass"].append(repeated([kind.mass for kind in kinds], counts, repeat))
             columns["drag"].append(repeated([self.chain.drag_of(segment) for segment in group], counts, repeat))
@@ -215,10 +215,10 @@ class Case(Table):
             ]
 
     def _striker(self, striker: StrikerTable) -> Body:
-        return body(striker, self._first())
+        return body_like(striker, self._first())
 
     def _first(self) -> Body:
-        return body(self.chain.places()[0][1], self.chain)
+        return body_like(self.chain.places()[0][1], self.chain)
 
     def law_inputs(self) -> SimpleNamespace:
         """A value for every input of the law, in SI; a restitution that another law gives stays a table.
@@ -357,7 +357,7 @@ class Case(Table):
             entry |= {
                 "gap": self.chain.gap_after(segment),
                 "drag": self.chain.drag_of(segment),
-                **jsonable(body(segment, self.chain)._asdict()),
+                **jsonable(body_like(segment, self.chain)._asdict()),
             }
         if not chain["segment"]:
             chain |= jsonable(self._first()._asdict())

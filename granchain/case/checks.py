@@ -31,7 +31,7 @@ from granchain.case.tables import (
     StrikerTable,
     TimeTable,
     ToleranceTable,
-    body,
+    body_like,
     ranges_of,
 )
 from granchain.case.tolerances import check_tolerances, tolerances_of
@@ -139,7 +139,7 @@ def check_chain(chain: ChainTable, problems: Problems) -> None:
     if chain.beads is not None and chain.segment:
         problems.add("chain.beads", f"{chain.beads} beside [[chain.segment]]", "one of the two", "take one out")
     for where, segment in chain.places():
-        check_body(where, body(segment, chain), problems)
+        check_body(where, body_like(segment, chain), problems)
     check_disorder(chain, problems)
 
 
@@ -181,7 +181,7 @@ def check_factors(chain: ChainTable, problems: Problems) -> None:
         ("mass_factor" if chain.mass_factor else "radius_factor", masses, lambda kind: kind.mass),
         ("modulus_factor", ends["modulus_factor"], lambda kind: kind.material.youngs_modulus),
     ):
-        values = [of(body(segment, chain)) * factor for _, segment in chain.places() for factor in factors]
+        values = [of(body_like(segment, chain)) * factor for _, segment in chain.places() for factor in factors]
         if not all(0.0 < value < math.inf for value in values):
             got = f"factors from {factors[0]:g} to {factors[1]:g}"
             problems.add(f"chain.{name}", got, "factors whose products are finite and above 0", "take factors nearer to 1")
@@ -191,7 +191,7 @@ def check_striker(chain: ChainTable, striker: StrikerTable | None, problems: Pro
     """The striker is a whole body, like bead 1 in what is not given for it."""
     where, first = chain.places()[0]
     if striker is not None and problems.clear(where, "chain.radius", "chain.mass", "chain.material", "striker"):
-        check_body("striker", body(striker, body(first, chain)), problems)
+        check_body("striker", body_like(striker, body_like(first, chain)), problems)
 
 
 def check_body(where: str, kind: Body, problems: Problems) -> None:

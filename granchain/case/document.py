@@ -125,7 +125,7 @@ def parsed(text: str, name: str) -> dict[str, Any]:
 
 
 # Numbers that TOML wants a digit more of.
-_SHORT = re.compile(r"[+-]?(\.[0-9]+|[0-9]+\.)([eE][+-]?[0-9]{1,3})?")
+_SHORT_NUMBER = re.compile(r"[+-]?(\.[0-9]+|[0-9]+\.)([eE][+-]?[0-9]{1,3})?")
 
 
 def toml_value(text: str) -> Any:
@@ -134,7 +134,7 @@ def toml_value(text: str) -> Any:
         table = parsed(f"value = {text}", "--set")
     except CaseError:
         word = text.strip()
-        return float(word) if _SHORT.fullmatch(word) else word
+        return float(word) if _SHORT_NUMBER.fullmatch(word) else word
     return table["value"] if len(table) == 1 else text
 
 
@@ -143,7 +143,7 @@ def put_all(document: dict[str, Any], changes: Iterable[str], example: str, prob
     for item in changes:
         where, equals, value = item.partition("=")
         if equals and where.strip():
-            put(document, where.strip(), toml_value(value))
+            put_value(document, where.strip(), toml_value(value))
         else:
             problems.add("--set", shown(item), "KEY=VALUE", f"write for example {example}")
 
@@ -168,7 +168,7 @@ def plain_tables(value: Any, problems: Problems, where: str = "", depth: int = 0
     return None
 
 
-def put(document: dict[str, Any], where: str, value: Any) -> None:
+def put_value(document: dict[str, Any], where: str, value: Any) -> None:
     """Put a value at a dotted key, making tables on the way; None takes the key out. A named material is expanded first."""
     *way, last = [part.strip() for part in where.split(".")]
     at: Any = document
@@ -202,7 +202,7 @@ def change(document: dict[str, Any], changes: Mapping[str, Any], problems: Probl
     before = copy.copy(document.get("contact"))
     for where, value in changes.items():
         try:
-            put(document, where, value)
+            put_value(document, where, value)
         except CaseError as error:
             problems.repeat(error.problems)
     after = document.get("contact")

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from granchain.case.signals import ALLOWED, KEYS_NEEDED, KNOTS_PER_PERIOD, MOST_KNOTS, Drive, highest, knots, length, lines
+from granchain.case.signals import KEYS_ALLOWED, KEYS_NEEDED, KNOTS_PER_PERIOD, MOST_KNOTS, Drive, highest, knots, length, lines
 from granchain.case.tables import DRIVE_TABLE, DriveTable, TimeTable
 from granchain.keys import Problems, add_missing, shown
 
@@ -81,7 +81,7 @@ def read_drive(where: str, end: DriveTable, files: Files, problems: Problems) ->
     """Columns of a driven end's table, from its file or its lists; None where there are none, or a signal."""
     given = [name for name in DRIVE_TABLE.model_fields if name != "drive" and getattr(end, name) is not None]
     if end.signal is not None:
-        own = (*KEYS_NEEDED[end.signal], *ALLOWED[end.signal])
+        own = (*KEYS_NEEDED[end.signal], *KEYS_ALLOWED[end.signal])
         _refuse_beside(where, given, ("signal", *own), f'signal = "{end.signal}"', problems)
         for name in KEYS_NEEDED[end.signal]:
             if getattr(end, name) is None and problems.clear(f"{where}.{name}"):

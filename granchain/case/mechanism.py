@@ -18,7 +18,7 @@ from granchain.case.document import CASES, change, jsonable, noted, plain_tables
 from granchain.case.tables import ContactTable, HeadingTable, MaterialKey, material_of
 from granchain.case.title import title_of
 from granchain.errors import CaseError
-from granchain.keys import Problems, Table, add_missing, choice, key, number, read_table, shown, suggestion
+from granchain.keys import Problems, Table, add_missing, choice, key, number_key, read_table, shown, suggestion
 from granchain.plain_data import sha256_of
 
 MECHANISMS = CASES / "mechanisms"
@@ -31,58 +31,58 @@ _ANGLE_ROUNDING = 1e-9
 class CrankTable(Table):
     """The crank, which turns with a constant speed whatever it takes."""
 
-    length: float = number("m", "the distance from the shaft to the pin", above=0.0)
-    speed: float = number("rad/s", "the angular speed", low=0.0)
-    start: float = number("rad", "the angle at the start, 0 where the pin is farthest out", 0.0)
+    length: float = number_key("m", "the distance from the shaft to the pin", above=0.0)
+    speed: float = number_key("rad/s", "the angular speed", low=0.0)
+    start: float = number_key("rad", "the angle at the start, 0 where the pin is farthest out", 0.0)
 
 
 class RodTable(Table):
     """The connecting rod, from the crank pin to the joint with play."""
 
-    length: float = number("m", "the distance between its two joints", above=0.0)
-    mass: float = number("kg", "the mass", above=0.0)
-    inertia: float = number("kg*m^2", "the moment of inertia about its mass centre", above=0.0)
-    centre: float | None = number("m", "the distance of the mass centre from the crank pin; default half the length", None, low=0.0)
+    length: float = number_key("m", "the distance between its two joints", above=0.0)
+    mass: float = number_key("kg", "the mass", above=0.0)
+    inertia: float = number_key("kg*m^2", "the moment of inertia about its mass centre", above=0.0)
+    centre: float | None = number_key("m", "the distance of the mass centre from the crank pin; default half the length", None, low=0.0)
 
 
 class SliderTable(Table):
     """What slides along a straight line."""
 
-    mass: float = number("kg", "the mass of all that moves with it", above=0.0)
+    mass: float = number_key("kg", "the mass of all that moves with it", above=0.0)
 
 
 class BearingTable(Table):
     """The revolute joint with play between rod and slider: a journal, which turns with the rod, in a bearing."""
 
-    bearing_radius: float = number("m", "the radius of the bearing", above=0.0)
-    journal_radius: float = number("m", "the radius of the journal", above=0.0)
+    bearing_radius: float = number_key("m", "the radius of the bearing", above=0.0)
+    journal_radius: float = number_key("m", "the radius of the journal", above=0.0)
     bearing_material: MaterialKey = material_of("the bearing", ...)
     journal_material: MaterialKey = material_of("the journal", ...)
-    length: float | None = number("m", "the length of the joint, which laws of cylinders read", None, above=0.0)
+    length: float | None = number_key("m", "the length of the joint, which laws of cylinders read", None, above=0.0)
 
 
 class FrictionTable(Table):
     """Coulomb's friction, but that it rises from nothing over a range of slip."""
 
-    coefficient: float = number("1", "the coefficient of friction", low=0.0)
-    slip_begin: float = number("m/s", "the slip up to which there is no friction", 0.0, low=0.0)
-    slip_full: float = number("m/s", "the slip from which the friction is whole", above=0.0)
+    coefficient: float = number_key("1", "the coefficient of friction", low=0.0)
+    slip_begin: float = number_key("m/s", "the slip up to which there is no friction", 0.0, low=0.0)
+    slip_full: float = number_key("m/s", "the slip from which the friction is whole", above=0.0)
 
 
 class SlotTable(Table):
     """The slot of the slider: an arc whose centre is on the slider's line, with round ends."""
 
-    outer_radius: float = number("m", "the radius of the outer track", above=0.0)
-    inner_radius: float = number("m", "the radius of the inner track", above=0.0)
-    arc: float = number("rad", "the angle of the arc", above=0.0, high=math.pi)
+    outer_radius: float = number_key("m", "the radius of the outer track", above=0.0)
+    inner_radius: float = number_key("m", "the radius of the inner track", above=0.0)
+    arc: float = number_key("rad", "the angle of the arc", above=0.0, high=math.pi)
     material: MaterialKey = material_of("the slot", ...)
-    length: float | None = number("m", "the length of the contact, which laws of cylinders read", None, above=0.0)
+    length: float | None = number_key("m", "the length of the contact, which laws of cylinders read", None, above=0.0)
 
 
 class PinTable(Table):
     """The pin of the crank, which runs in the slot."""
 
-    radius: float = number("m", "the radius", above=0.0)
+    radius: float = number_key("m", "the radius", above=0.0)
     material: MaterialKey = material_of("the pin", ...)
 
 
@@ -90,14 +90,16 @@ class ForceTable(Table):
     """What stands for the contact law's own force."""
 
     form: Literal["law", "fitted"] = choice("the law itself, or K d^n as fitted to it under [[fitted]]", ("law", "fitted"), "law")
-    alpha: float = number("s/m", "a factor (1 + 1.5 alpha rate) on the force of a law without damping, as Hunt and Crossley", 0.0, low=0.0)
+    alpha: float = number_key(
+        "s/m", "a factor (1 + 1.5 alpha rate) on the force of a law without damping, as Hunt and Crossley", 0.0, low=0.0
+    )
 
 
 class PowerTable(Table):
     """K d^n of one surface, in N and mm, as printed."""
 
-    stiffness: float = number("N/mm^n", "K", above=0.0)
-    exponent: float = number("1", "n", low=1.0)
+    stiffness: float = number_key("N/mm^n", "K", above=0.0)
+    exponent: float = number_key("1", "n", low=1.0)
 
 
 class FittedTable(Table):
@@ -112,28 +114,28 @@ class FittedTable(Table):
 class StartTable(Table):
     """How the start differs from the motion without play."""
 
-    slider_offset: float = number("m", "the slider's distance from its place without play", 0.0)
-    slider_velocity: float = number("m/s", "the slider's velocity above that without play", 0.0)
+    slider_offset: float = number_key("m", "the slider's distance from its place without play", 0.0)
+    slider_velocity: float = number_key("m/s", "the slider's velocity above that without play", 0.0)
 
 
 class RecordTable(Table):
     """What is recorded."""
 
-    interval: float = number("s", "the time between samples", above=0.0)
+    interval: float = number_key("s", "the time between samples", above=0.0)
 
 
 class BalanceTable(Table):
     """The energy ledger, which is always kept."""
 
-    interval: float | None = number("s", "the time between its entries; default a thousandth of the run", None, above=0.0)
-    bound: float = number("1", "the largest residual as a fraction of the energy put in", 1e-2, above=0.0)
+    interval: float | None = number_key("s", "the time between its entries; default a thousandth of the run", None, above=0.0)
+    bound: float = number_key("1", "the largest residual as a fraction of the energy put in", 1e-2, above=0.0)
 
 
 class TurnTable(Table):
     """How long, and in which steps."""
 
-    revolutions: float | None = number("1", "the revolutions of the crank", None, above=0.0)
-    end: float | None = number("s", "the end of the run; given, it counts in place of revolutions", None, above=0.0)
+    revolutions: float | None = number_key("1", "the revolutions of the crank", None, above=0.0)
+    end: float | None = number_key("s", "the end of the run; given, it counts in place of revolutions", None, above=0.0)
     step: Literal["auto", "fast"] | Annotated[float, Field(gt=0.0)] = key(
         "the time step [s]", '"auto" or "fast" or a number above 0', "auto", ("auto", "fast"), unit="s"
     )
@@ -288,7 +290,7 @@ class ScotchYokeCase(MechanismCase):
             )  # fmt: skip
 
 
-KINDS: dict[str, type[MechanismCase]] = {case.kind: case for case in (SliderCrankCase, ScotchYokeCase)}
+MECHANISM_KINDS: dict[str, type[MechanismCase]] = {case.kind: case for case in (SliderCrankCase, ScotchYokeCase)}
 
 
 def mechanism_names() -> list[str]:
@@ -333,12 +335,12 @@ def mechanism_case(
     problems = problems or Problems()
     read: dict[str, Any] = plain_tables(dict(document), problems)
     named = read.get("mechanism")
-    if named not in KINDS:
+    if named not in MECHANISM_KINDS:
         got = "nothing" if named is None else shown(named)
         advice = "run a chain of beads with granchain run, or name the mechanism" if "chain" in read else "name one above the tables"
-        problems.add("mechanism", got, " or ".join(f'"{kind}"' for kind in KINDS), suggestion(named, KINDS, advice))
+        problems.add("mechanism", got, " or ".join(f'"{kind}"' for kind in MECHANISM_KINDS), suggestion(named, MECHANISM_KINDS, advice))
         raise CaseError(problems.sentences)
-    kind = KINDS[named]
+    kind = MECHANISM_KINDS[named]
     tables: dict[str, Any] = {"mechanism": named}
     heading = read_table(HeadingTable, "", {name: read[name] for name in HeadingTable.model_fields if name in read}, problems)
     tables |= {} if heading is None else dict(heading)

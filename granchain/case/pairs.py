@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from granchain.case.initial import fastest_closing
-from granchain.case.tables import ChainContactTable, ChainTable, EndsTable, PairTable, StrikerTable, body
+from granchain.case.tables import ChainContactTable, ChainTable, EndsTable, PairTable, StrikerTable, body_like
 from granchain.chain import RIGID
 from granchain.contact import laws
 from granchain.contact.inputs import filled
@@ -139,7 +139,8 @@ def pairs_along(chain: ChainTable, ends: EndsTable, striker: StrikerTable | None
 def neighbours(chain: ChainTable, ends: EndsTable, striker: StrikerTable | None) -> Iterator[tuple[str | None, str | None]]:
     """Names of the materials on the two sides of the contacts of a chain, of each kind at least once."""
     groups = [
-        (repeat, [(segment.count, material_name(body(segment, chain).material)) for segment in group]) for repeat, group in chain.groups()
+        (repeat, [(segment.count, material_name(body_like(segment, chain).material)) for segment in group])
+        for repeat, group in chain.groups()
     ]
     first, last = groups[0][1][0][1], groups[-1][1][-1][1]
     if striker is not None:

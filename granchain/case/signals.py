@@ -23,7 +23,7 @@ KEYS_NEEDED = {
     "noise": ("band", "rms", "seed"),
     "pulse": ("shape", "amplitude", "duration"),
 }
-ALLOWED = {"harmonic": ("phase", "ramp", "duration"), "chirp": ("phase", "ramp"), "noise": ("ramp", "duration"), "pulse": ()}
+KEYS_ALLOWED = {"harmonic": ("phase", "ramp", "duration"), "chirp": ("phase", "ramp"), "noise": ("ramp", "duration"), "pulse": ()}
 SHAPES = ("half-sine", "gaussian")
 
 

@@ -11,20 +11,20 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Discriminator, Field, Tag, WrapValidator, create_model
 
-from granchain.case.signals import ALLOWED, KEYS_NEEDED, SHAPES
-from granchain.keys import TITLE_LENGTH, Table, choice, key, number, suggestion, text_key, whole_key
+from granchain.case.signals import KEYS_ALLOWED, KEYS_NEEDED, SHAPES
+from granchain.keys import TITLE_LENGTH, Table, choice, key, number_key, suggestion, text_key, whole_key
 from granchain.material import MATERIALS, Material
 
 
 class MaterialTable(Table):
     """Elastic and plastic constants of a bead or wall."""
 
-    youngs_modulus: float = number("Pa", "Young's modulus", above=0.0)
+    youngs_modulus: float = number_key("Pa", "Young's modulus", above=0.0)
     # An isotropic solid is stable up to 1/2; a pair of bodies asks for more than 0.
-    poissons_ratio: float = number("1", "Poisson's ratio", above=0.0, high=0.5)
-    density: float | None = number("kg/m^3", "the density", None, above=0.0)
-    yield_stress: float | None = number("Pa", "the yield stress", None, above=0.0)
-    hardness: float | None = number("Pa", "the indentation hardness", None, above=0.0)
+    poissons_ratio: float = number_key("1", "Poisson's ratio", above=0.0, high=0.5)
+    density: float | None = number_key("kg/m^3", "the density", None, above=0.0)
+    yield_stress: float | None = number_key("Pa", "the yield stress", None, above=0.0)
+    hardness: float | None = number_key("Pa", "the indentation hardness", None, above=0.0)
     source: str = text_key("where the values come from")
     name: str | None = key(
         "what a [[contact.pair]] calls it", "a word or a line of printable text", None, pattern=r"^\P{C}+$", max_length=TITLE_LENGTH
@@ -66,13 +66,13 @@ class SegmentTable(Table):
     """A run of equal beads. Segments follow one another; one with `repeat` ends a group, which comes that many times in all."""
 
     count: int = whole_key("the number of beads that follow one another")
-    radius: float | None = number("m", "the radius of these beads", None, above=0.0)
-    mass: float | None = number("kg", "the mass of each of these beads", None, above=0.0)
+    radius: float | None = number_key("m", "the radius of these beads", None, above=0.0)
+    mass: float | None = number_key("kg", "the mass of each of these beads", None, above=0.0)
     material: MaterialKey | None = material_of("these beads")
-    gap: float | None = number("m", "the free distance after each of these beads", None, low=0.0)
-    velocity: float | None = number("m/s", "the velocity of these beads at the start, towards the right end", None)
-    displacement: float | None = number("m", "how far these beads stand at the start from where they touch or are at rest", None)
-    drag: float | None = number("1/s", "the drag force on each of these beads over its momentum", None, low=0.0)
+    gap: float | None = number_key("m", "the free distance after each of these beads", None, low=0.0)
+    velocity: float | None = number_key("m/s", "the velocity of these beads at the start, towards the right end", None)
+    displacement: float | None = number_key("m", "how far these beads stand at the start from where they touch or are at rest", None)
+    drag: float | None = number_key("1/s", "the drag force on each of these beads over its momentum", None, low=0.0)
     repeat: int | None = whole_key("how many times the group of segments that ends here comes", None)
 
 
@@ -86,13 +86,13 @@ class ChainTable(Table):
     """The row of beads: equal ones, or segments, which take from here what is not given for them."""
 
     beads: int | None = whole_key("the number of beads", None)
-    radius: float | None = number("m", "the radius of a bead", None, above=0.0)
-    mass: float | None = number("kg", "the mass of a bead", None, above=0.0)
+    radius: float | None = number_key("m", "the radius of a bead", None, above=0.0)
+    mass: float | None = number_key("kg", "the mass of a bead", None, above=0.0)
     material: MaterialKey | None = material_of("the beads")
-    gap: float = number("m", "the free distance between neighbours", 0.0, low=0.0)
-    precompression: float = number("N", "the constant force that presses the chain together", 0.0, low=0.0)
-    gravity: float = number("m/s^2", "the acceleration along the chain, towards its right end", 0.0, low=0.0)
-    drag: float = number("1/s", "the drag force on a bead over its momentum, of a bead in a fluid or in a guide", 0.0, low=0.0)
+    gap: float = number_key("m", "the free distance between neighbours", 0.0, low=0.0)
+    precompression: float = number_key("N", "the constant force that presses the chain together", 0.0, low=0.0)
+    gravity: float = number_key("m/s^2", "the acceleration along the chain, towards its right end", 0.0, low=0.0)
+    drag: float = number_key("1/s", "the drag force on a bead over its momentum, of a bead in a fluid or in a guide", 0.0, low=0.0)
     segment: tuple[SegmentTable, ...] = key("the runs of equal beads", "tables [[chain.segment]]", (), strict=False)
     radius_factor: Factors | None = factors("what each bead's radius is multiplied by, and its mass by the cube of it")
     mass_factor: Factors | None = factors("what each bead's mass is multiplied by")
@@ -142,9 +142,9 @@ class ChainTable(Table):
 class StrikerTable(Table):
     """A body that strikes bead 1; like that bead in what is not given for it."""
 
-    speed: float = number("m/s", "the speed towards the chain", above=0.0)
-    radius: float | None = number("m", "the radius of the striker", None, above=0.0)
-    mass: float | None = number("kg", "the mass of the striker", None, above=0.0)
+    speed: float = number_key("m/s", "the speed towards the chain", above=0.0)
+    radius: float | None = number_key("m", "the radius of the striker", None, above=0.0)
+    mass: float | None = number_key("kg", "the mass of the striker", None, above=0.0)
     material: MaterialKey | None = material_of("the striker")
 
 
@@ -156,7 +156,7 @@ class Body(NamedTuple):
     material: Any
 
 
-def body(own: SegmentTable | StrikerTable, like: ChainTable | Body) -> Body:
+def body_like(own: SegmentTable | StrikerTable, like: ChainTable | Body) -> Body:
     """A body: its own values, else those of the one it is like; another size or material takes its mass from the density."""
     radius = like.radius if own.radius is None else own.radius
     material = like.material if own.material is None else own.material
@@ -192,11 +192,13 @@ class DriveTable(Table):
     value: tuple[float, ...] | None = key("the displacements [m] or forces [N]", "a list of finite numbers", None, strict=False)
     signal: Literal["harmonic", "chirp", "noise", "pulse"] | None = choice("the signal", tuple(KEYS_NEEDED), None)
     amplitude: float | None = key("the largest displacement [m] or force [N] of a harmonic, chirp or pulse", "a finite number", None)
-    frequency: float | None = number("Hz", "the frequency of a harmonic", None, above=0.0)
-    phase: float | None = number("rad", "the phase of a harmonic or chirp at the start", None)
-    ramp: float | None = number("s", "the time in which a harmonic, chirp or noise rises smoothly, and falls before its end", None, low=0.0)
-    duration: float | None = number("s", "how long the signal lasts", None, above=0.0)
-    to: float | None = number("Hz", "the last frequency of a chirp", None, low=0.0)
+    frequency: float | None = number_key("Hz", "the frequency of a harmonic", None, above=0.0)
+    phase: float | None = number_key("rad", "the phase of a harmonic or chirp at the start", None)
+    ramp: float | None = number_key(
+        "s", "the time in which a harmonic, chirp or noise rises smoothly, and falls before its end", None, low=0.0
+    )
+    duration: float | None = number_key("s", "how long the signal lasts", None, above=0.0)
+    to: float | None = number_key("Hz", "the last frequency of a chirp", None, low=0.0)
     band: tuple[float, ...] | None = key("the lowest and the highest frequency of noise [Hz]", "a list of two numbers", None, strict=False)
     rms: float | None = key("the root mean square of noise [m] or [N]", "a number above 0", None, gt=0.0)
     seed: int | None = key("the seed of noise", "a whole number from 0", None, ge=0)
@@ -207,14 +209,14 @@ class DriveTable(Table):
         """Of a signal, its own."""
         signal = given.get("signal") if isinstance(given, Mapping) else None
         return (
-            ("drive", "signal", *KEYS_NEEDED[signal], *ALLOWED[signal])
+            ("drive", "signal", *KEYS_NEEDED[signal], *KEYS_ALLOWED[signal])
             if isinstance(signal, str) and signal in KEYS_NEEDED
             else cls.model_fields
         )
 
 
 # "from" is a word of Python: no class statement can declare it.
-_FROM: Any = {"from": (float | None, number("Hz", "the first frequency of a chirp", None, low=0.0))}
+_FROM: Any = {"from": (float | None, number_key("Hz", "the first frequency of a chirp", None, low=0.0))}
 DRIVE_TABLE = create_model("DRIVE_TABLE", __base__=DriveTable, __doc__=DriveTable.__doc__, **_FROM)
 
 if TYPE_CHECKING:
@@ -323,27 +325,27 @@ class SensorsTable(Table):
 
     beads: Labels = key("the beads with a sensor", 'a list of bead numbers, "all", or ranges such as "1-70:5"', (), strict=False)
     contacts: Labels = key("the contacts to record", 'a list of contact numbers, "all", or ranges such as "0-70:5"', (), strict=False)
-    interval: float = number("s", "the time between samples", 2e-7, above=0.0)
+    interval: float = number_key("s", "the time between samples", 2e-7, above=0.0)
 
 
 class SnapshotsTable(Table):
     """Displacement and velocity of every body."""
 
-    interval: float = number("s", "the time between snapshots", above=0.0)
+    interval: float = number_key("s", "the time between snapshots", above=0.0)
 
 
 class EnergyTable(Table):
     """The energy ledger."""
 
     ledger: bool = key("true to keep the ledger, false for the bare loop", "true or false", True)
-    interval: float | None = number("s", "the time between its entries", None, above=0.0)
-    bound: float = number("1", "the largest residual as a fraction of the energy put in", 1e-2, above=0.0)
+    interval: float | None = number_key("s", "the time between its entries", None, above=0.0)
+    bound: float = number_key("1", "the largest residual as a fraction of the energy put in", 1e-2, above=0.0)
 
 
 class TimeTable(Table):
     """How long, and in which steps."""
 
-    end: float = number("s", "the end of the run", above=0.0)
+    end: float = number_key("s", "the end of the run", above=0.0)
     step: Literal["auto", "fast"] | Annotated[float, Field(gt=0.0)] = key(
         "the time step [s]", '"auto" or "fast" or a number above 0', "auto", ("auto", "fast"), unit="s"
     )

@@ -42,14 +42,14 @@ def title_of(title: str, tables: Mapping[str, Any], written_for: Mapping[str, An
     filled = filled_in(title, tables)
     # a title that was itself stored with changes: the later value of a key replaces the earlier one
     remaining = [part for part in filled.split("; ") if part.partition(" = ")[0].removeprefix("no ") not in changes]
-    return _joined(
+    return _with_changes(
         "; ".join(remaining), [f"no {where}" if value is None else f"{where} = {value_words(value)}" for where, value in changes.items()]
     )
 
 
 def filled_in(title: str, tables: Mapping[str, Any]) -> str:
     """A title with the values of the keys that it names."""
-    return _NAMED_KEY.sub(lambda found: _filled(found, tables), title)
+    return _NAMED_KEY.sub(lambda found: _named_value(found, tables), title)
 
 
 def differences(before: Any, after: Any, where: str = "") -> Iterator[tuple[str, Any]]:
@@ -95,7 +95,7 @@ def value_words(value: Any) -> str:
     return words.replace("{", "(").replace("}", ")").replace("; ", ", ")
 
 
-def _filled(found: re.Match[str], tables: Mapping[str, Any]) -> str:
+def _named_value(found: re.Match[str], tables: Mapping[str, Any]) -> str:
     """The value of a key that a title names; what is no key stays as it was written."""
     if found[1] == "chain.beads":
         # also where the chain is given in segments
@@ -114,7 +114,7 @@ def _filled(found: re.Match[str], tables: Mapping[str, Any]) -> str:
     return found[0] if value is _UNKNOWN else f"no {found[1]}" if value is None else value_words(value)
 
 
-def _joined(title: str, changes: list[str]) -> str:
+def _with_changes(title: str, changes: list[str]) -> str:
     """A title with changes appended: as many as a heading holds, and how many more."""
     appended, left = "", len(changes)
     while left and len(appended) + len(changes[-left]) <= _CHANGES_LENGTH:

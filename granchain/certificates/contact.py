@@ -18,8 +18,8 @@ from granchain.engine.coefficients import coefficients
 IMPACT_SPEEDS = (0.2, 1.77, 10.0)
 
 # A force jumps where it changes by more than this over one part in 1e12 of the overlap, relative to the force.
-JUMP = 1e-6
-GRID = 600
+SMALLEST_JUMP = 1e-6
+GRID_OF_OVERLAPS = 600
 
 # Error of the quadrature of a cycle's work that is aimed at, relative to the largest work put in: a tenth of what is looked for. A part of
 # a path is halved up to this often for it: the error of a kink falls fourfold each time, that of a jump that no node marks twofold.
@@ -194,7 +194,7 @@ def cycle_losses(contact: Contact) -> tuple[float, float]:
     What the energy guard states, on a grid of largest overlaps and by the law's closed forms.
     """
     created = falls = most = 0.0
-    for d in contact.overlaps(1e-5, 4 * GRID):
+    for d in contact.overlaps(1e-5, 4 * GRID_OF_OVERLAPS):
         h = contact.load(d, contact.fresh())
         lost, work = contact.lost(h), contact.work(d)
         if work > 0.0:
@@ -205,7 +205,7 @@ def cycle_losses(contact: Contact) -> tuple[float, float]:
 
 def jumps(contact: Contact) -> list[tuple[float, float]]:
     """Overlaps at which the loading force of a fresh contact jumps, with the jump relative to the force."""
-    grid = contact.overlaps(1e-5, GRID)
+    grid = contact.overlaps(1e-5, GRID_OF_OVERLAPS)
     values = [contact.loading(d) for d in grid]
     slopes = [math.log(b / a) if a > 0.0 and b > 0.0 else 0.0 for a, b in pairwise(values)]
     found = []
@@ -223,7 +223,7 @@ def jumps(contact: Contact) -> list[tuple[float, float]]:
                 high, f_high = middle, f_middle
             else:
                 low, f_low = middle, f_middle
-        if abs(f_high - f_low) > JUMP * abs(f_low):
+        if abs(f_high - f_low) > SMALLEST_JUMP * abs(f_low):
             found.append((high, (f_high - f_low) / f_low))
     return found
 

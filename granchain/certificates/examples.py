@@ -14,7 +14,7 @@ from granchain.errors import CaseError, LawError
 from granchain.material import Material
 
 # Wang, Liu & Liu 2022, sec. 5.2, doi:10.1016/j.ijmecsci.2022.107214: restitution, psi, xi and striker's speed of the steel chain.
-EXAMPLES: dict[str, float] = {"restitution": 0.65, "psi": 2.84, "xi": 13.0, "impact_speed": 1.77}
+EXAMPLE_INPUTS_BY_NAME: dict[str, float] = {"restitution": 0.65, "psi": 2.84, "xi": 13.0, "impact_speed": 1.77}
 # Order of magnitude of a contact of that chain, by unit: what a law requires and no example names is of the order of its unit.
 SCALES: dict[str, float] = {"N": 100.0, "m": 1e-5, "s": 1e-5, "kg": 1e-4, "Pa": 1e9, "J": 1e-3, "1": 1.0}
 # Powers of metre, kilogram and second in a unit.
@@ -108,8 +108,8 @@ def example(law: type[ContactLaw], quantity: Quantity) -> Any:
     """An allowed value of one input."""
     if quantity.name in law.examples:
         return law.examples[quantity.name]
-    if quantity.name in EXAMPLES and quantity.problem(EXAMPLES[quantity.name]) is None:
-        return EXAMPLES[quantity.name]
+    if quantity.name in EXAMPLE_INPUTS_BY_NAME and quantity.problem(EXAMPLE_INPUTS_BY_NAME[quantity.name]) is None:
+        return EXAMPLE_INPUTS_BY_NAME[quantity.name]
     if not quantity.required:
         return quantity.default
     if quantity.kind != "number":

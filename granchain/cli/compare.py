@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from granchain.cli.options import MISSED, JsonOption, UnsealedOption, app
-from granchain.cli.text import aligned, notify, number_text, paragraph, print_json, print_text
+from granchain.cli.text import aligned_rows, notify, number_text, paragraph, print_json, print_text
 from granchain.errors import CaseError, TraceError
 
 if TYPE_CHECKING:
@@ -169,18 +169,20 @@ def comparison_tables(found: Comparison) -> list[str]:
             measured: Agreement = getattr(sensor, name)
             sides = [getattr(one.sensors[k], name) for one in found.results]
             cells = [cell for side in sides for cell in (number_text(factor * side.computed), off_words(name, factor, side))]
-            rows.append((place(found, k), number_text(factor * measured.measured), short_label(factor * measured.uncertainty), *cells))
+            rows.append(
+                (place_words(found, k), number_text(factor * measured.measured), short_label(factor * measured.uncertainty), *cells)
+            )
         if name == "speed":
             whole = [one.wave_speed for one in found.results]
             cells = [cell for side in whole for cell in (number_text(side.computed), off_words(name, 1.0, side))]
             rows.append(("all", number_text(whole[0].measured), short_label(whole[0].uncertainty), *cells))
-        parts.append(f"{title}\n" + aligned(rows, ">" * len(rows[0])))
+        parts.append(f"{title}\n" + aligned_rows(rows, ">" * len(rows[0])))
     rows = [("bead", "of noise", *(one.label for one in found.results), *(["nearest"] if len(found.results) > 1 else []))]
     for k, sensor in enumerate(found.results[0].sensors):
         cells = [share(one.sensors[k].residual.computed) for one in found.results]
         nearest = [" or ".join(found.nearest.get(sensor.bead, ("-",)))] if len(found.results) > 1 else []
-        rows.append((place(found, k), share(sensor.residual.uncertainty), *cells, *nearest))
-    parts.append("residual, part of the measured pulse\n" + aligned(rows, ">" * len(rows[0])))
+        rows.append((place_words(found, k), share(sensor.residual.uncertainty), *cells, *nearest))
+    parts.append("residual, part of the measured pulse\n" + aligned_rows(rows, ">" * len(rows[0])))
     return parts
 
 
@@ -196,7 +198,7 @@ def band_table(found: Comparison, one: ResultAgreement) -> str:
     spread = ", ".join(f"{key} {sized(part)}" for key, part in one.tolerance.items())
     rows: list[tuple[str, ...]] = [("bead", "peak [N]", "from", "to", "", "arrival [us]", "from", "to", "", "force in band")]
     for k, sensor in enumerate(one.sensors):
-        cells = [place(found, k)]
+        cells = [place_words(found, k)]
         for side, factor, band in ((sensor.peak, 1.0, sensor.peak_band), (sensor.arrival, 1e6, sensor.arrival_band)):
             cells += band_cells(side.measured, factor, band)
         force = sensor.force_band
@@ -205,7 +207,7 @@ def band_table(found: Comparison, one: ResultAgreement) -> str:
     words = (
         f"{one.label}: is it within the band? {spread}; {one.members} members, {100.0 * IN_BAND:g} % of measurements would be from ... to"
     )
-    return paragraph(words) + "\n" + aligned(rows, ">" * len(rows[0]))
+    return paragraph(words) + "\n" + aligned_rows(rows, ">" * len(rows[0]))
 
 
 def sized(tolerance: Any) -> str:
@@ -222,7 +224,7 @@ def band_cells(measured: float, factor: float, band: Band | None) -> list[str]:
     return [number_text(factor * measured), number_text(factor * band.low_measured), number_text(factor * band.high_measured), word]
 
 
-def place(found: Comparison, k: int) -> str:
+def place_words(found: Comparison, k: int) -> str:
     """A sensor's bead, with a word where another pulse has merged with the first."""
     merged = any(one.sensors[k].merged for one in found.results)
     return f"{found.results[0].sensors[k].bead}" + (" merged" if merged else "")

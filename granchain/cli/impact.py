@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from granchain.cli.options import JsonOption, LawModuleOption, OverwriteOption, app, blamed, law_words, load_laws, the_one
-from granchain.cli.text import aligned, notify, number_text, paragraph, print_json, print_text
+from granchain.cli.text import aligned_rows, notify, number_text, paragraph, print_json, print_text
 from granchain.errors import CaseError, LawError
 
 if TYPE_CHECKING:
@@ -271,7 +271,7 @@ def read_inputs(
 
 
 @dataclass(frozen=True)
-class Row:
+class ImpactRow:
     """One collision; or why there is none: the bodies stick, or `ended` is False where that is not known."""
 
     law: str
@@ -296,7 +296,7 @@ class Row:
         return f"{self.result.restitution:.6f}"
 
 
-def collisions(asked: Study) -> list[Row]:
+def collisions(asked: Study) -> list[ImpactRow]:
     """All impacts, law by law; one that does not end is a row of its own where there are others."""
     from granchain.certificates.measure import REFINED
     from granchain.two_body import NeverOpens, NotEnded, impact
@@ -311,12 +311,12 @@ def collisions(asked: Study) -> list[Row]:
                 try:
                     with blamed(law):
                         rows.append(
-                            Row(law.name, speed, restitution, impact(law=law, pair=asked.pair, speed=speed, refine=REFINED, **values))
+                            ImpactRow(law.name, speed, restitution, impact(law=law, pair=asked.pair, speed=speed, refine=REFINED, **values))
                         )
                 except (NeverOpens, NotEnded) as error:
                     if alone:
                         raise
-                    rows.append(Row(law.name, speed, restitution, None, str(error), ended=isinstance(error, NeverOpens)))
+                    rows.append(ImpactRow(law.name, speed, restitution, None, str(error), ended=isinstance(error, NeverOpens)))
     return rows
 
 
@@ -327,13 +327,13 @@ UNITS = {
 }  # fmt: skip
 
 
-def impact_table(asked: Study, rows: Sequence[Row]) -> str:
+def impact_table(asked: Study, rows: Sequence[ImpactRow]) -> str:
     """One column a law: all numbers of one impact each, or the restitutions of a sweep."""
     sides = "<" + ">" * len(asked.laws)
     names = [law.name for law in asked.laws]
     if not asked.swept:
         lines = [(f"{name} [{unit}]" if unit else name, *(shown_number(row, name) for row in rows)) for name, unit in UNITS.items()]
-        return aligned([("", *names), *lines], sides)
+        return aligned_rows([("", *names), *lines], sides)
     first = "speed [m/s]" if asked.swept == "speed" else "asked restitution"
     by_law = [[row for row in rows if row.law == name] for name in names]
     cells = [
@@ -343,16 +343,16 @@ def impact_table(asked: Study, rows: Sequence[Row]) -> str:
         )
         for at in zip(*by_law, strict=True)
     ]
-    return aligned([(first, *names), *cells], sides)
+    return aligned_rows([(first, *names), *cells], sides)
 
 
-def shown_number(row: Row, name: str) -> str:
+def shown_number(row: ImpactRow, name: str) -> str:
     """A number of an impact for a table; a dash where there is none."""
     value = getattr(row.result, name, None)
     return "-" if value is None else number_text(value)
 
 
-def facts(asked: Study, rows: Sequence[Row]) -> dict[str, Any]:
+def facts(asked: Study, rows: Sequence[ImpactRow]) -> dict[str, Any]:
     """All impacts for JSON."""
     from granchain.certificates import EXAMPLE_PAIR
 
@@ -373,7 +373,7 @@ def facts(asked: Study, rows: Sequence[Row]) -> dict[str, Any]:
     }
 
 
-def draw(asked: Study, rows: Sequence[Row], out: str, overwrite: bool) -> None:
+def draw(asked: Study, rows: Sequence[ImpactRow], out: str, overwrite: bool) -> None:
     """The figure: loops of single impacts, or the restitution over what is swept."""
     from granchain import figures
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from granchain.cli.options import JsonOption, LawModuleOption, SetOption, app, blamed, load_laws
-from granchain.cli.text import aligned, notify, number_text, print_json, print_text
+from granchain.cli.text import aligned_rows, notify, number_text, print_json, print_text
 from granchain.engine.garbage import no_collection
 from granchain.errors import GranchainError, RunError
 from granchain.plain_data import plain_data
@@ -67,7 +67,7 @@ def print_mechanism(result: Result, facts: dict[str, Any], as_json: bool) -> Non
     print_text("\n".join(message.text for message in result.messages if not message.warning))
 
 
-def checked(result: Result) -> list[Check]:
+def checks_or_notice(result: Result) -> list[Check]:
     """The checks of a mechanism's result; none, with a message, where its case cannot be read: its law is not installed, say."""
     from granchain.mechanism.checks import checks_of
 
@@ -86,7 +86,7 @@ def in_json(result: Result) -> dict[str, Any]:
         "status": result.status.label,
         "time_step": result.time_step,
         "end": float(result.time[-1]) if result.time.size else None,
-        "checks": plain_data(checked(result)),
+        "checks": plain_data(checks_or_notice(result)),
         "messages": [message._asdict() for message in result.messages],
     }
 
@@ -100,6 +100,6 @@ def as_table(result: Result) -> str:
             "" if check.unit == "1" else check.unit,
             "" if check.printed is None else f"{check.printed:.5g}",
         )
-        for check in checked(result)
+        for check in checks_or_notice(result)
     ]
-    return aligned([("check", "value", "", "printed"), *rows], "<><>") if rows else ""
+    return aligned_rows([("check", "value", "", "printed"), *rows], "<><>") if rows else ""

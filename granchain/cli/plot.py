@@ -62,7 +62,7 @@ def plot(
     else:
         figures, known = figures_of_results(files, only, label, unsealed)
     if only is not None and known:
-        figures = chosen(figures, only, known)
+        figures = chosen_figures(figures, only, known)
     draw_all(figures, out, ending, width, overwrite)
 
 
@@ -196,7 +196,7 @@ def asked_names(only: str, known: Sequence[str]) -> list[str]:
     return names
 
 
-def chosen(figures: Mapping[str, Draw], only: str, known: Sequence[str]) -> dict[str, Draw]:
+def chosen_figures(figures: Mapping[str, Draw], only: str, known: Sequence[str]) -> dict[str, Draw]:
     """The figures that are asked for."""
     names = asked_names(only, known)
     # a name may be the end of another's: force-traces and traces

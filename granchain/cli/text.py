@@ -54,7 +54,7 @@ def number_text(value: float) -> str:
     return f"{value:#.6g}" if value else "0"
 
 
-def aligned(rows: Iterable[Sequence[object]], sides: str) -> str:
+def aligned_rows(rows: Iterable[Sequence[object]], sides: str) -> str:
     """Rows as columns; `sides` has < or > for each: to the left or to the right."""
     cells = [[str(cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]

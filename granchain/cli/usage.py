@@ -28,7 +28,7 @@ def wrong_use(error: TyperException, arguments: Sequence[str]) -> str:
     parameter = getattr(error, "param", None) or parameters.get(option)
     if hasattr(error, "possibilities"):
         where, got = path, f"the option {quoted_argument(option)}"
-        allowed, advice = chosen(option, [*(name for name in parameters if name.startswith("-")), "--help"], "take it out")
+        allowed, advice = allowed_and_meant(option, [*(name for name in parameters if name.startswith("-")), "--help"], "take it out")
     elif option is not None and (parameter is None or parameter.is_flag):
         where, got, allowed, advice = [*path, option], "a value", f"{option} alone", "take the value out"
     elif parameter is not None:
@@ -40,7 +40,7 @@ def wrong_use(error: TyperException, arguments: Sequence[str]) -> str:
     elif hasattr(command, "commands"):
         word = next((word for word in arguments[len(path) :] if not word.startswith("-")), None)
         where, got = [*path, "command"], "nothing" if word is None else quoted_argument(word)
-        allowed, advice = chosen(word, list(command.commands), "name one of these")
+        allowed, advice = allowed_and_meant(word, list(command.commands), "name one of these")
     else:
         extra = re.search(r"\(((?!s\)).*)\)$", error.format_message(), re.DOTALL)
         taken = [option_name(one) for one in command.params if one.param_type_name == "argument"]
@@ -62,7 +62,7 @@ def command_of(arguments: Sequence[str], option: str | None) -> tuple[list[str],
     return path, command
 
 
-def chosen(word: str | None, known: Sequence[str], otherwise: str) -> tuple[str, str]:
+def allowed_and_meant(word: str | None, known: Sequence[str], otherwise: str) -> tuple[str, str]:
     """What is allowed, and which of it was meant."""
     near = None if word is None else nearest(word, known)
     return ", ".join(known), otherwise if near is None else f'did you mean "{near}"?'

@@ -12,7 +12,7 @@ from granchain.figures.equivalence import equivalence
 from granchain.figures.fit import fit
 from granchain.figures.frame import FORMATS, JOURNAL_WIDTHS, MARKS, MOST_LEGEND_ROWS, MOST_LINES, image_of, page, save, style
 from granchain.figures.impacts import impact_loops, restitution_against_speed, restitution_delivered
-from granchain.figures.measured import MOST_DOTS, MOST_LAWS, Sides, comparison, impact_comparison, pulse_numbers
+from granchain.figures.measured import MOST_LAWS, MOST_SAMPLES_DRAWN, Sides, comparison, impact_comparison, pulse_numbers
 from granchain.figures.mechanism import (
     crank_energy,
     joint_force,
@@ -46,11 +46,11 @@ __all__ = [
     "FORMATS",
     "JOURNAL_WIDTHS",
     "MARKS",
-    "MOST_DOTS",
     "MOST_LAWS",
     "MOST_LEGEND_ROWS",
     "MOST_LINES",
     "MOST_PLACES",
+    "MOST_SAMPLES_DRAWN",
     "SEVERAL",
     "Sides",
     "all_figures",

@@ -13,7 +13,7 @@ from granchain.figures.frame import (
     MOST_LEGEND_ROWS,
     MOST_LINES,
     body_name,
-    choose,
+    chosen_labels,
     columns_in_legend,
     figure_of,
     given_panels,
@@ -54,7 +54,7 @@ def band_traces(bands: Any, ax: Sequence[Axes] | None = None) -> tuple[Figure, n
     Figure, array of Axes (n_panels,)
     """
     need_bands(bands, "force")
-    places, note = choose(None, bands.sensor_bead.values, MOST_LEGEND_ROWS, "sensors")
+    places, note = chosen_labels(None, bands.sensor_bead.values, MOST_LEGEND_ROWS, "sensors")
     columns = columns_in_legend(len(places))
     rows = math.ceil(len(places) / columns)
     largest = float(np.nanmax(bands.force.values, initial=0.0))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from granchain.errors import GranchainError
-from granchain.figures.frame import LETTER, figure_of, given_panels, palette, row_under_heading, small, styled, write_heading
+from granchain.figures.frame import LETTER, figure_of, given_panels, palette, row_under_heading, small_type, styled, write_heading
 from granchain.figures.studies import make_log
 
 if TYPE_CHECKING:
@@ -79,5 +79,5 @@ def equivalence(found: Sequence[Equivalent], ax: Sequence[Axes] | None = None) -
     if ax is None:
         # names of laws push the axes to the right
         longest = max(len(one.law) for one in drawn) + 3
-        write_heading(top, f"What stands in for {first.to}", parts, indent=16.0 + LETTER * small() * longest)
+        write_heading(top, f"What stands in for {first.to}", parts, indent=16.0 + LETTER * small_type() * longest)
     return figure, panels

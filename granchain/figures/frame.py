@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 _P = ParamSpec("_P")
-_T = TypeVar("_T")
+_Drawn = TypeVar("_Drawn")
 
 # Of more lines or rows than these, evenly spaced ones are drawn and the figure states it: as many as are told apart, and as fit a page.
 MOST_LINES = 10
@@ -73,7 +73,7 @@ NARROW: dict[str, Any] = {
 # How much lower than on a screen a figure one column wide is, by less than it is narrower, and what its lines of heading and legend add
 # [inch].
 _LOWER, _HEADING = 0.62, 0.55
-_PAGE: ContextVar[str | None] = ContextVar("page", default=None)
+_PAGE_WIDTH: ContextVar[str | None] = ContextVar("page", default=None)
 
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -108,28 +108,28 @@ def page(width: str | None) -> Iterator[None]:
         advice = f'did you mean "{near}"?' if near else "name one of them"
         words = " or ".join(f'"{name}" ({size:g} mm)' for name, size in JOURNAL_WIDTHS.items())
         raise GranchainError(f'width: got "{str(width)[:40]}", allowed {words}; {advice}')
-    before = _PAGE.set(width)
+    before = _PAGE_WIDTH.set(width)
     try:
         yield
     finally:
-        _PAGE.reset(before)
+        _PAGE_WIDTH.reset(before)
 
 
 def narrow() -> bool:
     """Whether figures are one column wide."""
-    return _PAGE.get() == "single"
+    return _PAGE_WIDTH.get() == "single"
 
 
 def columns_in_legend(count: int) -> int:
     """How many panels stand beside each other."""
-    return min({"single": 2, "double": 3}.get(_PAGE.get() or "", 4), count)
+    return min({"single": 2, "double": 3}.get(_PAGE_WIDTH.get() or "", 4), count)
 
 
-def styled(function: Callable[_P, _T]) -> Callable[_P, _T]:
+def styled(function: Callable[_P, _Drawn]) -> Callable[_P, _Drawn]:
     """Run a function with our settings; the user's come back afterwards."""
 
     @wraps(function)
-    def within(*args: _P.args, **kwargs: _P.kwargs) -> _T:
+    def within(*args: _P.args, **kwargs: _P.kwargs) -> _Drawn:
         import matplotlib
 
         with matplotlib.rc_context(rc=dict(style()) | (NARROW if narrow() else {})):
@@ -143,7 +143,7 @@ def new_figure(width: float, height: float) -> Figure:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    asked = _PAGE.get()
+    asked = _PAGE_WIDTH.get()
     if asked is not None:
         # 25.4 mm are an inch by its definition: NIST Special Publication 811 (2008), appendix B.8
         width, height = JOURNAL_WIDTHS[asked] / 25.4, (_LOWER * height + _HEADING if narrow() else height)
@@ -212,7 +212,7 @@ def need_few(count: int, what: str) -> None:
         raise GranchainError(f"{what}: got {count} lines, allowed {len(palette())}, which is as many as there are colours; draw fewer")
 
 
-def small() -> float:
+def small_type() -> float:
     """Size of small type [points]."""
     import matplotlib
 
@@ -240,7 +240,7 @@ def widest(axes: Axes, handles: Sequence[Any] | None) -> float:
     """Width of the longest entry of a legend [points]."""
     shown = handles if handles is not None else axes.get_legend_handles_labels()[0]
     # six letters are the line and the space beside it
-    return LETTER * small() * (max((len(str(one.get_label())) for one in shown), default=1) + 6)
+    return LETTER * small_type() * (max((len(str(one.get_label())) for one in shown), default=1) + 6)
 
 
 def legend_below(axes: Axes, given: bool = False, handles: Sequence[Any] | None = None, most: int = 4, **look: Any) -> None:
@@ -293,7 +293,7 @@ def put_heading(axes: Axes, results: Sequence[Result], *notes: str, given: bool 
     if given:
         failures = [f"RUN FAILED: {result.status.label}" for result in results if result.status.failed]
         if failures:
-            axes.annotate("\n".join(failures), (0.02, 0.98), xycoords="axes fraction", va="top", fontsize=small(), color=FAILED)
+            axes.annotate("\n".join(failures), (0.02, 0.98), xycoords="axes fraction", va="top", fontsize=small_type(), color=FAILED)
         return
     laws = list(dict.fromkeys(result.law for result in results))
     parts = ["simulated", ("contact law " if len(laws) == 1 else "contact laws ") + ", ".join(laws)]
@@ -309,7 +309,7 @@ def write_heading(axes: Axes, title: str, parts: Sequence[str], failed: bool = F
     """A title, and under it the parts of a sentence in as many lines as they take; `indent` is where the axes begin [points]."""
     import matplotlib
 
-    size = small()
+    size = small_type()
     most = letters_across(axes, size, indent)
     lines: list[str] = []
     for part in parts:
@@ -349,7 +349,7 @@ def need(result: Result, *names: str) -> None:
             )
 
 
-def choose(asked: Sequence[int] | None, there: np.ndarray, most: int, what: str) -> tuple[list[int], str]:
+def chosen_labels(asked: Sequence[int] | None, there: np.ndarray, most: int, what: str) -> tuple[list[int], str]:
     """Places of the asked labels; of more than `most`, evenly spaced ones and a note."""
     labels = there.tolist()
     if asked is not None:

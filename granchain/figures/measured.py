@@ -14,7 +14,7 @@ from granchain.figures.frame import (
     LETTER,
     MOST_LEGEND_ROWS,
     body_name,
-    choose,
+    chosen_labels,
     columns_in_legend,
     figure_of,
     given_panels,
@@ -51,7 +51,7 @@ class Sides(NamedTuple):
 
 NO_SIDES = Sides(math.nan, math.nan, math.nan, math.nan)
 # Dots of a measured trace in one panel.
-MOST_DOTS = 60
+MOST_SAMPLES_DRAWN = 60
 # Colour of what was measured, which no computed line has.
 _MEASURED_TRACE = "#222222"
 
@@ -78,7 +78,7 @@ def comparison(found: Comparison, ax: Sequence[Axes] | np.ndarray | None = None)
     from matplotlib.lines import Line2D
 
     sensors = found.results[0].sensors
-    places, note = choose(None, np.array([sensor.bead for sensor in sensors]), MOST_LEGEND_ROWS, "sensors")
+    places, note = chosen_labels(None, np.array([sensor.bead for sensor in sensors]), MOST_LEGEND_ROWS, "sensors")
     columns = columns_in_legend(len(places))
     rows = math.ceil(len(places) / columns)
     factor, unit = time_unit(max(float(sensor.time[-1]) if len(sensor.time) else 0.0 for sensor in sensors) / 10.0)
@@ -109,7 +109,7 @@ def comparison(found: Comparison, ax: Sequence[Axes] | np.ndarray | None = None)
         figure.align_ylabels()
     if ax is None and not narrow():
         figure.supxlabel(f"time from the measured peak ({unit})", fontsize=label_size())
-    handles = [Line2D([], [], color=_MEASURED_TRACE, marker="o", ms=3.0, mfc="none", mew=0.6, ls="", label=_measured_words(found))]
+    handles = [Line2D([], [], color=_MEASURED_TRACE, marker="o", ms=3.0, mfc="none", mew=0.6, ls="", label=_measured_caption(found))]
     handles += [Line2D([], [], **look(i), label=one.label) for i, one in enumerate(found.results)]
     if ax is not None:
         panels[0, 0].legend(handles=handles, loc="best")
@@ -186,7 +186,7 @@ def pulse_numbers(
     return figure, panels
 
 
-def _measured_words(found: Comparison) -> str:
+def _measured_caption(found: Comparison) -> str:
     return found.trace.words + (" (band: twice the noise)" if any(sensor.noise > 0.0 for sensor in found.results[0].sensors) else "")
 
 
@@ -202,7 +202,7 @@ def _forces_over_each_other(force: Axes, rest: Axes, found: Comparison, k: int, 
     origin = next(at for at in arrivals if math.isfinite(at))
     longest = max((one.sensors[k] for one in found.results), key=lambda one: len(one.time))
     # Below the lines, and few enough to see them.
-    every = max(1, math.ceil(len(longest.time) / MOST_DOTS))
+    every = max(1, math.ceil(len(longest.time) / MOST_SAMPLES_DRAWN))
     dots: dict[str, Any] = {"markersize": 2.4, "markerfacecolor": "none", "markeredgewidth": 0.6, "markevery": every, "zorder": 2}
     force.plot(factor * (longest.time - origin), longest.measured, "o", color=_MEASURED_TRACE, label="measured", **dots)
     nearest = found.nearest.get(sensor.bead, ())

@@ -89,7 +89,7 @@ def mechanism_case_of(result: Result) -> MechanismCase | None:
     return case if isinstance(case, MechanismCase) else None
 
 
-def named_rows(results: Sequence[Result], name: str) -> Sequence[Result]:
+def results_with(results: Sequence[Result], name: str) -> Sequence[Result]:
     """The results, each with this variable."""
     if not results:
         raise GranchainError(f"figure of {name}: got no result, allowed: one or more of a mechanism")
@@ -129,7 +129,7 @@ def slider_acceleration(
     -------
     Figure, array of Axes (1,) or (2,)
     """
-    named_rows(results, "slider_acceleration")
+    results_with(results, "slider_acceleration")
     largest = max(float(np.abs(result.ideal_acceleration).max()) for result in results)
     reach = max(float(np.abs(result.slider_acceleration[window_of_time(result, between).chosen]).max()) for result in results)
     twice = reach > FAR * largest
@@ -165,7 +165,7 @@ def slider_kinematics(
     -------
     Figure, array of Axes (3,)
     """
-    named_rows(results, "slider_position")
+    results_with(results, "slider_position")
     figure, rows = _rows(ax, 6.0, [1.0, 1.0, 1.0])
     names = (("slider_position", 1e3, "position (mm)"), ("slider_velocity", 1.0, "velocity (m/s)"),
              ("slider_acceleration", 1.0, "acceleration (m/s\N{SUPERSCRIPT TWO})"))  # fmt: skip
@@ -214,7 +214,7 @@ def joint_force(
     -------
     Figure, Axes
     """
-    named_rows(results, "contact_force")
+    results_with(results, "contact_force")
     figure, axes = one_panel(ax, 7.0, 5.6 if narrow() else 4.2)
     for i, (result, label) in enumerate(zip(results, labels_of(results, labels), strict=True)):
         part = window_of_time(result, between)
@@ -250,7 +250,7 @@ def joint_penetration(
     -------
     Figure, Axes
     """
-    named_rows(results, "penetration")
+    results_with(results, "penetration")
     factor, unit = scaled(max(float(result.penetration.max()) for result in results), "m")
     figure, axes = one_panel(ax, 7.0, 5.6 if narrow() else 4.2)
     for i, (result, label) in enumerate(zip(results, labels_of(results, labels), strict=True)):
@@ -335,7 +335,7 @@ def joint_impact(
     -------
     Figure, Axes
     """
-    named_rows(results, "contact_force")
+    results_with(results, "contact_force")
     need_few(len(results), "joint_impact")
     figure, axes = one_panel(ax, 6.4, 5.4 if narrow() else 4.4)
     factor, unit = scaled(max(float(result.penetration.max()) for result in results), "m")

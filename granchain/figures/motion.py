@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from granchain.errors import CaseError, FileError, GranchainError
-from granchain.figures.frame import look, narrow, need, new_figure, put_heading, small, styled, time_unit
+from granchain.figures.frame import look, narrow, need, new_figure, put_heading, small_type, styled, time_unit
 from granchain.output import write_whole
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ DOTS_PER_INCH, NARROW_DOTS = 100.0, 150.0
 # Of its own accord an overlap is drawn as no more than this part of a diameter, and no body goes further than so many diameters.
 SEEN_OVERLAP, SEEN_WAY = 0.35, 3.0
 # Length of a row from which places are in metres [m].
-LONG = 10.0
+LONG_ROW = 10.0
 # Circles are drawn where the row is no higher than so many radii.
 LOWEST = 4.5
 # First bytes of the format: GIF89a specification (CompuServe 1990), section 17.
@@ -194,7 +194,7 @@ def animation(result: Result, magnify: float | None = None, frames: int = FRAMES
         ends = int(beads[0]), int(beads[1])
     motion = motion_of(result, frames, ends)
     times = magnification(motion) if magnify is None else float(magnify)
-    length, metre = (1e3, "mm") if float(np.ptp(motion.place)) < LONG else (1.0, "m")
+    length, metre = (1e3, "mm") if float(np.ptp(motion.place)) < LONG_ROW else (1.0, "m")
     x = length * (motion.place + times * motion.moved)
     half = length * motion.half
     tallest = float(half.max())
@@ -227,7 +227,7 @@ def animation(result: Result, magnify: float | None = None, frames: int = FRAMES
     line.axhline(0.0, color="#b0b0b0", linewidth=0.5, zorder=0)
     line.set_ylabel(name)
     line.set_xlabel(f"place ({metre})")
-    clock = line.text(0.99, 0.96, "", transform=line.transAxes, ha="right", va="top", fontsize=small())
+    clock = line.text(0.99, 0.96, "", transform=line.transAxes, ha="right", va="top", fontsize=small_type())
     notes = [f"displacements {times:g} times"]
     if motion.force is not None:
         notes.append(f"forces: mean over {factor * motion.over:.3g} {unit}, beyond the static ones")

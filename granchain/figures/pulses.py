@@ -20,7 +20,7 @@ from granchain.figures.frame import (
     need,
     new_figure,
     put_heading,
-    small,
+    small_type,
     styled,
     time_unit,
 )
@@ -200,7 +200,7 @@ def peaks(*results: Result, labels: Sequence[str] | None = None, ax: Sequence[Ax
         axes.margins(x=0.03)
         axes.set_ylim(0.0, max(1.12 * float(axes.dataLim.y1), 0.0) if np.isfinite(axes.dataLim.y1) and axes.dataLim.y1 > 0.0 else 1.0)
         axes.locator_params(axis="x", integer=True)
-        axes.set_title("\n".join(lines), fontsize=small(), color=FITTED, pad=4.0)
+        axes.set_title("\n".join(lines), fontsize=small_type(), color=FITTED, pad=4.0)
     if len(results) > 1:
         legend_below(panels[0], given=ax is not None)
     notes = ["dotted: power law of the bead's number"]

@@ -28,7 +28,7 @@ from granchain.figures.frame import (
     MOST_LINES,
     body_name,
     branches,
-    choose,
+    chosen_labels,
     figure_of,
     framed_loops,
     given_panels,
@@ -47,7 +47,7 @@ from granchain.figures.frame import (
     put_heading,
     round_end,
     scaled,
-    small,
+    small_type,
     styled,
     time_unit,
 )
@@ -101,7 +101,7 @@ def force_traces(
         raise GranchainError("force_traces: got no result, allowed: one or more")
     for result in results:
         need(result, "sensor_force", "sensor_bead", "time")
-    places, note = choose(sensors, results[0].sensor_bead, MOST_LEGEND_ROWS, "sensors")
+    places, note = chosen_labels(sensors, results[0].sensor_bead, MOST_LEGEND_ROWS, "sensors")
     beads = [int(results[0].sensor_bead[place]) for place in places]
     factor, unit = time_unit(max(float(result.time[-1]) for result in results))
     if ax is None:
@@ -112,7 +112,7 @@ def force_traces(
         rows = given_panels(ax, len(beads))
         figure = figure_of(rows[0])
     words = labels_of(results, labels)
-    beyond = _static_force(results)
+    beyond = _static_force_of(results)
     handles: dict[str, Any] = {}
     for axes, bead in zip(rows, beads, strict=True):
         text = body_name(bead)
@@ -131,7 +131,7 @@ def force_traces(
                 top = sensor_peak(result, int(column[0]))
                 text += f"\n{top.force:.3g} N" if top.complete else "\nno pulse" if top.force == 0.0 else "\nstill rising"
                 text += "\nmerged" if top.merged else ""
-        axes.text(1.012, 0.5, text, transform=axes.transAxes, va="center", fontsize=small(), linespacing=1.15)
+        axes.text(1.012, 0.5, text, transform=axes.transAxes, va="center", fontsize=small_type(), linespacing=1.15)
         axes.spines["bottom"].set_visible(axes is rows[-1])
         axes.tick_params(axis="x", length=3.0 if axes is rows[-1] else 0.0)
         axes.axhline(0.0, color="#b0b0b0", linewidth=0.5, zorder=0)
@@ -149,7 +149,7 @@ def force_traces(
     return figure, rows
 
 
-def _static_force(results: Sequence[Result]) -> bool:
+def _static_force_of(results: Sequence[Result]) -> bool:
     """Whether a force that was there before the wave takes up most of the traces."""
     rest = max(float(np.abs(result.sensor_force[0]).max()) for result in results)
     largest = max(float(np.nanmax(np.abs(result.sensor_force))) for result in results)
@@ -192,9 +192,9 @@ def bead_velocities(result: Result, beads: Sequence[int] | None = None, ax: Axes
         bodies = result.bead
         if "sensor_bead" in result.variables and len(result.sensor_bead):
             bodies = np.array([label for label in result.bead if label == 0 or label in result.sensor_bead])
-        places, note = choose(None, bodies, MOST_LINES, "beads")
+        places, note = chosen_labels(None, bodies, MOST_LINES, "beads")
         beads = [int(bodies[place]) for place in places]
-    places, _ = choose(beads, result.bead, MOST_LINES, "beads")
+    places, _ = chosen_labels(beads, result.bead, MOST_LINES, "beads")
     factor, unit = time_unit(float(result.snapshot_time[-1]))
     figure, axes = one_panel(ax, 7.0, 4.0)
     time, velocity, how = _course(result, places)
@@ -355,7 +355,7 @@ def hysteresis(
     # As many of each as leave a colour for every loop: full and dashed are taken.
     most = max(1, len(palette()) // len(results))
     for result, word in zip(results, labels_of(results, labels), strict=True):
-        places, note = choose(contacts, result.sensor_contact, most, "contacts")
+        places, note = chosen_labels(contacts, result.sensor_contact, most, "contacts")
         notes.append(note)
         loops += [(result, place, f"contact {result.sensor_contact[place]}" + (f", {word}" if several else "")) for place in places]
     need_few(len(loops), "hysteresis")
@@ -448,7 +448,7 @@ def energy(result: Result, ax: Sequence[Axes] | None = None) -> tuple[Figure, np
     if bound is not None and put_in > 0.0:
         rest.axhline(bound, color=palette()[2], linewidth=0.9, linestyle=":", label="bound of the run")
     if not np.any(size > 0.0):
-        rest.text(0.5, 0.5, "exactly 0 throughout", transform=rest.transAxes, ha="center", va="center", fontsize=small())
+        rest.text(0.5, 0.5, "exactly 0 throughout", transform=rest.transAxes, ha="center", va="center", fontsize=small_type())
         rest.set_ylim(1e-18, 1.0)
     static = put_in == 0.0 and bool(np.any(parts["recoverable"] > 0.0))
     rest.set_ylabel("residual\n/ put in" if put_in > 0.0 else f"residual / {OF_ROUNDING:g}\nof what is held" if static else "residual (J)")
@@ -503,7 +503,7 @@ def losses(result: Result, ax: Axes | None = None) -> tuple[Figure, Axes]:
     if np.any(below != 0.0):
         legend_beside(axes, given=ax is not None)
     else:
-        axes.text(0.5, 0.5, "no contact lost anything", transform=axes.transAxes, ha="center", va="center", fontsize=small())
+        axes.text(0.5, 0.5, "no contact lost anything", transform=axes.transAxes, ha="center", va="center", fontsize=small_type())
         axes.set_ylim(0.0, 1.0)
     axes.set_xlim(edges[0], edges[-1])
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))

@@ -59,7 +59,7 @@ def pixels_needed(x: np.ndarray, *courses: np.ndarray) -> np.ndarray:
     n = len(x)
     if n < 3 or not (np.diff(x) > 0.0).all() or not all(np.isfinite(course).all() for course in courses):
         return np.arange(n)
-    places = in_columns(x, courses) if n > 4 * COLUMNS else np.arange(n)
+    places = column_extremes(x, courses) if n > 4 * COLUMNS else np.arange(n)
     x, courses = x[places], tuple(course[places] for course in courses)
     heights = [float(np.ptp(course)) or 1.0 for course in courses]
     kept = np.unique([0, len(x) - 1, *(int(find(course)) for course in courses for find in (np.argmin, np.argmax))])
@@ -74,7 +74,7 @@ def pixels_needed(x: np.ndarray, *courses: np.ndarray) -> np.ndarray:
         kept = np.union1d(kept, more[np.unique(stretch[more], return_index=True)[1]])
 
 
-def in_columns(x: np.ndarray, courses: tuple[np.ndarray, ...]) -> np.ndarray:
+def column_extremes(x: np.ndarray, courses: tuple[np.ndarray, ...]) -> np.ndarray:
     """Places of the first and last sample of each column of dots, and of the smallest and largest of each course."""
     column = np.minimum(((x - x[0]) / (x[-1] - x[0]) * COLUMNS).astype(int), COLUMNS - 1)
     first = np.flatnonzero(np.diff(column, prepend=-1))

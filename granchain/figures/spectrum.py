@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 # How far below the largest power a map goes, in powers of ten.
-DECADES = 6.0
+DECADES_SHOWN = 6.0
 # The highest frequency that is shown, over the highest edge of a band.
-ABOVE = 1.25
+FREQUENCY_MARGIN = 1.25
 # Room for the legend over a curve, over the height of the curve, on a screen and one column wide.
 LEGEND = 0.3, 0.5
 
@@ -134,7 +134,7 @@ def wave_map(found: Spectrum, ax: Axes | None = None) -> tuple[Figure, Axes]:
     top = min(top, float(found.cell_frequency[-1]))
     rows = found.cell_frequency <= top
     with np.errstate(divide="ignore"):
-        level = np.maximum(10.0 * np.log10(found.power[rows]), -10.0 * DECADES)
+        level = np.maximum(10.0 * np.log10(found.power[rows]), -10.0 * DECADES_SHOWN)
     mesh = axes.pcolormesh(
         found.wavenumber / math.pi, kilo * found.cell_frequency[rows], level, shading="nearest", rasterized=True, cmap="magma_r"
     )
@@ -171,7 +171,7 @@ def extent(found: Spectrum) -> tuple[float, float, str]:
     """The highest frequency that is shown [Hz], and its unit."""
     top = float(found.frequency[-1])
     if found.dispersion is not None:
-        top = min(top, ABOVE * float(found.dispersion.band_edges[-1, 1]))
+        top = min(top, FREQUENCY_MARGIN * float(found.dispersion.band_edges[-1, 1]))
     return (top, 1e-3, "kHz") if top >= 1e3 else (top, 1.0, "Hz")
 
 

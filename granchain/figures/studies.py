@@ -24,7 +24,7 @@ from granchain.figures.frame import (
     one_panel,
     palette,
     scaled,
-    small,
+    small_type,
     styled,
     time_unit,
     write_heading,
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 # Part of the draws between the edges of a band: from 5 to 95 %.
-BAND = (0.05, 0.95)
+SHADED_QUANTILES = (0.05, 0.95)
 # Draws, or runs, from which a distribution is drawn.
 LEAST_DISTRIBUTION = 16
 # A key that spans this factor has a logarithmic axis; a power law is fitted over no less.
@@ -167,7 +167,7 @@ def label_of(study: Any, name: str, largest: float) -> tuple[float, str]:
     return factor, f"{words} ({unit})"
 
 
-def framed(study: Any, axes: Axes, notes: list[str], given: bool = False) -> None:
+def put_study_heading(study: Any, axes: Axes, notes: list[str], given: bool = False) -> None:
     """Title and heading of a study's figure; none over axes that were given."""
     if given:
         return
@@ -189,7 +189,7 @@ def axis_label(study: Any, key: str) -> str:
 
 def put_lines(axes: Axes, found: Shown, factor: float, given: bool = False) -> None:
     """Medians as lines, and bands between the quantiles of the draws."""
-    low, middle, high = (band_edge(factor * found.y, part) for part in (BAND[0], 0.5, BAND[1]))
+    low, middle, high = (band_edge(factor * found.y, part) for part in (SHADED_QUANTILES[0], 0.5, SHADED_QUANTILES[1]))
     for i in range(len(middle)):
         if found.y.shape[-1] > 2:
             axes.fill_between(found.x, low[i], high[i], color=look(i)["color"], alpha=0.2, linewidth=0.0)
@@ -239,7 +239,7 @@ def study_curves(
     axes.set_ylabel(label)
     if (axes.dataLim.y0 > 0.0) and axes.dataLim.y0 < 0.5 * axes.dataLim.y1:
         axes.set_ylim(0.0, 1.05 * axes.dataLim.y1)
-    framed(study, axes, found.notes, given=ax is not None)
+    put_study_heading(study, axes, found.notes, given=ax is not None)
     return figure, axes
 
 
@@ -271,7 +271,7 @@ def study_power_law(study: Any, name: str, along: str, lines: str | None = None,
     axes.margins(x=0.02, y=0.06)
     axes.set_xlabel(axis_label(study, along))
     axes.set_ylabel(label)
-    framed(study, axes, [*found.notes, "dashed: fitted power law"], given=ax is not None)
+    put_study_heading(study, axes, [*found.notes, "dashed: fitted power law"], given=ax is not None)
     return figure, axes
 
 
@@ -317,7 +317,7 @@ def study_map(study: Any, name: str, across: str, up: str, ax: Axes | None = Non
     axes.set_xlabel(axis_label(study, across))
     axes.set_ylabel(axis_label(study, up))
     figure.colorbar(mesh, ax=axes, label=label, pad=0.02)
-    framed(study, axes, [note.replace(": median, and 5 to 95 %", ": median") for note in found.notes], given=ax is not None)
+    put_study_heading(study, axes, [note.replace(": median, and 5 to 95 %", ": median") for note in found.notes], given=ax is not None)
     return figure, axes
 
 
@@ -386,7 +386,7 @@ def study_distribution(study: Any, name: str, lines: str | None = None, ax: Axes
         axes.axvline(own.mean(), color=colour, linewidth=0.8, linestyle="--")
     axes.margins(x=0.02, y=0.06)
     axes.set_ylim(0.0, None)
-    legend: dict[str, Any] = {"title": "mean \N{PLUS-MINUS SIGN} standard deviation", "title_fontsize": small()}
+    legend: dict[str, Any] = {"title": "mean \N{PLUS-MINUS SIGN} standard deviation", "title_fontsize": small_type()}
     if narrow():
         legend_beside(axes, given=ax is not None, **legend)
     else:
@@ -394,7 +394,7 @@ def study_distribution(study: Any, name: str, lines: str | None = None, ax: Axes
     axes.set_xlabel(label)
     axes.set_ylabel("members")
     axes.yaxis.set_major_locator(MaxNLocator(integer=True))
-    framed(study, axes, notes, given=ax is not None)
+    put_study_heading(study, axes, notes, given=ax is not None)
     return figure, axes
 
 

@@ -14,7 +14,7 @@ from granchain.engine.restitution import law_of_restitution, restitution_at
 from granchain.engine.scans import settled
 from granchain.errors import GranchainError
 from granchain.mechanism.linkages import Ideal, ideal
-from granchain.mechanism.setup import dimensions_of, pair_of, surfaces_of
+from granchain.mechanism.setup import dimensions_of, pair_of_surfaces, surfaces_of
 from granchain.output import Result
 from granchain.run_end import relative_residual
 
@@ -149,7 +149,7 @@ def restitution(case: SliderCrankCase, mass: float) -> float:
     """Restitution of a mass [kg] in the joint under Ma-Liu, at the printed speed."""
     law, inputs = _ma_liu(case)
     joint = case.joint
-    pair = pair_of(joint.bearing_radius, joint.journal_radius, True, (joint.bearing_material, joint.journal_material), mass, None)
+    pair = pair_of_surfaces(joint.bearing_radius, joint.journal_radius, True, (joint.bearing_material, joint.journal_material), mass, None)
     found = restitution_at(law, inputs, pair, np.full(1, joint.journal_radius), np.full(1, PRINTED_NUMBERS["speed"]))
     return float(found[0, 0])
 

@@ -207,7 +207,7 @@ def look_of(law: Functions, features: Features, n_surfaces: int) -> Callable:
 
 
 @cache
-def loop_of(law: Functions, features: Features, linkage: Linkage) -> Callable:
+def mechanism_loop(law: Functions, features: Features, linkage: Linkage) -> Callable:
     """The compiled time loop for the functions of a law, which are `frozen`, and a mechanism."""
     return compiled(plain_loop(law, features, linkage))
 

@@ -16,8 +16,8 @@ from granchain.engine.timestep import TimeStep
 from granchain.errors import RunError
 from granchain.jit.options import frozen
 from granchain.mechanism.linkages import Dimensions, Linkage, ideal
-from granchain.mechanism.loop import loop_of
-from granchain.mechanism.setup import contacts_of, dimensions_of, linkage_of, step_of_mechanism
+from granchain.mechanism.loop import mechanism_loop
+from granchain.mechanism.setup import contacts_of_joint, dimensions_of, linkage_of, step_of_mechanism
 from granchain.mechanism.state import (
     COORDINATE,
     ENTRY,
@@ -27,9 +27,9 @@ from granchain.mechanism.state import (
     Entries,
     SampleRows,
     Surfaces,
-    clock_of,
     count_of,
-    rows,
+    field_rows,
+    mechanism_clock,
 )
 from granchain.output import Result
 from granchain.run_end import Certificates, about_allowed_step, about_step, balanced, open_ledger, relative_residual, stopped
@@ -65,17 +65,17 @@ class Machine:
         self.linkage: Linkage = linkage_of(case)
         stride = step.stride(case.record.interval)
         energy_stride = step.stride(case.energy.interval or case.end / ENTRIES)
-        self._clock = clock_of(step.value, step.n_steps, stride, energy_stride)
+        self._clock = mechanism_clock(step.value, step.n_steps, stride, energy_stride)
         self.clock, self._steps = self._clock[0], self._clock["step"]
-        self.coordinates = rows(Coordinates, COORDINATE, 2)
-        self.surfaces = rows(Surfaces, SURFACE, contacts.c.shape[1])
-        self.samples = rows(SampleRows, SAMPLE_FIELDS, count_of(step.n_steps, stride))
-        self.entries = rows(Entries, ENTRY, count_of(step.n_steps, energy_stride))
+        self.coordinates = field_rows(Coordinates, COORDINATE, 2)
+        self.surfaces = field_rows(Surfaces, SURFACE, contacts.c.shape[1])
+        self.samples = field_rows(SampleRows, SAMPLE_FIELDS, count_of(step.n_steps, stride))
+        self.entries = field_rows(Entries, ENTRY, count_of(step.n_steps, energy_stride))
         self.c, self.h = np.ascontiguousarray(contacts.c), np.ascontiguousarray(contacts.history)
         self.surfaces.limit[:] = contacts.limits
         self._start(case)
         functions = Functions(*frozen(*self.model.functions))
-        self._loop = loop_of(functions, features_of(self.model, True, False, False), self.linkage)
+        self._loop = mechanism_loop(functions, features_of(self.model, True, False, False), self.linkage)
 
     def _start(self, case: MechanismCase) -> None:
         """As without play, with what the case sets on top of that."""
@@ -126,7 +126,7 @@ def run_mechanism(case: MechanismCase) -> Result:
     started, clock = datetime.now(UTC), time.perf_counter()
     # overflow is reported later as a non-finite result
     with np.errstate(all="ignore"):
-        contacts = contacts_of(case)
+        contacts = contacts_of_joint(case)
         step = step_of_mechanism(case, contacts)
         machine = Machine(case, contacts, step)
         status = Status.RUNNING

@@ -73,7 +73,7 @@ def dimensions_of(case: MechanismCase) -> Dimensions:
     )  # fmt: skip
 
 
-def pair_of(
+def pair_of_surfaces(
     radius_1: float, radius_2: float, internal: bool, materials: tuple[Material, Material], mass: float, length: float | None
 ) -> Pair:
     """Two bodies of a joint, body 2 inside body 1 where the contact is internal; `mass` is the effective one [kg]."""
@@ -94,7 +94,7 @@ def surfaces_of(case: MechanismCase) -> tuple[Surface, ...]:
     if isinstance(case, SliderCrankCase):
         joint = case.joint
         materials = (joint.bearing_material, joint.journal_material)
-        return (Surface(pair_of(joint.bearing_radius, joint.journal_radius, True, materials, mass, joint.length), "internal"),)
+        return (Surface(pair_of_surfaces(joint.bearing_radius, joint.journal_radius, True, materials, mass, joint.length), "internal"),)
     assert isinstance(case, ScotchYokeCase)
     slot, pin, fit = case.slot, case.pin, case.fit()
     end = 0.5 * (slot.outer_radius - slot.inner_radius)
@@ -104,13 +104,13 @@ def surfaces_of(case: MechanismCase) -> tuple[Surface, ...]:
         (slot.inner_radius, False, fit and fit.inner),
         (end, True, fit and fit.end),
     ):
-        pair = pair_of(radius, pin.radius, internal, (slot.material, pin.material), mass, slot.length)
+        pair = pair_of_surfaces(radius, pin.radius, internal, (slot.material, pin.material), mass, slot.length)
         numbers = (power.stiffness, power.exponent) if power else ()
         found.append(Surface(pair, "internal" if internal else "external", *numbers))
     return tuple(found)
 
 
-def contacts_of(case: MechanismCase) -> Contacts:
+def contacts_of_joint(case: MechanismCase) -> Contacts:
     """The contacts of a mechanism's joint: the law, as it runs, and a column of coefficients for each surface.
 
     Raises

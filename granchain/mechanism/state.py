@@ -31,7 +31,7 @@ SURFACE = (
     Field("limit", "surface", "overlap at which the run stops [m]", np.inf, changes=False),
 )
 
-RUN = (
+RUN_FIELDS = (
     Field("dt", "run", "time step [s]", changes=False),
     Field("allowed_step", "run", "step that the states of the samples allow [s]", np.inf),
     Field("viscous", "run", "work of the viscous parts of the forces [J]"),
@@ -74,19 +74,19 @@ Surfaces = named_tuple_of("Surfaces", SURFACE, __name__)
 SampleRows = named_tuple_of("Samples", SAMPLE_FIELDS, __name__)
 Entries = named_tuple_of("Entries", ENTRY, __name__)
 
-CLOCK = np.dtype((np.record, [(field.name, "f8" if field.kind is float else "i8") for field in RUN]))
+MECHANISM_CLOCK = np.dtype((np.record, [(field.name, "f8" if field.kind is float else "i8") for field in RUN_FIELDS]))
 
 
-def rows(kind: Any, fields: tuple[Field, ...], count: int) -> Any:
+def field_rows(kind: Any, fields: tuple[Field, ...], count: int) -> Any:
     """A named tuple of arrays, each with its start value."""
     table = np.empty((len(fields), count))
     fill_starts(table, fields)
     return kind(*table)
 
 
-def clock_of(dt: float, n_steps: int, stride: int, energy_stride: int) -> np.ndarray:
+def mechanism_clock(dt: float, n_steps: int, stride: int, energy_stride: int) -> np.ndarray:
     """(1,) The scalars of a run, by name; `clock[0]` is the record that the loop reads and writes."""
-    clock = np.zeros(1, CLOCK)
+    clock = np.zeros(1, MECHANISM_CLOCK)
     clock["dt"], clock["n_steps"], clock["stride"], clock["energy_stride"] = dt, n_steps, stride, energy_stride
     clock["allowed_step"] = math.inf
     return clock

@@ -5,9 +5,9 @@ to write a file during a long run, `Checkpoint` is what another process needs to
 """
 
 from granchain.output.checkpoint import Checkpoint
-from granchain.output.reader import open_result, verify
+from granchain.output.reader import open_result, verify_file
 from granchain.output.result import Result
 from granchain.output.variables import Variable
 from granchain.output.whole import claim, write_whole
 
-__all__ = ["Checkpoint", "Result", "Variable", "claim", "open_result", "verify", "write_whole"]
+__all__ = ["Checkpoint", "Result", "Variable", "claim", "open_result", "verify_file", "write_whole"]

@@ -28,7 +28,7 @@ BYTES_AT_ONCE = 16 * 1024**2
 # A line of JSON: a name, a number and a shape for each of a dozen arrays.
 _LARGEST_LINE = 20_000
 # No run has more: its records are in memory.
-_LARGEST = 2**40
+_LARGEST_RECORDS = 2**40
 
 
 class Span(NamedTuple):
@@ -174,11 +174,11 @@ class Appended:
         if facts is None:
             return {}
         length, asked, rows = facts["length"], facts["sha256"], facts["rows"]
-        if type(length) is not int or not 0 <= length <= _LARGEST:
+        if type(length) is not int or not 0 <= length <= _LARGEST_RECORDS:
             raise ValueError("its records have no length")
         if not length:
             return {}
-        file = StoredFile(self.path, "the records of a checkpoint", _LARGEST)
+        file = StoredFile(self.path, "the records of a checkpoint", _LARGEST_RECORDS)
         if len(file) < length:
             raise FileError(f"{self.path}: got {len(file)} bytes, allowed the {length} that its checkpoint counts; {DAMAGED}")
         digest = hashlib.sha256()

@@ -26,13 +26,13 @@ from granchain.errors import FileError, GranchainWarning
 from granchain.output.appended import Appended
 from granchain.output.provenance import source_hash, versions
 from granchain.output.whole import (
-    BESIDE,
+    CHECKPOINT_ENDING,
     DAMAGED,
     LARGEST_FILE,
     SEAL,
     SEAL_LENGTH,
     check_seal,
-    followed,
+    end_of_links,
     quoted,
     read_whole,
     replaceable,
@@ -98,7 +98,7 @@ class Checkpoint:
     """
 
     def __init__(self, path: str | os.PathLike[str], every: float = CHECKPOINT_INTERVAL):
-        self.path = followed(path)
+        self.path = end_of_links(path)
         self.previous = self.path.with_name(f"{self.path.name}.prev")
         self.every = every
         self._records = Appended(self.path.with_name(f"{self.path.name}.records"))
@@ -110,7 +110,7 @@ class Checkpoint:
     def beside(output: str | os.PathLike[str], every: float = CHECKPOINT_INTERVAL) -> Checkpoint:
         """The checkpoint of a run that writes this output file."""
         target = Path(output)
-        return Checkpoint(target.with_name(target.name + BESIDE), every)
+        return Checkpoint(target.with_name(target.name + CHECKPOINT_ENDING), every)
 
     @property
     def exists(self) -> bool:

@@ -94,7 +94,7 @@ def read_conclusion(path: str | os.PathLike[str], unsealed: bool = False) -> dic
         raise FileError(f"{os.fspath(path)}: got more than {LARGEST_CONCLUSION} bytes, allowed a file of numbers; name another")
     try:
         content = read_whole(path, "a file of numbers")
-        document = json.loads(content, parse_float=finite, parse_int=whole_number, parse_constant=lambda _: None)
+        document = json.loads(content, parse_float=finite_or_none, parse_int=whole_number, parse_constant=lambda _: None)
     except (ValueError, RecursionError):
         document = None
     if not isinstance(document, dict) or OUTPUT_MARK.decode() not in document or not isinstance(document.get("kind"), str):
@@ -108,7 +108,7 @@ def read_conclusion(path: str | os.PathLike[str], unsealed: bool = False) -> dic
     return document
 
 
-def finite(text: str) -> float | None:
+def finite_or_none(text: str) -> float | None:
     """A number; None for one that no double holds, which `save_conclusion` never writes."""
     value = float(text)
     return value if math.isfinite(value) else None

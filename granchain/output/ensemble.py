@@ -20,7 +20,7 @@ from granchain.case import Case
 from granchain.errors import FileError
 from granchain.output.provenance import granchain_version, source_hash, versions
 from granchain.output.result import Result, dataset_of
-from granchain.output.variables import CONTENT, ENSEMBLE, FORMAT, LABELS, TABLE, Variable
+from granchain.output.variables import CONTENT, ENSEMBLE, FORMAT, LABELS, VARIABLES, Variable
 from granchain.output.whole import Growing, room_beside
 from granchain.output.writer import CHUNK, attach_scales, put_provenance, storage_of
 from granchain.plain_data import canonical
@@ -37,7 +37,7 @@ UNSHARED = {
 OF_EACH = ("run", "status", "message", "time_step", "kind")
 _TAKEN_DIMENSIONS = frozenset((*OF_EACH, *(name for both in (*COUNTED.values(), *UNSHARED.values()) for name in both)))
 # Bytes of rows that are put together at once.
-ROWS = 16 * 1024**2
+BYTES_OF_ROWS = 16 * 1024**2
 # No file of an ensemble holds more: it is read run by run.
 LARGEST_ENSEMBLE = 2**40
 
@@ -164,7 +164,7 @@ class SideBySide:
             while end < len(values):
                 one = values[end]
                 shape = longest if one is None else tuple(map(max, zip(longest, one.shape, strict=True)))
-                if end > at and 8 * math.prod(shape) * (end + 1 - at) > ROWS:
+                if end > at and 8 * math.prod(shape) * (end + 1 - at) > BYTES_OF_ROWS:
                     break
                 longest, end = shape, end + 1
             shape = longest
@@ -198,7 +198,7 @@ class SideBySide:
         for axis, known in self._labels.items():
             if len(known) == 1:
                 ((_, labels),) = known.values()
-                found[axis] = Variable((axis,), labels, "1", TABLE[axis].long_name)
+                found[axis] = Variable((axis,), labels, "1", VARIABLES[axis].long_name)
                 continue
             name, count = UNSHARED[axis]
             dimension[axis] = name
@@ -210,7 +210,7 @@ class SideBySide:
                 row[: len(labels)] = labels
             found[count] = Variable(run, lengths, "1", f"how many values of {axis} there are")
             found[name] = Variable((name,), np.arange(lengths.max()), "1", f"index of the {name}")
-            found[axis] = Variable(("run", name), table, "1", TABLE[axis].long_name)
+            found[axis] = Variable(("run", name), table, "1", VARIABLES[axis].long_name)
         columns = {}
         for name, column in self._columns.items():
             columns[name] = column, ("run", *(dimension.get(axis, axis) for axis in column.axes))

@@ -60,7 +60,7 @@ def foreign_numbers(path: str | os.PathLike[str], limit: Limit) -> list[Foreign]
     try:
         with h5py.File.in_memory(content) as file:
             datasets = _datasets(file, len(content))
-            largest = max((_bytes(dataset) for dataset in datasets.values()), default=0)
+            largest = max((_dataset_bytes(dataset) for dataset in datasets.values()), default=0)
             # HDF5 holds the file a second time; an array is held as it is stored until it is converted.
             held, numbers = 2 * len(content) + largest, sum(math.prod(dataset.shape) for dataset in datasets.values())
             limit.check(os.fspath(path), held, numbers)
@@ -95,7 +95,7 @@ def _datasets(file: Any, size: int) -> dict[str, Any]:
                 if path.count("/") < 5:
                     waiting.append((f"{path}/", member))
             elif isinstance(member, h5py.Dataset) and member.dtype.kind in "fiu" and member.shape is not None and len(member.shape) <= 2:
-                claimed += _bytes(member)
+                claimed += _dataset_bytes(member)
                 if claimed > LARGEST_RATIO * size:
                     raise FileError(
                         f"claims {claimed} bytes of data, more than its {size} bytes can hold; it is damaged, or made to do harm"
@@ -105,7 +105,7 @@ def _datasets(file: Any, size: int) -> dict[str, Any]:
     return found
 
 
-def _bytes(dataset: Any) -> int:
+def _dataset_bytes(dataset: Any) -> int:
     return math.prod(dataset.shape) * int(dataset.dtype.itemsize)
 
 
@@ -125,7 +125,7 @@ def _check_storage(name: str, dataset: Any) -> None:
         )
     # Reading any of a piece takes the whole of it, at once packed and unpacked.
     piece = math.prod(dataset.chunks or (0,)) * int(dataset.dtype.itemsize)
-    if piece > max(_bytes(dataset), SMALL_PIECE):
+    if piece > max(_dataset_bytes(dataset), SMALL_PIECE):
         raise FileError(
             f"{name[:60]!r} claims to be stored in pieces of {piece} bytes, more than its data have; it is damaged, or made to do harm"
         )

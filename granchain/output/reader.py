@@ -77,7 +77,7 @@ def open_result(path: str | os.PathLike[str], variables: Choice | None = None, m
     FileError
         Where the file is missing, damaged, from a newer granchain or not one of its files.
     """
-    content = content_of(path)
+    content = stored_file(path)
     sealed = check_seal(path, content, unsealed)
     result = _parsed_result(path, content, variables, most)
     result.sealed = sealed
@@ -87,7 +87,7 @@ def open_result(path: str | os.PathLike[str], variables: Choice | None = None, m
     return result
 
 
-def verify(path: str | os.PathLike[str]) -> str:
+def verify_file(path: str | os.PathLike[str]) -> str:
     """Read every value of a file, and compare the data with their hash.
 
     Returns
@@ -100,7 +100,7 @@ def verify(path: str | os.PathLike[str]) -> str:
     FileError
         As `open_result`.
     """
-    content = content_of(path)
+    content = stored_file(path)
     check_seal(path, content)
     result = _parsed_result(path, content, nothing, hashed=True)
     return str(result.provenance["data_sha256"])
@@ -118,7 +118,7 @@ class HoldsEnsembleError(FileError):
     """A file holds the results of many runs."""
 
 
-def content_of(path: str | os.PathLike[str], largest: int = LARGEST_FILE) -> StoredFile:
+def stored_file(path: str | os.PathLike[str], largest: int = LARGEST_FILE) -> StoredFile:
     """A file that may be an output file."""
     content = StoredFile(path, "an output file", largest)
     # The signature of HDF5: HDF5 File Format Specification 3.0, II.A.

@@ -20,10 +20,10 @@ from granchain.output.variables import (
     SPARSE,
     Unread,
     Variable,
+    as_stored,
     attributes_in_file,
     check_axes,
     entries_of,
-    frozen,
     holds_nan,
     what_to_ask_for,
 )
@@ -111,7 +111,7 @@ class Result:
         shapes = {name: values.shape if isinstance(values := data[name], np.ndarray) else np.shape(values) for name in entries}
         check_axes({name: entry.dims for name, entry in entries.items()}, shapes)
         self.variables = {
-            name: Variable(entry.dims, frozen(name, data[name]), entry.unit, entry.long_name) for name, entry in entries.items()
+            name: Variable(entry.dims, as_stored(name, data[name]), entry.unit, entry.long_name) for name, entry in entries.items()
         }
         if not self.status.failed:
             for name, variable in self.variables.items():

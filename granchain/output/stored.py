@@ -22,15 +22,15 @@ from granchain.output.reader import (
     check_format,
     check_stored,
     check_text,
-    content_of,
     member,
     provenance_of,
     refusing,
+    stored_file,
     text_attribute,
 )
 from granchain.output.result import Result, dataset_of
 from granchain.output.units import unit_of_attributes
-from granchain.output.variables import ENSEMBLE, LABELS, TABLE, Unread, Variable
+from granchain.output.variables import ENSEMBLE, LABELS, VARIABLES, Unread, Variable
 from granchain.output.whole import DAMAGED, LARGEST_FILE, check_seal
 from granchain.plain_data import canonical
 from granchain.status import Message, Status
@@ -72,7 +72,7 @@ class StoredEnsemble:
         import h5py
 
         self.path = os.fspath(path)
-        self._content = content_of(path, LARGEST_ENSEMBLE)
+        self._content = stored_file(path, LARGEST_ENSEMBLE)
         self.sealed = trusted or check_seal(path, self._content, unsealed)
         self._lock = threading.Lock()
         with refusing(self.path):
@@ -187,7 +187,7 @@ class StoredEnsemble:
                 raise RefusedError(f"holds nothing of run {place}")
             of_kind = self._kinds[kind]
             parts = {name: (column, unit, meaning) for name, column, unit, meaning in of_kind["variables"]}
-            axes = {name: TABLE[name].dims if name in TABLE else ("contact",) for name in parts}
+            axes = {name: VARIABLES[name].dims if name in VARIABLES else ("contact",) for name in parts}
             places = {name: self._place(place, column, axes[name]) for name, (column, *_) in parts.items()}
             self._afford(f"run {place}", sum(8 * math.prod(s.stop for s in where if isinstance(s, slice)) for where in places.values()))
             data = {}
@@ -200,7 +200,7 @@ class StoredEnsemble:
                 law=of_kind["law"],
                 status=self.status[place],
                 time_step=float(self._step[place]),
-                history=[Quantity(name, unit, meaning, output=True) for name, (_, unit, meaning) in parts.items() if name not in TABLE],
+                history=[Quantity(name, unit, meaning, output=True) for name, (_, unit, meaning) in parts.items() if name not in VARIABLES],
                 messages=[Message(*message) for message in self._messages[place]],
             )
             if result.data_sha256 != self._hashes[place]:

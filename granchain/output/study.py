@@ -27,9 +27,9 @@ from granchain.output.reader import (
     check_format,
     check_stored,
     check_text,
-    content_of,
     member,
     refusing,
+    stored_file,
     text_attribute,
 )
 from granchain.output.variables import CONTENT, FORMAT, STUDY, Variable
@@ -38,7 +38,7 @@ from granchain.output.whole import (
     NEW_FILE,
     OUTPUT_MARK,
     check_seal,
-    followed,
+    end_of_links,
     passes,
     replaceable,
     stays,
@@ -55,7 +55,7 @@ _CHECK = 16
 def part_beside(path: str | os.PathLike[str]) -> Path | None:
     """FILE.part of a study, where there are members in it."""
     with contextlib.suppress(OSError, FileError):
-        target = followed(path)
+        target = end_of_links(path)
         part = target.with_name(f"{target.name}.part")
         return part if part.stat().st_size > len(PART_HEAD) else None
     return None
@@ -85,7 +85,7 @@ class StudyPart:
     """
 
     def __init__(self, path: str | os.PathLike[str], go_on: bool = False, anew: bool = False):
-        target = followed(path)
+        target = end_of_links(path)
         self.path = target.with_name(f"{target.name}.part")
         self.found: dict[str, dict[str, Any]] = {}
         length = 0
@@ -193,7 +193,7 @@ def is_study(path: str | os.PathLike[str], unsealed: bool = False) -> bool:
     # the name of an attribute near the beginning; another file is not looked through
     if not os.path.isfile(path) or not replaceable(Path(path), (CONTENT.encode(),)):
         return False
-    content = content_of(path)
+    content = stored_file(path)
     check_seal(path, content, unsealed)
     with refusing(path), content.stream() as stream, h5py.File(stream, "r") as file:
         return CONTENT in file.attrs and text_attribute(file, CONTENT) == STUDY
@@ -210,7 +210,7 @@ def open_study(path: str | os.PathLike[str], unsealed: bool = False) -> Any:
     import h5py
     import xarray
 
-    content = content_of(path)
+    content = stored_file(path)
     check_seal(path, content, unsealed)
     with refusing(path), content.stream() as stream, h5py.File(stream, "r") as file:
         check_format(file, STUDY)

@@ -31,7 +31,7 @@ _OVER_SAMPLES, _RECORDED, _SHOTS = ("time", "sensor_bead"), ("time", "sensor_con
 _LEDGER = ("energy_time",)
 
 # Every variable of the file but the history of the contact law, in the order in which they are shown.
-TABLE: dict[str, VariableEntry] = {
+VARIABLES: dict[str, VariableEntry] = {
     "time": VariableEntry(("time",), "s", "time of the samples"),
     "sensor_bead": VariableEntry(("sensor_bead",), "1", "label of the sensor bead"),
     "sensor_force": VariableEntry(_OVER_SAMPLES, "N", "force of the sensor bead: mean of its two contact forces"),
@@ -102,7 +102,7 @@ MECHANISM: dict[str, VariableEntry] = {
 
 def variable_table(names: Iterable[str]) -> dict[str, VariableEntry]:
     """The variables that a file may have that has these: a mechanism's has the angle of its crank."""
-    return TABLE | MECHANISM if "crank_angle" in names else TABLE
+    return VARIABLES | MECHANISM if "crank_angle" in names else VARIABLES
 
 
 LABELS = ("sensor_bead", "sensor_contact", "bead", "contact")
@@ -264,7 +264,7 @@ def holds_nan(values: np.ndarray) -> bool:
     return values.size > 0 and math.isnan(np.minimum.reduce(values, axis=None))
 
 
-def frozen(name: str, values: Any) -> np.ndarray:
+def as_stored(name: str, values: Any) -> np.ndarray:
     """Values as the file holds them: labels whole numbers, everything else f8, in C order; read-only."""
     kind = _WHOLE if name in LABELS else _REAL
     if isinstance(values, np.ndarray) and values.dtype is kind and values.flags.c_contiguous:
@@ -280,13 +280,13 @@ def frozen(name: str, values: Any) -> np.ndarray:
 
 def what_to_ask_for(name: str, variables: Mapping[str, Variable]) -> str:
     """Why a result has nothing of this name, and the keys of a case that give it."""
-    if name in TABLE:
-        dims = _LEDGER if name in _LOSSES else TABLE[name].dims
+    if name in VARIABLES:
+        dims = _LEDGER if name in _LOSSES else VARIABLES[name].dims
         for axis, advice in _ASKED_BY.items():
             if axis in dims:
                 return f"this result has no {name}; to get it, {advice} in the case, and run it again"
         return f"this result has no {name}"
     if name in MECHANISM:
         return f"this result has no {name}: it is not that of a mechanism"
-    near = nearest(name, [*variables, *TABLE, *_RESERVED])
+    near = nearest(name, [*variables, *VARIABLES, *_RESERVED])
     return f"a result has no {name}" + (f"; did you mean {near}?" if near else f"; this one has {', '.join(variables)}")

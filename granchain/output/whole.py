@@ -36,7 +36,7 @@ _NO_FILES, _FILES_IN_MEMORY = (Path("/dev"), Path("/proc")), Path("/dev/shm")
 MOST_LINKS = 40
 
 # What a run writes beside its output, under the same claim: its checkpoint.
-BESIDE = ".chk"
+CHECKPOINT_ENDING = ".chk"
 
 # No file holds more: refused on writing and on reading, before memory is taken.
 LARGEST_FILE = 4 * 1024**3
@@ -87,7 +87,7 @@ def claim(path: str | os.PathLike[str], overwrite: bool = False) -> Iterator[Non
     """
     from filelock import FileLock, Timeout
 
-    target = followed(path, overwrite)
+    target = end_of_links(path, overwrite)
     lock = FileLock(target.with_name(f".{target.name}.lock"), blocking=False)
     mine, key = (os.getpid(), threading.get_ident()), os.path.realpath(lock.lock_file)
     # inside another claim of the same run
@@ -106,7 +106,7 @@ def claim(path: str | os.PathLike[str], overwrite: bool = False) -> Iterator[Non
         return
     _HELD[key] = mine
     try:
-        for name in (target.name, target.name + BESIDE):
+        for name in (target.name, target.name + CHECKPOINT_ENDING):
             # what a killed run has left
             for part in target.parent.glob(f".{glob.escape(name)}.*.part"):
                 part.unlink(missing_ok=True)
@@ -140,7 +140,7 @@ def stays(path: Path) -> None:
     _PASSING.pop(path, None)
 
 
-def followed(path: str | os.PathLike[str], overwrite: bool = True) -> Path:
+def end_of_links(path: str | os.PathLike[str], overwrite: bool = True) -> Path:
     """The name of the file that a name stands for: where links lead, so that they stay; the name itself where it is no link.
 
     Raises
@@ -261,7 +261,7 @@ def write_whole(
     FileError
         With path, bytes needed and what to do; no part of the file is then left.
     """
-    target, keep = followed(path, overwrite), None if keep is None else followed(keep)
+    target, keep = end_of_links(path, overwrite), None if keep is None else end_of_links(keep)
     part = _part(target, os.getpid())
     pieces = [content] if isinstance(content, bytes) else list(content)
     with _WRITING, sentences(target, sum(memoryview(piece).nbytes for piece in pieces)):
@@ -308,7 +308,7 @@ class Growing:
     """
 
     def __init__(self, path: str | os.PathLike[str], overwrite: bool = False):
-        self._target, self._overwrite = followed(path, overwrite), overwrite
+        self._target, self._overwrite = end_of_links(path, overwrite), overwrite
         self.part = self._target.with_name(f"{self._target.name}.part")
         self._at = self._end = 0
         self._error: OSError | None = None
@@ -444,7 +444,7 @@ def check_ours(path: Path, marks: tuple[bytes, ...]) -> None:
 
 def room_beside(path: str | os.PathLike[str], needed: float) -> None:
     """Refuse a file that takes more than is free on its disk [bytes]."""
-    target = followed(path)
+    target = end_of_links(path)
     with contextlib.suppress(OSError):
         disk = os.statvfs(target.parent)
         free = disk.f_bavail * disk.f_frsize

@@ -54,13 +54,13 @@ def file_image(
     import h5py
 
     with h5py.File.in_memory() as file:
-        fill(file, variables, attributes, provenance, packed=packed)
+        fill_file(file, variables, attributes, provenance, packed=packed)
         file.flush()
         content: bytes = file.id.get_file_image()
     return content + SEAL % hashlib.sha256(content).hexdigest().encode() if sealed else content
 
 
-def fill(
+def fill_file(
     file: Any,
     variables: Mapping[str, Variable],
     attributes: dict[str, Any],
@@ -119,7 +119,7 @@ def write_large(result: Written, path: str | os.PathLike[str], overwrite: bool, 
                 growing.check()
                 done(part)
 
-            fill(file, result.variables, root_attributes(result), said_of(result), packed=is_packed(result), progress=piece)
+            fill_file(file, result.variables, root_attributes(result), said_of(result), packed=is_packed(result), progress=piece)
         growing.publish(sealed=result.sealed)
 
     try:

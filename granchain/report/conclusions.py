@@ -39,7 +39,7 @@ def conclusion_blocks(facts: Mapping[str, Any], name: str) -> list[PageBlock]:
         blocks = parts[kind](facts, name)
     else:
         blocks = [Heading(f"{kind}: {name}", 1), *entries({key: value for key, value in facts.items() if key not in ORIGIN}, 2)]
-        blocks += citation([str(law) for law in named(facts, "law")])
+        blocks += citation([str(law) for law in named_entries(facts, "law")])
     about = {key: facts[key] for key in ORIGIN if key in facts}
     about["case_resolved_json"] = json.dumps(about.pop("case_resolved", None) or {})
     about.pop("case", None)
@@ -288,12 +288,12 @@ def listed_entries(value: Any) -> Sequence[Any]:
     return value if isinstance(value, list) else ()
 
 
-def named(value: Any, key: str) -> list[Any]:
+def named_entries(value: Any, key: str) -> list[Any]:
     """All words under this key, wherever it is."""
     if isinstance(value, Mapping):
         own = [value[key]] if isinstance(value.get(key), str) else []
-        return own + [word for part in value.values() for word in named(part, key)]
-    return [word for part in listed_entries(value)[:MOST_ROWS_OF_A_CONCLUSION] for word in named(part, key)]
+        return own + [word for part in value.values() for word in named_entries(part, key)]
+    return [word for part in listed_entries(value)[:MOST_ROWS_OF_A_CONCLUSION] for word in named_entries(part, key)]
 
 
 def entries(facts: Mapping[str, Any], level: int) -> list[PageBlock]:

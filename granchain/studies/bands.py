@@ -33,7 +33,7 @@ QUANTILES = (0.025, 0.25, 0.5, 0.75, 0.975)
 # Confidence of the indices' limits.
 CONFIDENCE = 0.95
 # Samples that a cubic goes through.
-NODES = 4
+CUBIC_NODES = 4
 # Members whose whole traces are put on one grid at once, or as much of the traces of all: some 50 MB of 70 beads at 8 sensors.
 SAMPLES_AT_ONCE = 256
 
@@ -90,7 +90,7 @@ def bands(
     cases = asked.cases()
     others = asked.crossed() if sensitivity else []
     runs = 1 + len(cases) + len(others)
-    found = members(asked, cases, threads, counted(progress, 0, runs))
+    found = nominal_and_members(asked, cases, threads, counted(progress, 0, runs))
     variables = banded(asked, found, parts)
     attributes = attributes_of_bands(asked, found, runs)
     attributes["interpolation_error"] = grid_error(found.time[0], found.force[0])
@@ -260,7 +260,7 @@ def counted(progress: Callable[[int, int], Any] | None, before: int, runs: int) 
     return done
 
 
-def members(
+def nominal_and_members(
     asked: Uncertain, cases: Sequence[Case], threads: int | None = None, done: Callable[[Sequence[int], Measures], Any] | None = None
 ) -> Measures:
     """The case as it stands, and after it the members, with their traces.
@@ -288,8 +288,8 @@ def members(
             sentence = f"bands: bead {bead}: {count} of {members} members have no whole pulse at time.end; take a later one"
             warnings.warn(sentence, GranchainWarning, stacklevel=3)
     least = min(len(found.time[place]) for place in whole_members(found))
-    if least < NODES:
-        raise CaseError(f"sensors.interval: got {least} samples in a run, allowed {NODES} or more; take a shorter interval")
+    if least < CUBIC_NODES:
+        raise CaseError(f"sensors.interval: got {least} samples in a run, allowed {CUBIC_NODES} or more; take a shorter interval")
     return found
 
 
@@ -325,13 +325,13 @@ def on_grid(time: np.ndarray, force: np.ndarray, at: np.ndarray) -> np.ndarray:
     """
     last = time[-1]
     inside = np.clip(at, time[0], last)
-    first = np.clip(np.searchsorted(time, inside) - NODES // 2, 0, len(time) - NODES)
-    places = first[:, None] + np.arange(NODES)
+    first = np.clip(np.searchsorted(time, inside) - CUBIC_NODES // 2, 0, len(time) - CUBIC_NODES)
+    places = first[:, None] + np.arange(CUBIC_NODES)
     nodes = time[places]
     found = np.zeros((len(at), *force.shape[1:]))
-    for i in range(NODES):
+    for i in range(CUBIC_NODES):
         weight = np.ones(len(at))
-        for j in range(NODES):
+        for j in range(CUBIC_NODES):
             if j != i:
                 weight *= (inside - nodes[:, j]) / (nodes[:, i] - nodes[:, j])
         found += weight.reshape(-1, *[1] * (force.ndim - 1)) * force[places[:, i]]
@@ -342,7 +342,7 @@ def on_grid(time: np.ndarray, force: np.ndarray, at: np.ndarray) -> np.ndarray:
 
 def grid_error(time: np.ndarray, force: np.ndarray) -> float:
     """The largest error [N] of a trace that is rebuilt from every second of its samples: more than that of a member on another's times."""
-    if len(time) < 2 * NODES:
+    if len(time) < 2 * CUBIC_NODES:
         return math.nan
     few = time[::2]
     return float(np.abs(on_grid(few, force[::2], time[time <= few[-1]]) - force[time <= few[-1]]).max())
@@ -391,9 +391,9 @@ def banded(asked: Uncertain, found: Measures, parts: np.ndarray) -> dict[str, Va
 def interpolation_nodes(found: Measures, place: int, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The samples of a member from before the first of some times to after the last."""
     time = found.time[place]
-    first = max(int(np.searchsorted(time, times[0])) - NODES, 0)
-    last = int(np.searchsorted(time, times[-1])) + NODES
-    first = max(min(first, len(time) - NODES), 0)
+    first = max(int(np.searchsorted(time, times[0])) - CUBIC_NODES, 0)
+    last = int(np.searchsorted(time, times[-1])) + CUBIC_NODES
+    first = max(min(first, len(time) - CUBIC_NODES), 0)
     return time[first:last], found.force[place][first:last]
 
 

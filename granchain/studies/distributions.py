@@ -18,7 +18,7 @@ from granchain.studies.interruption import scipy_stats
 # Distributions with parameters of our own; any other name is that of a continuous distribution of scipy.stats, with its own parameters.
 OWN_DISTRIBUTIONS = {"normal": ("mean", "sd"), "uniform": ("low", "high"), "lognormal": ("median", "sigma")}
 # Of these numbers some must be above 0, as their words say.
-_ABOVE = ("sd", "median", "sigma")
+_POSITIVE_PARAMETERS = ("sd", "median", "sigma")
 # Ours: more points on one axis are no study.
 MOST_POINTS = 10_000_000
 
@@ -50,8 +50,8 @@ class Distribution:
             raise CaseError(problems.sentences)
 
     @cached_property
-    def _frozen(self) -> Any:
-        return _frozen(self.name, dict(self.parameters))
+    def _scipy_distribution(self) -> Any:
+        return _scipy_distribution(self.name, dict(self.parameters))
 
     def ppf(self, part: ArrayLike) -> np.ndarray:
         """The number below which this part of all draws lies.
@@ -66,7 +66,7 @@ class Distribution:
         array
             Of the shape of `part`.
         """
-        return np.asarray(self._frozen.ppf(np.asarray(part, dtype=float)), dtype=float)
+        return np.asarray(self._scipy_distribution.ppf(np.asarray(part, dtype=float)), dtype=float)
 
     def __str__(self) -> str:
         return f"{self.name}({', '.join(f'{name} {value:g}' for name, value in self.parameters)})"
@@ -152,7 +152,7 @@ def _check(name: Any, parameters: Mapping[str, Any], where: str, problems: Probl
         for key in parameters:
             if key not in expected:
                 problems.add_unknown(f"{where}.{key}", expected, "take it out")
-        for key in _ABOVE:
+        for key in _POSITIVE_PARAMETERS:
             if key in finite and not finite[key] > 0.0:
                 problems.add(f"{where}.{key}", f"{finite[key]:g}", "a number above 0", "give a spread, or the number itself in a list")
         if {"low", "high"} <= finite.keys() and not finite["low"] < finite["high"]:
@@ -171,7 +171,7 @@ def _check(name: Any, parameters: Mapping[str, Any], where: str, problems: Probl
     for key in parameters:
         if key not in (*shapes, "loc", "scale"):
             problems.add_unknown(f"{where}.{key}", (*shapes, "loc", "scale"), "take it out")
-    if len(finite) == len(parameters) and problems.clear(where) and not np.isfinite(_frozen(name, finite).ppf(0.5)):
+    if len(finite) == len(parameters) and problems.clear(where) and not np.isfinite(_scipy_distribution(name, finite).ppf(0.5)):
         got = ", ".join(f"{key} {value:g}" for key, value in finite.items())
         problems.add(where, got, f"parameters within the range of scipy.stats.{name}", "see its page for their ranges")
 
@@ -189,7 +189,7 @@ def _continuous() -> list[str]:
     return sorted(name for name in dir(stats) if isinstance(getattr(stats, name), stats.rv_continuous))
 
 
-def _frozen(name: str, parameters: Mapping[str, float]) -> Any:
+def _scipy_distribution(name: str, parameters: Mapping[str, float]) -> Any:
     stats = scipy_stats()
     if name == "normal":
         return stats.norm(parameters["mean"], parameters["sd"])

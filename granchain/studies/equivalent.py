@@ -23,13 +23,13 @@ from granchain.plain_data import plain_data
 from granchain.studies.interruption import scipy_stats, uninterrupted
 from granchain.studies.measures import Measures, no_interruption
 from granchain.studies.measures import measure as measured
-from granchain.studies.members import checked
+from granchain.studies.members import check_members
 from granchain.studies.search import Lowest, descend, not_told_apart
 
 COMPARED_BY = ("peaks", "arrivals", "traces")
 FREE_RESTITUTION: Mapping[str, tuple[float, float]] = {"restitution": (0.05, 0.99)}
 # Points of the grid of one free input: of all laws, none has two minima closer than a tenth of the range of the restitution.
-GRID = 25
+GRID_POINTS = 25
 # Points for several free inputs, spread evenly (Sobol), and ways down from the best of them.
 SPREAD, WAYS = 64, 4
 # Parts of a free input's range: closer than the first to an end is at the end; closer than the second are one minimum.
@@ -170,11 +170,11 @@ def equivalent(
     CaseError
         With every mistake in what is asked for, before anything is computed; and where a pulse does not reach a sensor.
     """
-    threads = checked([case], threads)
+    threads = check_members([case], threads)
     asked = _looked_through(case, to, laws, FREE_RESTITUTION if free is None else free, measure)
     target = Target(asked.reference, asked.measure)
     found = _searched(target, asked, threads)
-    return _ranked(_moved(found, asked, threads) if moves else found)
+    return _ranked(_with_moves(found, asked, threads) if moves else found)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -193,7 +193,7 @@ class Candidate(NamedTuple):
         return {"contact.law": self.law} | {f"contact.{name}": value for name, value in (self.inputs | free).items()}
 
 
-class Asked(NamedTuple):
+class EquivalenceSearch(NamedTuple):
     """What is asked for, looked through."""
 
     reference: Case
@@ -204,7 +204,7 @@ class Asked(NamedTuple):
     measure: str
 
 
-def _looked_through(case: Case, to: Any, laws: Any, free: Any, measure: Any) -> Asked:
+def _looked_through(case: Case, to: Any, laws: Any, free: Any, measure: Any) -> EquivalenceSearch:
     """All that is asked for, or every mistake in it."""
     problems = Problems()
     if measure not in COMPARED_BY:
@@ -236,7 +236,7 @@ def _looked_through(case: Case, to: Any, laws: Any, free: Any, measure: Any) -> 
     if problems.sentences or reference is None:
         raise CaseError(problems.sentences)
     low, high = (np.array([ends[i] for ends in ranges.values()], dtype=float) for i in (0, 1))
-    return Asked(reference, candidates, tuple(ranges), low, high, measure)
+    return EquivalenceSearch(reference, candidates, tuple(ranges), low, high, measure)
 
 
 def _reference_case(case: Case, to: Any, problems: Problems) -> Case | None:
@@ -370,7 +370,7 @@ def rms(rows: np.ndarray) -> np.ndarray:
 # The search
 
 
-def _searched(target: Target, asked: Asked, threads: int) -> list[Equivalent]:
+def _searched(target: Target, asked: EquivalenceSearch, threads: int) -> list[Equivalent]:
     """The answer for each law."""
     points = grid_of(asked.low, asked.high)
     fast = target.case.replace(**{"time.step": "fast"}) if target.case.time.step == "auto" else target.case
@@ -403,7 +403,7 @@ def _searched(target: Target, asked: Asked, threads: int) -> list[Equivalent]:
 def grid_of(low: np.ndarray, high: np.ndarray) -> np.ndarray:
     """(point, input) Points over a box: evenly spaced, both ends among them, for one input; of a Sobol sequence for several."""
     if len(low) == 1:
-        return np.asarray(np.linspace(low[0], high[0], GRID)[:, None])
+        return np.asarray(np.linspace(low[0], high[0], GRID_POINTS)[:, None])
     with uninterrupted():
         # see `plan.quasi_random`
         return np.asarray(low + (high - low) * scipy_stats().qmc.Sobol(len(low), seed=0).random(SPREAD))
@@ -437,7 +437,7 @@ def _together(tasks: Mapping[Any, Callable[[], Any]], threads: int) -> dict[Any,
 
 def _answer(
     candidate: Candidate,
-    asked: Asked,
+    asked: EquivalenceSearch,
     lows: Sequence[Lowest],
     points: np.ndarray,
     row: np.ndarray,
@@ -456,7 +456,7 @@ def _answer(
         best, off = np.full(len(asked.names), math.nan), np.full(len(sensors), math.nan)
     else:
         best, off = lows[0].point, lows[0].residual
-    inputs = _named(asked.names, best) if lows else {}
+    inputs = _named_inputs(asked.names, best) if lows else {}
     ends = _at_ends(asked, best)
     for name in ends:
         messages.append(
@@ -473,7 +473,7 @@ def _answer(
     for low in () if alike else lows[1:]:
         if all((np.abs(low.point - other.point) / size).max() > SAME for other in [lows[0], *distinct]):
             distinct.append(low)
-    minima = tuple(Minimum(_named(asked.names, low.point), float(rms(low.residual))) for low in distinct)
+    minima = tuple(Minimum(_named_inputs(asked.names, low.point), float(rms(low.residual))) for low in distinct)
     if minima:
         listed = "; ".join(f"{words_of(one.inputs)} with {one.residual:.3e}" for one in minima)
         messages.append(f"{candidate.law}: there are {len(minima) + 1} minima; the others: {listed}")
@@ -497,7 +497,7 @@ def _answer(
     )
 
 
-def _at_ends(asked: Asked, point: np.ndarray) -> tuple[str, ...]:
+def _at_ends(asked: EquivalenceSearch, point: np.ndarray) -> tuple[str, ...]:
     """Free inputs that lie at an end of their range."""
     near = np.minimum(point - asked.low, asked.high - point) < AT_END * (asked.high - asked.low)
     return tuple(name for name, at in zip(asked.names, near, strict=True) if at)
@@ -535,7 +535,7 @@ def varied(case: Case) -> dict[tuple[str, float], Case]:
     return found
 
 
-def _moved(found: Sequence[Equivalent], asked: Asked, threads: int) -> list[Equivalent]:
+def _with_moves(found: Sequence[Equivalent], asked: EquivalenceSearch, threads: int) -> list[Equivalent]:
     """The answers with how they move: each found again from the answer of the case itself."""
     targets = {change: Target(case, asked.measure, lenient=True) for change, case in varied(asked.reference).items()}
     size = asked.high - asked.low
@@ -556,7 +556,7 @@ def _moved(found: Sequence[Equivalent], asked: Asked, threads: int) -> list[Equi
     for i, one in enumerate(found):
         ways = [(change, end) for (law, change), end in ends.items() if law == i and end is not None]
         moves = tuple(
-            Moved(key, value, _named(asked.names, point), residual, kept, _at_ends(asked, point))
+            Moved(key, value, _named_inputs(asked.names, point), residual, kept, _at_ends(asked, point))
             for (key, value), (point, residual, kept) in ways
         )
         unseen = [f"{key} {value:g}" for (key, value), target in targets.items() if not target.seen]
@@ -577,5 +577,5 @@ def _ranked(found: Sequence[Equivalent]) -> list[Equivalent]:
     return sorted(ranked, key=lambda one: (one.rank, asked.index(one.case.contact.law)))
 
 
-def _named(names: Sequence[str], point: np.ndarray) -> dict[str, float]:
+def _named_inputs(names: Sequence[str], point: np.ndarray) -> dict[str, float]:
     return dict(zip(names, map(float, point), strict=True))

@@ -28,13 +28,13 @@ from granchain.sensor import Sensor
 from granchain.status import Status
 from granchain.studies.interruption import scipy_stats
 from granchain.studies.many import run_many
-from granchain.studies.members import checked
+from granchain.studies.members import check_members
 from granchain.studies.search import Lowest, descend, not_told_apart
 from granchain.traces import Trace, read_trace
 
 FITTED_TO = ("peaks", "arrivals", "features", "traces")
 # The difference of the clocks, which is found beside the free keys where times are compared.
-CLOCK, CALIBRATION = "the clock of the trace", "the calibration of the trace"
+CLOCK_SHIFT, CALIBRATION = "the clock of the trace", "the calibration of the trace"
 # Two keys of such a correlation have errors that are three times those that each would have if the other were known: 1/sqrt(1 - r^2).
 CLOSE_CORRELATION = 0.95
 # A part of a key's value: closer to a limit is at it.
@@ -198,7 +198,7 @@ def fit(
     RunError
         Where the case gives no pulses to begin with.
     """
-    threads = checked([case], threads)
+    threads = check_members([case], threads)
     quantities = _free_quantities(case, free, measure)
     if not isinstance(trace, Trace):
         trace = read_trace(trace)
@@ -334,13 +334,13 @@ class Against:
     @property
     def nuisances(self) -> list[str]:
         """What is found beside the keys, in the order of a point."""
-        return [CLOCK] * self.times + [CALIBRATION] * (self.gain_error > 0.0)
+        return [CLOCK_SHIFT] * self.times + [CALIBRATION] * (self.gain_error > 0.0)
 
     def with_nuisances(self, start: np.ndarray, low: np.ndarray, high: np.ndarray, size: np.ndarray) -> tuple[np.ndarray, ...]:
         """The search's start, box and sizes, with the difference of the clocks where times are compared, and the calibration's error."""
         box = start, low, high, size
         for name in self.nuisances:
-            more = self._clock(start) if name == CLOCK else (0.0, -1.0, math.inf, self.gain_error)
+            more = self._clock(start) if name == CLOCK_SHIFT else (0.0, -1.0, math.inf, self.gain_error)
             box = tuple(np.append(own, one) for own, one in zip(box, more, strict=True))  # type: ignore[assignment]
         return box
 
@@ -434,7 +434,7 @@ class Against:
     def of_measurement(self, point: np.ndarray) -> tuple[float, float]:
         """The time between the clocks, and the measured forces over the true ones, at a point."""
         more = dict(zip(self.nuisances, point[len(self.keys) :].tolist(), strict=True))
-        return more.get(CLOCK, 0.0), 1.0 + more.get(CALIBRATION, 0.0)
+        return more.get(CLOCK_SHIFT, 0.0), 1.0 + more.get(CALIBRATION, 0.0)
 
     def off(self, model: Computed | None, shift: float, gain: float) -> np.ndarray:
         """How far a computed side is from the measured one, in standard deviations; nan where it has no pulse that was measured."""

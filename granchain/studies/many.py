@@ -20,7 +20,7 @@ from granchain.simulation import Ended, ended
 from granchain.status import Status
 from granchain.studies.ensemble import Ensemble, Member
 from granchain.studies.interruption import Interruptions
-from granchain.studies.members import Members, Piece, checked, lots, memory_of
+from granchain.studies.members import Members, Piece, check_members, lots, memory_of
 
 # Members that are set up together: of 70 beads under a law with history, 50 MB of tables.
 RESULTS_TOGETHER = 1024
@@ -75,7 +75,7 @@ def run_many(
         Where `out` cannot be written: see the message; nothing is left of it then, and what had its name stays.
     """
     given = list(cases)
-    threads = checked(given, threads)
+    threads = check_members(given, threads)
     clock, started = time.perf_counter(), datetime.now(UTC).isoformat(timespec="seconds")
     room = list(memory_of(given))
     work = Results(given, threads, strict, progress, started)

@@ -23,7 +23,7 @@ from granchain.output.study import numbers_of_text, packed
 from granchain.simulation import Ended, ended, recording_of
 from granchain.status import Status
 from granchain.studies.many import LOT
-from granchain.studies.members import Members, Piece, Ready, checked, lots, memory_of
+from granchain.studies.members import Members, Piece, Ready, check_members, lots, memory_of
 
 # Members that are set up and advanced together: few, so that all threads have work to the end.
 MEASURED_TOGETHER = 128
@@ -177,7 +177,7 @@ def measure(
     CaseError
         Where there is nothing to run, or something that is no case.
     """
-    threads = checked(cases, threads)
+    threads = check_members(cases, threads)
     found = Measures.empty(cases)
     work = Gathering(found, traces, summary, (lambda case: watched(case, recording_of(case))) if summary is not None else slim)
     members = Members(cases, threads, work.take, work.refuse, work.recording)

@@ -160,7 +160,7 @@ class Members:
         return [one.place for one, status in piece.stopped if status is not Status.RUNNING]
 
 
-def checked(cases: Sequence[Any], threads: int | None) -> int:
+def check_members(cases: Sequence[Any], threads: int | None) -> int:
     """The number of threads, once all that is asked for is looked through."""
     problems = Problems()
     wrong = [

@@ -9,7 +9,7 @@ import numpy as np
 
 # Half the distance of a central difference, as a part of a parameter's size: runs have an error of some 1e-6 (samples, number of steps),
 # and the cube of the size stands against the square of this.
-APART = 1e-3
+DIFFERENCE_STEP = 1e-3
 # A way down has ended where the sum of squares, or the point, changes by less than these parts, if not told otherwise.
 FLAT, CLOSE = 1e-7, 1e-6
 # Points that a way down looks at, each with the central differences about it.
@@ -106,7 +106,7 @@ def _with_slopes(
     residuals: Residuals, point: np.ndarray, low: np.ndarray, high: np.ndarray, size: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Residuals at a point, and their derivatives by central differences, one-sided where one of the two fails."""
-    apart = np.diag(APART * size)
+    apart = np.diag(DIFFERENCE_STEP * size)
     above, below = np.minimum(point + apart, high), np.maximum(point - apart, low)
     rows = residuals(np.vstack([point, above, below]))
     here, up, down = rows[0], rows[1 : 1 + len(point)], rows[1 + len(point) :]

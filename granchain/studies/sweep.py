@@ -29,7 +29,7 @@ from granchain.simulation import law_records
 from granchain.studies.elsewhere import Elsewhere, ExecutorError
 from granchain.studies.many import LOT
 from granchain.studies.measures import OF_MEMBER, OF_SENSOR, Measures, SummaryFunction, measure
-from granchain.studies.members import checked
+from granchain.studies.members import check_members
 from granchain.studies.plan import OF_A_MEMBER, Plan, plan_of
 from granchain.studies.study import attributes_of_study, dataset, measures_of, variables_of_study
 
@@ -208,7 +208,7 @@ def size_of_study(cases: Sequence[Case], traces: bool) -> float:
 
 
 @dataclass(frozen=True)
-class Estimate:
+class StudyEstimate:
     """What a study will take.
 
     Parameters
@@ -226,7 +226,7 @@ class Estimate:
     file: float
 
 
-def estimate(plan: Plan, traces: bool, threads: int | None) -> Estimate:
+def estimate(plan: Plan, traces: bool, threads: int | None) -> StudyEstimate:
     """What a study will take, from three of its members, which are run for it.
 
     Raises
@@ -236,7 +236,7 @@ def estimate(plan: Plan, traces: bool, threads: int | None) -> Estimate:
     """
     cases = plan.cases()
     check_traces(cases, traces)
-    threads = checked(cases, threads)
+    threads = check_members(cases, threads)
     tried = [cases[place] for place in sorted({0, len(cases) // 2, len(cases) - 1})]
     # once for what is compiled and found for all
     measure(tried[:1], 1)
@@ -245,7 +245,7 @@ def estimate(plan: Plan, traces: bool, threads: int | None) -> Estimate:
     each = (time.perf_counter() - clock) / len(tried)
     size = size_of_study(cases, traces)
     held = 2.0 * size + len(cases) * OF_A_MEMBER + min(2.0 * LOT, sum(case.memory for case in cases))
-    return Estimate(len(cases), each * len(cases) / min(threads, len(cases)), held, size + len(cases) * TEXT)
+    return StudyEstimate(len(cases), each * len(cases) / min(threads, len(cases)), held, size + len(cases) * TEXT)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

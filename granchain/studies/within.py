@@ -13,7 +13,16 @@ from granchain.case.tolerances import Tolerance, tolerances_of
 from granchain.comparison.agreement import IN_BAND, Agreement, Band, Comparison, ForceBand, ResultAgreement
 from granchain.errors import CaseError
 from granchain.keys import Problems
-from granchain.studies.bands import MEMBERS, SAMPLES_AT_ONCE, Uncertain, common_times, members, on_grid, uncertain, whole_members
+from granchain.studies.bands import (
+    MEMBERS,
+    SAMPLES_AT_ONCE,
+    Uncertain,
+    common_times,
+    nominal_and_members,
+    on_grid,
+    uncertain,
+    whole_members,
+)
 
 if TYPE_CHECKING:
     from granchain.output import Result
@@ -67,7 +76,7 @@ def with_bands(
     if found.sensor.front_mass is not None:
         messages.append("the halves of the sensors are unequal: bands are of the mean of a bead's two contact forces")
     banded = tuple(
-        one if plan is None else around(found, one, plan, members(plan, plan.cases(), threads))
+        one if plan is None else around(found, one, plan, nominal_and_members(plan, plan.cases(), threads))
         for one, plan in zip(found.results, asked, strict=True)
     )
     return replace(found, results=banded, messages=tuple(dict.fromkeys(messages)))

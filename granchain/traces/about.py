@@ -9,7 +9,7 @@ from typing import Any, Literal
 from granchain.case.tables import ToleranceTable
 from granchain.case.tolerances import Tolerance, tolerances_of
 from granchain.errors import TraceError
-from granchain.keys import Problems, Table, choice, key, number, read_table, text_key
+from granchain.keys import Problems, Table, choice, key, number_key, read_table, text_key
 
 # Words in a file that show that no instrument recorded it.
 COMPUTED_WORDS = ("synthetic", "simulat")
@@ -18,18 +18,20 @@ COMPUTED_WORDS = ("synthetic", "simulat")
 class UncertaintyTable(Table):
     """How sure the trace is: one standard deviation each."""
 
-    gain: float = number("1", "the relative uncertainty of the calibration, the same for all samples", 0.0, low=0.0)
-    noise: float | None = number("N", "the noise of one sample; left out, it is estimated from the trace", None, low=0.0)
-    time: float = number("s", "the uncertainty of one arrival beside the noise, such as that of reading a figure", 0.0, low=0.0)
+    gain: float = number_key("1", "the relative uncertainty of the calibration, the same for all samples", 0.0, low=0.0)
+    noise: float | None = number_key("N", "the noise of one sample; left out, it is estimated from the trace", None, low=0.0)
+    time: float = number_key("s", "the uncertainty of one arrival beside the noise, such as that of reading a figure", 0.0, low=0.0)
 
 
 class SensorTable(Table):
     """The sensor bead and its instrument; both sides of a comparison go through it."""
 
-    front_mass: float | None = number("kg", "the mass of the half bead that the wave meets first, with half of the piezo", None, above=0.0)
-    cutoff: float | None = number("Hz", "the frequency that the zero-phase filter halves", None, above=0.0)
+    front_mass: float | None = number_key(
+        "kg", "the mass of the half bead that the wave meets first, with half of the piezo", None, above=0.0
+    )
+    cutoff: float | None = number_key("Hz", "the frequency that the zero-phase filter halves", None, above=0.0)
     order: int = key("the order of the filter", "a whole number from 1 to 8", 2, ge=1, le=8)
-    gain: float | None = number("1", "the reading of the recorder per newton, already divided out", None, above=0.0)
+    gain: float | None = number_key("1", "the reading of the recorder per newton, already divided out", None, above=0.0)
 
 
 class FactTable(Table):

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from granchain.certificates import example_inputs
-from granchain.certificates.examples import EXAMPLES
+from granchain.certificates.examples import EXAMPLE_INPUTS_BY_NAME
 from granchain.chain import Chain, End
 from granchain.contact import laws
 from granchain.engine.setup import contacts_of
@@ -50,7 +50,7 @@ def standing_row(n_bodies: int, left: End | None = None, right: End | None = Non
 
 def example_chain(n_bodies: int, **more: Any) -> Chain:
     """A struck row of the beads that the laws' examples are for: the material has a hardness, so that every law finds what it needs."""
-    return steel_row(n_bodies, EXAMPLES["impact_speed"], **({"material": (HARD_STEEL,)} | more))
+    return steel_row(n_bodies, EXAMPLE_INPUTS_BY_NAME["impact_speed"], **({"material": (HARD_STEEL,)} | more))
 
 
 def inputs_for(law_name: str, **given: Any) -> SimpleNamespace:
