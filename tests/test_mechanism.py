@@ -61,7 +61,7 @@ def checks(result: gc.Result) -> dict[str, float]:
 @pytest.fixture
 def plain(monkeypatch: pytest.MonkeyPatch) -> None:
     """The loop as plain Python: for a law that no other test compiles."""
-    monkeypatch.setattr(runs, "loop_of", loop.plain_loop)
+    monkeypatch.setattr(runs, "mechanism_loop", loop.plain_loop)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
