@@ -21,6 +21,7 @@ from granchain.jit.cache import compiled
 from granchain.jit.options import hot
 from granchain.mechanism.linkages import Linkage, pin_at, rubbing
 
+
 @hot
 def rate_of(surface, v0, v1):  # type: ignore[no-untyped-def]
     return surface[1] * v0 + surface[2] * v1 + surface[3]

@@ -71,7 +71,7 @@ ENTRY = (
 
 Coordinates = named_tuple_of("Coordinates", COORDINATE, __name__)
 Surfaces = named_tuple_of("Surfaces", SURFACE, __name__)
-SampleRows = named_tuple_of("Samples", SAMPLE_FIELDS, __name__)
+SampleRows = named_tuple_of("SampleRows", SAMPLE_FIELDS, __name__)
 Entries = named_tuple_of("Entries", ENTRY, __name__)
 
 MECHANISM_CLOCK = np.dtype((np.record, [(field.name, "f8" if field.kind is float else "i8") for field in RUN_FIELDS]))
