@@ -16,7 +16,7 @@ from granchain.cli.spectrum import print_spectrum
 from granchain.errors import GranchainError
 from granchain.theory import dispersion
 from granchain.waves import spectra
-from granchain.waves.spectra import RecordedRow, bands_of, mapped, relation
+from granchain.waves.bands import RecordedRow, bands_of, mapped, relation
 
 
 def dimer(seed: int = 1, pressed: float = 20.0, end: float = 0.025, rms: float = 1e-9, **contact: Any) -> Case:
