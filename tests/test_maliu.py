@@ -125,11 +125,6 @@ def test_the_guard_acts_where_the_printed_law_creates_energy(psi, xi, ends, dent
     assert residual(1.001 * dent) > 0.0
 
 
-def test_a_law_that_never_creates_energy_is_not_guarded():
-    # psi 2.6, xi 20: 2(2 psi/1.61 - 1) = 4.46 < ln(xi^2/2) = 5.30, so the elastoplastic branch is nowhere stiffer than Hertz
-    assert not any(coefficients(2.6, 20.0)[11:])
-
-
 def test_as_printed_the_law_creates_the_energy_that_was_computed():
     c, made = coefficients(2.84, 13.0, as_printed=True), law(as_printed=True)
     ratio = []
@@ -170,13 +165,6 @@ def test_no_sequence_of_partial_cycles_creates_energy(psi, xi, turns):
     taken, _ = cycle_work(made, c, [x * c[0] for x in turns] + [0.0])
     # beyond the rounding of the guard's windows: 1e-6 of the work up to yield
     assert taken >= -1e-6 * c[9]
-
-
-def test_the_same_cycles_create_energy_as_printed():
-    # the test above can fail: one loading to 1.5 d_y and back gives energy without the guard
-    c, made = coefficients(2.84, 13.0, as_printed=True), law(as_printed=True)
-    taken, _ = cycle_work(made, c, [1.5 * c[0], -1.0 * c[0]])
-    assert taken < -1e-3 * c[9]
 
 
 @pytest.mark.promise("N6")

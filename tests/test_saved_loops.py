@@ -225,28 +225,3 @@ def test_no_damaged_file_of_a_loop_stops_a_run_or_is_loaded(cache: Path, figure:
     refused, whole = json.loads(answer(code, cache / "own", NUMBA_DISABLE_JIT="0"))
     figure("damaged files of Hertz's loop, refused before they are loaded, of 200", refused, at_least=200)
     assert whole
-
-
-LOADING = """
-    import sys; sys.path.insert(0, "tests")
-    from support.rows import run_row, steel_row
-    found = []
-    for law in {laws}:
-        state = run_row(steel_row(9), law, 5e-5)
-        found.append((law, state.bodies.v.tobytes().hex(), sum(state._loop.stats.cache_hits.values()), "numba.np.arraymath" in sys.modules))
-    import json; print(json.dumps(found))
-"""
-
-
-@pytest.mark.long
-def test_a_saved_loop_is_loaded_without_what_only_compiling_needs_and_others_are_compiled_beside_it(tmp_path: Path) -> None:
-    def runs(*laws: str) -> dict[str, tuple[str, int, bool]]:
-        return {
-            law: tuple(rest)
-            for law, *rest in json.loads(answer(textwrap.dedent(LOADING.format(laws=laws)), tmp_path, NUMBA_DISABLE_JIT="0"))
-        }
-
-    first, beside, again = runs("hertz", "tsuji"), runs("hertz", "ma-liu"), runs("ma-liu", "tsuji")
-    assert [(hits, compiler) for _, hits, compiler in beside.values()] == [(1, False), (0, True)]
-    assert [(hits, compiler) for _, hits, compiler in again.values()] == [(1, False), (1, False)]
-    assert (beside["hertz"][0], again["ma-liu"][0], again["tsuji"][0]) == (first["hertz"][0], beside["ma-liu"][0], first["tsuji"][0])

@@ -101,7 +101,9 @@ class Bands:
         state, clock = self._state, self._state.clock
         begun, steps, tile, piece = state.step, until - state.step, int(clock.tile), self._piece
         assert piece is not None
-        drop_list(state)
+        # tiles make lists of their own of the contacts with an event
+        state.events.listed[state.events.active[: int(clock.n_active)]] = 0
+        clock.n_active = 0
         n = int(behind_front(state.bodies, state.contacts, clock, steps))
         # tiles two apart share no contact: one moves back by VECTOR contacts a step
         band = max(1, min(int(clock.band), tile // VECTOR - 2, -(-steps // (2 * self.threads))))
@@ -169,13 +171,6 @@ def run_all(threads: list[threading.Thread]) -> KeyboardInterrupt | None:
             return interrupted
         except KeyboardInterrupt as stop:
             interrupted = stop
-
-
-def drop_list(state: State) -> None:
-    """Forget which contacts had an event at the step before: tiles make lists of their own."""
-    events, length = state.events, int(state.clock.n_active)
-    events.listed[events.active[:length]] = 0
-    state.clock.n_active = 0
 
 
 def samples_before(state: State, step: int) -> int:

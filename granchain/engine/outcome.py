@@ -29,7 +29,9 @@ def losses_for_good(states: Sequence[State]) -> list[np.ndarray]:
     model = states[0].model
     if not model.loses:
         return [state.contacts.lost[state.chain.contacts] + 0.0 for state in states]
-    c, h, start = ([rows(state) for state in states] for rows in (_coefficients_of, _histories, _starts))
+    c = [state.c[:, state.chain.contacts] for state in states]
+    h = [state.h[:, state.chain.contacts] for state in states]
+    start = [state.contacts.start[state.chain.contacts] for state in states]
     found = in_parts(_dented(model, np.hstack(c), np.hstack(h)), start)
     for place, state in enumerate(states):
         found[place] = found[place] + state.contacts.lost[state.chain.contacts]
@@ -50,26 +52,14 @@ def contact_radii(states: Sequence[State], radii: Sequence[np.ndarray]) -> list[
     """
     model = states[0].model
     reach = [np.maximum(state.contacts.reach[state.chain.contacts], 0.0) for state in states]
-    c, deepest = np.hstack([_coefficients_of(state) for state in states]), np.concatenate(reach)
+    c, deepest = np.hstack([state.c[:, state.chain.contacts] for state in states]), np.concatenate(reach)
     # one that forgets its dent: as after one approach to there
-    h = start_histories(model, c, deepest) if model.forgets else np.hstack([_histories(state) for state in states])
+    h = start_histories(model, c, deepest) if model.forgets else np.hstack([state.h[:, state.chain.contacts] for state in states])
     found = np.zeros(deepest.size)
     met = np.flatnonzero(deepest > OPEN)
     sizes = np.vstack([deepest, np.concatenate(radii)])[:, met]
     found[met] = _over_contacts(model.law.contact_radius, _radius_scan, model, (sizes, c[:, met], h[:, met]))
     return in_parts(found, reach)
-
-
-def _coefficients_of(state: State) -> np.ndarray:
-    return state.c[:, state.chain.contacts]
-
-
-def _histories(state: State) -> np.ndarray:
-    return state.h[:, state.chain.contacts]
-
-
-def _starts(state: State) -> np.ndarray:
-    return state.contacts.start[state.chain.contacts]
 
 
 def _dented(model: Model, c: np.ndarray, h: np.ndarray) -> np.ndarray:

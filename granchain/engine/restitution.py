@@ -130,16 +130,12 @@ def restitutions_at(sources: Sequence[LawAtSpeeds]) -> list[np.ndarray]:
         limits = [source.limits for source in of]
         own = [own_coefficients(model, source.pair, source.values, source.limits.size) for source in of]
         c = with_windows(model, np.hstack(own), np.concatenate(limits))
-        energies = np.hstack([_energies(source) for source in of])
+        mass = np.concatenate([np.broadcast_to(source.pair.effective_mass, source.limits.shape) for source in of])
+        speeds = np.hstack([np.repeat(source.speeds[:, None], source.limits.size, axis=1) for source in of])
+        energies = 0.5 * mass * speeds**2
         scanned = over_kinds(_restitution_scan, model, (c, np.concatenate(limits)[None, :], energies), len(energies))
         found |= zip(places, in_parts(scanned, limits), strict=True)
     return [found[place] for place in range(len(sources))]
-
-
-def _energies(source: LawAtSpeeds) -> np.ndarray:
-    """(n_speeds, n_contacts) Energy of each contact's impact [J]."""
-    mass = np.broadcast_to(np.asarray(source.pair.effective_mass, dtype=float), source.limits.shape)
-    return 0.5 * mass * source.speeds[:, None] ** 2
 
 
 def _restitution_scan(model: Model) -> Callable:

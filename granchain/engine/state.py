@@ -164,8 +164,11 @@ class State:
 
     def live_in(self, memory: Memory, place: int) -> None:
         """Before the first step, take a place in memory; see granchain.engine.stack."""
-        self.tables, self.drives, self._clock = memory.tables_at(place), memory.drives_at(place), memory.clocks[place : place + 1]
-        self.records = memory.records_at(place, self.record_shapes)
+        self.tables = fields.Tables(*[table[place] for table in memory.tables])
+        self.drives = fields.Drives(*[values[place] for values in memory.drives])
+        self._clock = memory.clocks[place : place + 1]
+        records = memory.records._asdict().items()
+        self.records = fields.Records(*[values[place, : self.record_shapes[name][0]] for name, values in records])
         self.bodies, self.contacts = fields.Bodies(*self.tables.bodies), fields.Contacts(*self.tables.contacts)
         self.c, self.h = self.tables.c, self.tables.h
         self.clock, self._steps = self._clock[0], self._clock["step"]
@@ -219,9 +222,7 @@ class State:
     def _first_front(self) -> int:
         """The first contact that may be left out: none of a loaded chain, else the one ahead of the last moving or displaced body."""
         n = self.chain.n_bodies
-        if self.contacts.start[: n + 1].max() > 0.0:
-            return n
-        return min(self.chain.at_rest_ahead + 1, n)
+        return n if self.contacts.start[: n + 1].max() > 0.0 else min(self.chain.at_rest_ahead + 1, n)
 
     def _instants(self, interval: float | None) -> np.ndarray:
         """Steps at which something is recorded: each interval, and the last."""
@@ -421,18 +422,6 @@ class Memory:
         shapes = [state.record_shapes[field.name] for state in states]
         shape = (len(shapes), max(length for length, *_ in shapes), *shapes[0][1:])
         return np.full(shape, NEVER) if field.name in RECORDING_STEPS else fields.room(shape, field)
-
-    def tables_at(self, place: int) -> fields.Tables:
-        """Tables of one state."""
-        return fields.Tables(*[table[place] for table in self.tables])
-
-    def drives_at(self, place: int) -> fields.Drives:
-        """Drives of one state."""
-        return fields.Drives(*[values[place] for values in self.drives])
-
-    def records_at(self, place: int, shapes: Mapping[str, tuple[int, ...]]) -> fields.Records:
-        """Records of one state, as long as its own."""
-        return fields.Records(*[values[place, : shapes[name][0]] for name, values in self.records._asdict().items()])
 
 
 def _drive_of(end: End) -> tuple[int, tuple[np.ndarray, np.ndarray]]:

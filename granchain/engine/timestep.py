@@ -146,18 +146,12 @@ def demand_of(chains: Sequence[Masses], overlaps: np.ndarray, limits: np.ndarray
     return np.vstack([*np.repeat(taken, [chain.n_bodies + 1 for chain in chains], axis=0).T, overlaps, limits])
 
 
-def set_free(model: Model, c: np.ndarray, static: np.ndarray, overlaps: np.ndarray) -> np.ndarray:
-    """(n_contacts,) Work that took each contact from its static overlap [m] to another one [m], less that of the static force [J]."""
-    return np.asarray(over_kinds(_work_scan, model, (c, np.vstack([static, np.maximum(overlaps, 0.0), overlaps])), 1)[0])
-
-
-def slopes_of(model: Model, c: np.ndarray, demand: np.ndarray) -> np.ndarray:
-    """(3, n_contacts) Largest stiffness [N/m] and damping [N s/m] of each contact, and the overlap [m] up to which it was looked for."""
-    return over_kinds(_stiffness_scan, model, (c, demand), 3)
-
-
 def stiffest(chains: Sequence[Masses], slopes: Sequence[np.ndarray]) -> list[Stiffest]:
-    """What limits the step of each of some rows of as many bodies, of the `slopes_of` their contacts."""
+    """What limits the step of each of some rows of as many bodies.
+
+    `slopes` are (3, n_contacts): largest stiffness [N/m] and damping [N s/m] of each contact, and the overlap [m] up to which they were
+    looked for.
+    """
     stiffness, damping, reach = np.array(slopes).transpose(1, 0, 2)
     mass, weight = np.array([chain.mass for chain in chains]), np.full(stiffness.shape, 2.0)
     weight[:, 0], weight[:, -1] = np.array([(chain.left.has_wall, chain.right.has_wall) for chain in chains], dtype=float).T
@@ -287,9 +281,11 @@ def time_steps_together(planned: Sequence[Planned]) -> list[TimeStep]:
         stored = [0.0] * len(of)
         if any(displaced):
             begin = [first_overlaps(run.masses, run.contacts.overlaps)[:-1] for run in of]
-            works = in_parts(set_free(model, c, np.hstack(overlaps), np.hstack(begin)), limits)
+            # the work that took each contact from its static overlap to the one that it begins with, less that of the static force
+            to = np.vstack([np.hstack(overlaps), np.maximum(np.hstack(begin), 0.0), np.hstack(begin)])
+            works = in_parts(over_kinds(_work_scan, model, (c, to), 1)[0], limits)
             stored = [float(work.sum()) if moved else 0.0 for work, moved in zip(works, displaced, strict=True)]
-        slopes = in_parts(slopes_of(model, c, demand_of(masses, np.hstack(overlaps), within, stored)), limits)
+        slopes = in_parts(over_kinds(_stiffness_scan, model, (c, demand_of(masses, np.hstack(overlaps), within, stored)), 3), limits)
         by_length: dict[int, list[int]] = {}
         for place, row in enumerate(masses):
             by_length.setdefault(row.n_bodies, []).append(place)
