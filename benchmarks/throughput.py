@@ -87,7 +87,7 @@ def loops() -> dict[str, Run]:
     found = {}
     for name in ["hertz", *laws()]:
         run = run_of(name, steel_chain(), example_inputs(laws()[name]))
-        loop = State(run.contacts, run.chain, run.step, BARE)._loop
+        loop = State(run.contacts, run.chain, run.step, BARE).loop
         if loop not in seen:
             seen.add(loop)
             found[name] = run

@@ -345,7 +345,7 @@ def recording_of(case: Case) -> Recording:
 
 def march(state: State, watch: Watch | None, journal: Journal, threads: int = 1) -> Status:
     """Blocks of steps until the end; each block short enough that an interruption is heard at once."""
-    bands, seconds = Bands(state, threads), TILED_SECONDS if state.tiled else BLOCK_SECONDS
+    bands, seconds = Bands(state, threads), TILED_SECONDS if state.features.tiled else BLOCK_SECONDS
     block, status, looked = max(1, FIRST_BLOCK // state.chain.n_bodies), Status.RUNNING, 0
     while status is Status.RUNNING:
         clock = time.perf_counter()

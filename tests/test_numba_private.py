@@ -100,7 +100,7 @@ PACKED_ROOT = {
 
 def assembly(name: str) -> tuple[str, str]:
     """LLVM's code of a law's loop, and the assembly that it becomes on this machine."""
-    files = run_row(steel_row(12), name, 2e-6)._loop._cache._cache_file
+    files = run_row(steel_row(12), name, 2e-6).loop._cache._cache_file
     # as it was saved: first its library: name, kind, machine code and LLVM's bitcode, optimised
     library, *_ = pickle.loads(loop_content(files._data_path(files._data_name(1))))
     _, _, (_, bitcode) = library

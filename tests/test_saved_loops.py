@@ -188,7 +188,7 @@ LOAD = """
     from support.rows import run_row, steel_row
     import test_saved_loops as t
     state = run_row(steel_row(12), "hertz", 2e-6)
-    (signature,), loop = state._loop.signatures, state._loop
+    (signature,), loop = state.loop.signatures, state.loop
     place = t.files(Path({cache!r}))
     whole = {{which: path.read_bytes() for which, path in place.items()}}
     draw, refused = np.random.default_rng({seed}), 0

@@ -22,7 +22,7 @@ from granchain.contact.pair import Pair
 from granchain.engine import fields
 from granchain.engine.coefficients import GUARD_POINTS, coefficients
 from granchain.engine.fields import PACKED_COLUMNS, PAGE_BYTES, pitch_of
-from granchain.engine.restitution import law_of_restitution, restitution_at, with_restitution
+from granchain.engine.restitution import restitution_at, restitution_law, with_restitution
 from granchain.engine.setup import contacts_of
 from granchain.engine.state import Recording, State
 from granchain.engine.timestep import time_step_of
@@ -61,7 +61,7 @@ def test_a_forgotten_dent_stays_in_the_ledger():
 
 def test_a_restitution_is_looked_up_at_the_speeds_of_the_contacts():
     pair = Pair(effective_radius=1.19e-3, effective_modulus=1.0604e11, effective_mass=0.5 * MASS, yield_stress=900e6)
-    law, values = law_of_restitution({"law": "ma-liu", "psi": 2.84, "xi": 13.0})
+    law, values = restitution_law({"law": "ma-liu", "psi": 2.84, "xi": 13.0})
     # .8390 at 1.77 m/s: recomputed to the digits shown
     assert restitution_at(law, values, pair, np.array([1e-3]), np.array([1.77]))[0, 0] == pytest.approx(0.8390, abs=5e-5)
     # one speed for all contacts: the largest at the start

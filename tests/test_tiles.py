@@ -22,7 +22,7 @@ from granchain.chain import WALL, Chain, End
 from granchain.cli.run import threads_of
 from granchain.contact import laws
 from granchain.engine import bands, row, state
-from granchain.engine.bands import Bands, in_wavefront, run_all
+from granchain.engine.bands import Bands, in_wavefront, threads_joined
 from granchain.engine.contact_step import contact_step
 from granchain.engine.row import LeafSweeps, leaf_sweeps
 from granchain.engine.setup import contacts_of
@@ -102,7 +102,7 @@ def compare(law: str, names: list[str], request: pytest.FixtureRequest) -> None:
     request.getfixturevalue("long")
     for name, make in makers.items():
         made = make()
-        assert made.tiled == (not made.features.leaps)
+        assert made.features.tiled == (not made.features.leaps)
         assert differing(whole[name], ended(made, made.advance)) == [], name
 
 
@@ -120,14 +120,14 @@ def test_threads_give_the_bits_of_one(law: str, threads: int, request: pytest.Fi
     for _ in range(3):
         made = make()
         several = Bands(made, threads)
-        assert several.threads == (threads if made.tiled else 1)
+        assert several.threads == (threads if made.features.tiled else 1)
         assert differing(whole, ended(made, several.advance)) == []
 
 
 @pytest.mark.plain
 def test_a_short_chain_takes_one_thread() -> None:
     made = maker("hertz", CHAINS["gaps"])()
-    assert not made.tiled
+    assert not made.features.tiled
     several = Bands(made, 8)
     assert several.threads == 1
     assert several.advance(3) is Status.RUNNING
@@ -137,7 +137,7 @@ def test_a_short_chain_takes_one_thread() -> None:
 @pytest.mark.plain
 def test_an_interruption_is_raised_at_the_end_of_a_block(long: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bands, "TILES_APART", 0.1)
-    monkeypatch.setattr(bands, "run_all", lambda threads: run_all(threads) or KeyboardInterrupt())
+    monkeypatch.setattr(bands, "threads_joined", lambda threads: threads_joined(threads) or KeyboardInterrupt())
     made = maker("tsuji", CHAINS["gaps"])()
     with pytest.raises(KeyboardInterrupt):
         Bands(made, 2).advance(20)
@@ -201,7 +201,7 @@ def test_an_interruption_waits_until_all_threads_have_ended() -> None:
         _thread.interrupt_main()
         ended.append(threading.current_thread().name)
 
-    assert isinstance(run_all([threading.Thread(target=one)]), KeyboardInterrupt)
+    assert isinstance(threads_joined([threading.Thread(target=one)]), KeyboardInterrupt)
     assert len(ended) == 1
 
 

@@ -59,7 +59,7 @@ class Bands:
     def __init__(self, state: State, threads: int):
         self._state = state
         tiles = state.chain.n_bodies // int(state.clock.tile)
-        self.threads = max(1, min(threads, tiles // TILES_APART)) if state.tiled else 1
+        self.threads = max(1, min(threads, tiles // TILES_APART)) if state.features.tiled else 1
         self._piece = piece_of(state.functions, state.features) if self.threads > 1 else None
 
     def advance(self, steps: int, looks: bool = True) -> Status:
@@ -75,7 +75,7 @@ class Bands:
                 ended.append(error)
 
         # signals come to the main thread alone, and it does nothing but wait
-        interrupted = run_all([threading.Thread(target=advance, name="granchain")])
+        interrupted = threads_joined([threading.Thread(target=advance, name="granchain")])
         (status,) = ended
         if isinstance(status, BaseException):
             raise status
@@ -152,12 +152,12 @@ def in_wavefront(bands: int, pieces: int, threads: int, do: Callable[[int, int],
                     done[b] += 1
                     turn.notify_all()
 
-    run_all([threading.Thread(target=follow, args=(k,), name=f"granchain {k}") for k in range(min(threads, bands))])
+    threads_joined([threading.Thread(target=follow, args=(k,), name=f"granchain {k}") for k in range(min(threads, bands))])
     if failed:
         raise failed[0]
 
 
-def run_all(threads: list[threading.Thread]) -> KeyboardInterrupt | None:
+def threads_joined(threads: list[threading.Thread]) -> KeyboardInterrupt | None:
     """Start threads and wait for all of them; the interruption that came meanwhile."""
     interrupted = None
     begun: list[threading.Thread] = []

@@ -205,7 +205,7 @@ def onset_rate(r, half, theta):  # type: ignore[no-untyped-def]
     return r - 2.0 * theta * (r - half)
 
 
-def opened(d, half, dt):  # type: ignore[no-untyped-def]
+def opened_in_step(d, half, dt):  # type: ignore[no-untyped-def]
     """Whether a contact has opened a part of this step ago."""
     return dt * half < d < 0.0
 
@@ -245,7 +245,7 @@ def eventful(law: Functions, features: Features) -> tuple[Callable, Callable]:
             kick = record = force(d, r, c, renewed)
             if d > OPEN:
                 record = force(d, r, c, weight_set(renewed, 1.0))
-            elif opened(d, half, dt):
+            elif opened_in_step(d, half, dt):
                 # the sum over a contact's last steps is that over the first ones of an onset, run backwards, less what the last step has
                 # had: the weight of the other part, less one
                 rest = update((-d, r, r, 1.0 - d / (dt * half)), c, renewed)[ONSET] - 1.0
@@ -308,7 +308,7 @@ def jumps_at_ends(law: Functions, features: Features) -> tuple[Callable, Callabl
         return True, theta, 0.0, force(2.0 * OPEN, onset_rate(r, half, theta), c, weight_set(renewed, 1.0)), 0.0, 0.0
 
     def end(d, half, dt, last, c):  # type: ignore[no-untyped-def]
-        if not (opened(d, half, dt) and c[LOWEST] < 0.0):
+        if not (opened_in_step(d, half, dt) and c[LOWEST] < 0.0):
             return NO_LEAP
         return True, d / (dt * half), last, 0.0, 0.0, 0.0
 

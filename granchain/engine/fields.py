@@ -192,11 +192,11 @@ def named_tuple_of(kind: str, fields: tuple[Field, ...], module: str = __name__)
     return made
 
 
-Bodies = named_tuple_of("Bodies", BODY)
-Contacts = named_tuple_of("Contacts", CONTACT)
-Events = named_tuple_of("Events", EVENT)
-Corrections = named_tuple_of("Corrections", CORRECTION)
-Jumps = named_tuple_of("Jumps", STEP_JUMP)
+BodyRows = named_tuple_of("BodyRows", BODY)
+ContactRows = named_tuple_of("ContactRows", CONTACT)
+EventRows = named_tuple_of("EventRows", EVENT)
+CorrectionRows = named_tuple_of("CorrectionRows", CORRECTION)
+JumpRows = named_tuple_of("JumpRows", STEP_JUMP)
 Records = named_tuple_of("Records", (*RECORD, *PLAN))
 Drives = named_tuple_of("Drives", DRIVE)
 Energies = named_tuple_of("Energies", ENERGY)
@@ -238,8 +238,8 @@ def clock_values(**values: float) -> tuple[float, ...]:
     return tuple((_AT_START | values).values())
 
 
-bodies_view, contacts_view, events_view = rows_as(Bodies), rows_as(Contacts), rows_as(Events)
-corrections_view, jumps_view = rows_as(Corrections), rows_as(Jumps)
+bodies_view, contacts_view, events_view = rows_as(BodyRows), rows_as(ContactRows), rows_as(EventRows)
+corrections_view, jumps_view = rows_as(CorrectionRows), rows_as(JumpRows)
 
 
 def member_of(kind: Any) -> Callable:

@@ -68,7 +68,7 @@ def with_restitutions(rows: Sequence[RestitutionInputs]) -> list[SimpleNamespace
     sources: dict[int, LawAtSpeeds] = {}
     for place, row in enumerate(rows):
         if isinstance(getattr(row.inputs, "restitution", None), Mapping):
-            law, values = law_of_restitution(row.inputs.restitution)
+            law, values = restitution_law(row.inputs.restitution)
             sources[place] = LawAtSpeeds(law, values, row.pair, row.limits, *_speeds(law, row))
     for (place, source), given in zip(sources.items(), restitutions_at(list(sources.values())), strict=True):
         # at each of several speeds, or at the one
@@ -93,7 +93,7 @@ def _speeds(law: type[ContactLaw], row: RestitutionInputs) -> tuple[np.ndarray, 
     return np.array([own]), False
 
 
-def law_of_restitution(asked: Mapping[str, Any]) -> tuple[type[ContactLaw], SimpleNamespace]:
+def restitution_law(asked: Mapping[str, Any]) -> tuple[type[ContactLaw], SimpleNamespace]:
     """The law that a restitution is taken from, and a value for each of its inputs."""
     law = laws()[asked["law"]]
     values = {q.name: asked.get(q.name, None if q.required else q.default) for q in law.inputs}

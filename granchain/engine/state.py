@@ -96,6 +96,8 @@ class State:
         Samples, snapshots and entries of the ledger, and where and when they are taken.
     features : Features
         What the loop has to carry.
+    loop : callable
+        The compiled loop that advances it.
     """
 
     def __init__(self, contacts: Contacts, chain: Masses, time_step: TimeStep, recording: Recording, placed: bool = True):
@@ -106,7 +108,7 @@ class State:
         driven = any(kind != fields.NO_DRIVE for kind in self._driven_by)
         self.features = tiled(features_of(self.model, recording.ledger, bool(self._loads.any()), driven, chain.has_drag), self._width)
         self.functions = Functions(*frozen(*self.model.functions))
-        self._loop: Callable = loop_of(self.functions, self.features)
+        self.loop: Callable = loop_of(self.functions, self.features)
         self.table_shapes, self.plan = self._table_shapes(), self._plan()
         self.record_shapes = self._record_shapes()
         if placed:
@@ -169,7 +171,7 @@ class State:
         self._clock = memory.clocks[place : place + 1]
         records = memory.records._asdict().items()
         self.records = fields.Records(*[values[place, : self.record_shapes[name][0]] for name, values in records])
-        self.bodies, self.contacts = fields.Bodies(*self.tables.bodies), fields.Contacts(*self.tables.contacts)
+        self.bodies, self.contacts = fields.BodyRows(*self.tables.bodies), fields.ContactRows(*self.tables.contacts)
         self.c, self.h = self.tables.c, self.tables.h
         self.clock, self._steps = self._clock[0], self._clock["step"]
         self._put_bodies()
@@ -336,7 +338,7 @@ class State:
         for field, row in zip(fields.EVENT, arrays["events"], strict=True):
             if not ((row >= 0) & (row < self.limits[field.most])).all():
                 raise ValueError(f"{field.name} names a contact that is not there")
-        events = fields.Events(*arrays["events"])
+        events = fields.EventRows(*arrays["events"])
         active = events.active[: int(clock["n_active"][0])]
         if not (np.bincount(active, minlength=events.listed.size) == events.listed).all():
             # the loop would write beyond the list
@@ -358,19 +360,9 @@ class State:
                 raise ValueError(f"{field.name} is {theirs}, and must be 0 to {limits[field.most]}")
 
     @property
-    def tiled(self) -> bool:
-        """Whether it is swept tile by tile, several steps at a time."""
-        return self.features.tiled
-
-    @property
-    def events(self) -> fields.Events:
+    def events(self) -> fields.EventRows:
         """Lists of contacts within a step."""
-        return fields.Events(*self.tables.events)
-
-    @property
-    def loop(self) -> Callable:
-        """The compiled loop that advances it."""
-        return self._loop
+        return fields.EventRows(*self.tables.events)
 
     def advance(self, steps: int, looks: bool = True) -> Status:
         """Do a block of steps, and look at the state.
@@ -384,7 +376,7 @@ class State:
         """
         stop = min(self.step + steps, self.time_step.n_steps + 1)
         looks = looks or stop > self.time_step.n_steps
-        return Status(self._loop(stop, looks, self.tables, self.clock, self.drives, self.records))
+        return Status(self.loop(stop, looks, self.tables, self.clock, self.drives, self.records))
 
 
 class Memory:

@@ -83,8 +83,8 @@ def overload_put_rows(table, k, values):  # type: ignore[no-untyped-def]
     return lambda table, k, values: _put_rows(table, k, values)
 
 
-LOWERED[rows_at] = (_pointer, _rows_at._defn)
-LOWERED[put_rows] = (_pointer, _put_rows._defn)
+LOWERED.update({rows_at: (_pointer, _rows_at._defn)})
+LOWERED.update({put_rows: (_pointer, _put_rows._defn)})
 
 
 def row_from(row, first):  # type: ignore[no-untyped-def]
@@ -104,7 +104,7 @@ def _rest_of_row(context, builder, signature, arguments):  # type: ignore[no-unt
 # Without a count of references, no compiled function may give back a row that it makes: it is lowered by itself.
 type_callable(row_from)(lambda context: lambda row, first: row)
 lower_builtin(row_from, types.Array, types.Integer)(_rest_of_row)
-LOWERED[row_from] = (_rest_of_row,)
+LOWERED.update({row_from: (_rest_of_row,)})
 
 
 def rows_as(kind: Any) -> Callable:
@@ -126,7 +126,7 @@ def rows_as(kind: Any) -> Callable:
         return typed
 
     lower_builtin(view, types.Array)(_rows_of_table)
-    LOWERED[view] = (_rows_of_table,)
+    LOWERED.update({view: (_rows_of_table,)})
     return view
 
 
@@ -199,7 +199,7 @@ def _lower_number(function: Callable, lowered: Any) -> None:
     def overload_number(x):  # type: ignore[no-untyped-def]
         return lambda x: lowered(x)
 
-    LOWERED[function] = (_double_of, lowered._defn)
+    LOWERED.update({function: (_double_of, lowered._defn)})
 
 
 @overload(elementary.power_of_two, **OPTIONS, **IN_PLACE)
@@ -207,6 +207,6 @@ def overload_power_of_two(n):  # type: ignore[no-untyped-def]
     return lambda n: _power_of_two_by_bits(n)
 
 
-LOWERED[elementary.power_of_two] = (_double_of, _power_of_two_by_bits._defn)
+LOWERED.update({elementary.power_of_two: (_double_of, _power_of_two_by_bits._defn)})
 _lower_number(elementary.parts, _parts_by_bits)
 _lower_number(elementary.leading, _leading_by_bits)

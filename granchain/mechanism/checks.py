@@ -10,7 +10,7 @@ import numpy as np
 from granchain.case.mechanism import MechanismCase, SliderCrankCase, load_mechanism
 from granchain.contact.pair import linearised_plastic_stiffness, ma_liu_points
 from granchain.engine.coefficients import coefficients
-from granchain.engine.restitution import law_of_restitution, restitution_at
+from granchain.engine.restitution import restitution_at, restitution_law
 from granchain.engine.scans import settled
 from granchain.errors import GranchainError
 from granchain.mechanism.linkages import Ideal, ideal
@@ -132,7 +132,7 @@ def statics(case: SliderCrankCase) -> list[Check]:
 
 def _ma_liu(case: SliderCrankCase) -> tuple:
     inputs = vars(case.law_inputs())
-    return law_of_restitution({"law": "ma-liu", "psi": inputs["psi"], "xi": inputs["xi"]})
+    return restitution_law({"law": "ma-liu", "psi": inputs["psi"], "xi": inputs["xi"]})
 
 
 def loading_work(case: SliderCrankCase, overlap: float) -> float:
