@@ -29,7 +29,7 @@ from numba.core.errors import NumbaError
 from numba.core.typing.templates import infer_global
 
 from granchain.errors import GranchainWarning
-from granchain.jit.fingerprint import calls
+from granchain.jit.fingerprint import NAMED_TUPLES, calls
 from granchain.jit.options import OPTIONS, fingerprint, how_compiled, jitable, refusal_of
 from granchain.jit.private import LACKS, private, where_there
 
@@ -194,7 +194,9 @@ def compile_shared(function: Any) -> None:
     """Let Numba know a function by a compiled one, which is saved in files of its own."""
     if numba.config.DISABLE_JIT:
         return
-    key = fingerprint(function)
+    # what it is given are named rows: it reads them by their place
+    named = sorted((kind.__qualname__, getattr(kind, "_fields", ())) for kind in NAMED_TUPLES)
+    key = hashlib.sha256(f"{fingerprint(function)} {named}".encode()).hexdigest()
     function.__qualname__ = f"{function.__name__}_{key[:32]}"
     dispatcher = numba.njit(**how_compiled(function, False))(function)
     with contextlib.suppress(RuntimeError, OSError):  # which the loop that calls it says
