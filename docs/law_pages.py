@@ -16,9 +16,9 @@ from equations import Symbol, equations, latex, symbols_of
 from equations.notation import CONDITIONS, Equation, quantity_of
 
 from granchain import figures
-from granchain.certificates.page import escaped_markdown, paragraphs
 from granchain.contact import Family, families
 from granchain.contact.law import ContactLaw, in_unit
+from granchain.pages.blocks import escaped_markdown, paragraphs
 
 LAWS = Path(__file__).with_name("laws.md")
 SYMBOL_COLUMNS = ("symbol", "meaning", "in a case")

@@ -10,11 +10,13 @@ import json
 import sys
 from pathlib import Path
 
-from granchain.certificates import Certificate, markdown, reference_page
+from granchain.certificates import Certificate
 from granchain.certificates.faults import CREATION
 from granchain.cli.laws import measured_certificate
 from granchain.contact import laws
 from granchain.contact.certified import CERTIFIED, certified, source_of
+from granchain.pages.blocks import markdown
+from granchain.pages.law import reference_page
 
 PAGE = Path(__file__).with_name("laws.md")
 

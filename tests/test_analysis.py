@@ -13,7 +13,7 @@ from granchain import analysis, theory
 from granchain.analysis.arrays import FirstPulses, wave_speeds
 from granchain.cli.run import run_numbers
 from granchain.errors import GranchainError
-from granchain.report.run import pulse_blocks as report_pulses
+from granchain.pages.run import pulse_blocks as report_pulses
 from granchain.status import Status
 
 pytestmark = pytest.mark.filterwarnings("error")

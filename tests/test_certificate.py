@@ -13,12 +13,12 @@ import pytest
 from support.kinds import every_law, one_per_shape
 
 import granchain
-from granchain.certificates import Certificate, certificate, example_inputs, example_pair, law_page, pair_with
+from granchain.certificates import Certificate, certificate, example_inputs, example_pair, pair_with
 from granchain.certificates.contact import IMPACT_SPEEDS, QUADRATURE, Contact, Creation, cycle_losses, cycles, jumps, onset, work_along
 from granchain.certificates.examples import conversion, example, factors_of, magnitude
 from granchain.certificates.faults import CREATION, faults_of_law, faults_of_measures
 from granchain.certificates.measure import dimension
-from granchain.certificates.page import Paragraph, glance, markdown_cell, measured_words, restitution_rows
+from granchain.certificates.words import findings
 from granchain.contact import law as law_module
 from granchain.contact import laws
 from granchain.contact.guard import Elastoplastic
@@ -26,6 +26,8 @@ from granchain.contact.law import ContactLaw, Quantity
 from granchain.contact.user import load_law_module
 from granchain.errors import CaseError, LawError
 from granchain.material import MATERIALS
+from granchain.pages.blocks import Paragraph, markdown_cell
+from granchain.pages.law import glance, law_page, restitution_rows
 from granchain.two_body import impact
 
 LAWS = laws()
@@ -428,9 +430,9 @@ def test_the_pages_of_laws_that_jump_at_the_onset_say_so() -> None:
             block.text for block in law_page(Certificate(LAWS[name], vars(example_inputs(LAWS[name])))) if isinstance(block, Paragraph)
         )
         assert "jumps at the onset" in told
-    jumps = dict(measured_words(Certificate(LAWS["kelvin-voigt"], {}, onset=22.8117, jumps=[(1e-6, 0.02)])).rows)["force jumps"]
+    jumps = dict(findings(Certificate(LAWS["kelvin-voigt"], {}, onset=22.8117, jumps=[(1e-6, 0.02)])))["force jumps"]
     assert jumps == "at the onset, to 22.8 N, +2 % at overlap 1e-06 m"
-    assert dict(measured_words(Certificate(LAWS["hertz"], {})).rows)["force jumps"] == "none"
+    assert dict(findings(Certificate(LAWS["hertz"], {})))["force jumps"] == "none"
     assert (
         glance(Certificate(LAWS["kelvin-voigt"], {}, onset=22.8))[3] == "at the onset"
         and glance(Certificate(LAWS["hertz"], {}))[3] == "none"

@@ -129,7 +129,7 @@ def test_the_reference_is_markdown_in_which_every_table_is_whole_and_every_link_
 
 
 def test_signs_of_markdown_in_a_law_stay_signs() -> None:
-    from granchain.certificates.page import Grid, Paragraph, markdown
+    from granchain.pages.blocks import Grid, Paragraph, markdown
 
     signs = r"*a* _b_ K_p ~~c~~ <br> [d](e) |f| \n E* E*"
     blocks = [Paragraph(signs), Grid(("one", "two"), ((signs, "x"),))]

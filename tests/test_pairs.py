@@ -13,10 +13,10 @@ from granchain import errors
 from granchain.case import Case
 from granchain.case.document import put_value
 from granchain.case.quantities import quantity_of, value_at
-from granchain.certificates.page import paragraphs
 from granchain.contact import laws
 from granchain.engine.setup import RowInputs, contacts_together
-from granchain.report.run import IDENTIFIED, law_blocks
+from granchain.pages.blocks import paragraphs
+from granchain.pages.run import IDENTIFIED, law_blocks
 from granchain.simulation import prepare, prepare_together
 
 # ours: any two that differ

@@ -17,7 +17,7 @@ from granchain import errors
 from granchain.cli import obey
 from granchain.output import Result, open_result
 from granchain.output.conclusion import read_conclusion, save_conclusion
-from granchain.report import report
+from granchain.pages.report import report
 from granchain.status import Message, Status
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")

@@ -15,6 +15,7 @@ from granchain.analysis import observed_order
 from granchain.certificates.contact import IMPACT_SPEEDS, Contact, Creation, cycle_losses, cycles, jumps, onset
 from granchain.certificates.examples import conversion, example_inputs, example_pair
 from granchain.certificates.faults import creates, faults_of_law, faults_of_measures, problems_of_units
+from granchain.certificates.words import findings, toml
 from granchain.contact import laws
 from granchain.contact.guard import Elastoplastic
 from granchain.contact.law import ContactLaw
@@ -92,10 +93,8 @@ class Certificate:
 
     def _repr_html_(self) -> str:
         """What a notebook shows: where the law is from, what it was measured with, and what was found."""
-        from granchain.certificates.page import measured_words, toml
-
         given = [(name, toml(value)) for name, value in self.inputs.items()]
-        facts = [("source", str(self.law.source)), *measured_words(self).rows, *(("problem", problem) for problem in self.problems)]
+        facts = [("source", str(self.law.source)), *findings(self), *(("problem", problem) for problem in self.problems)]
         return card(self.law.name, table((), facts, styled=True), folded("inputs", table(("input", "value"), given, styled=True)))
 
     def to_dict(self) -> dict[str, Any]:

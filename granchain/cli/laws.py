@@ -58,7 +58,8 @@ def laws(
     if as_json:
         print_json({"command": "laws", "laws": [{**law_facts(one.law), **one.to_dict()} for one in certificates]})
     else:
-        from granchain.certificates import law_page, markdown, reference_page
+        from granchain.pages.blocks import markdown
+        from granchain.pages.law import law_page, reference_page
 
         blocks = reference_page(certificates) if name is None else law_page(certificates[0])
         print_text(markdown(blocks).rstrip("\n") if as_markdown else blocks_as_text(blocks))

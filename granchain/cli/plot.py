@@ -139,8 +139,8 @@ def figures_of_conclusions(files: Sequence[str], unsealed: bool) -> tuple[dict[s
 
 def figure_of_conclusion(facts: Mapping[str, Any], file: str) -> tuple[Any, None]:
     """What the report of such a file shows."""
-    from granchain.report.conclusions import conclusion_blocks
-    from granchain.report.page import Picture
+    from granchain.pages.blocks import Picture
+    from granchain.pages.conclusions import conclusion_blocks
 
     for block in conclusion_blocks(facts, Path(file).name):
         if isinstance(block, Picture):

@@ -28,8 +28,8 @@ def report(
     if os.path.lexists(out) and not overwrite:
         raise FileError(f"{out}: got a file that exists and is kept, allowed a new one; name another with --out, or give --overwrite")
     load_laws(law_module)
-    from granchain.report import PAGE_MARK
-    from granchain.report import report as page_of
+    from granchain.pages.blocks import PAGE_MARK
+    from granchain.pages.report import report as page_of
 
     write_whole(out, page_of(files, unsealed), overwrite, marks=(PAGE_MARK,))
     print_text(out)

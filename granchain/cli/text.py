@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from granchain.errors import clean
 
 if TYPE_CHECKING:
-    from granchain.certificates.page import Block
+    from granchain.pages.blocks import Block
 
 # Version of the objects that --json prints.
 SCHEMA = 1
@@ -91,7 +91,7 @@ def line_width() -> int:
 
 def blocks_as_text(blocks: Iterable[Block]) -> str:
     """Headings, paragraphs and tables for a terminal."""
-    from granchain.certificates.page import Grid, Heading
+    from granchain.pages.blocks import Grid, Heading, Picture
 
     width = min(line_width(), TEXT_WIDTH)
     parts = []
@@ -100,7 +100,7 @@ def blocks_as_text(blocks: Iterable[Block]) -> str:
             parts.append(aligned_table(block.columns, block.rows, width, lines=False).strip("\n"))
         elif isinstance(block, Heading):
             parts.append(f"{clean(block.text)}\n{'=' * len(block.text)}")
-        else:
+        elif not isinstance(block, Picture):
             parts.append(paragraph(block.text, width))
     return "\n\n".join(parts)
 

@@ -9,15 +9,15 @@ from pathlib import Path
 from granchain.analysis import SUMMARISED
 from granchain.errors import CaseError, FileError, GranchainError
 from granchain.figures import drawn
-from granchain.mechanism.checks import Check, checks_of
+from granchain.mechanism.checks import checks_of
 from granchain.output import open_result
 from granchain.output.conclusion import read_conclusion
 from granchain.output.study import is_study, open_study
 from granchain.output.variables import Unread
-from granchain.report.conclusions import conclusion_blocks
-from granchain.report.page import PageBlock, document
-from granchain.report.run import run_blocks
-from granchain.report.study import study_blocks
+from granchain.pages.blocks import Block, document
+from granchain.pages.conclusions import conclusion_blocks
+from granchain.pages.run import run_blocks
+from granchain.pages.study import study_blocks
 
 # Bytes that a figure draws of one axis of time.
 LARGEST_PICTURE = 4e6
@@ -45,7 +45,7 @@ def report(files: Sequence[str | os.PathLike[str]], unsealed: bool = False) -> b
     """
     if not files:
         raise FileError("report: got no file, allowed one or more; name output files of granchain")
-    parts: list[list[PageBlock]] = []
+    parts: list[list[Block]] = []
     problems: list[str] = []
     for file in files:
         try:
@@ -58,25 +58,22 @@ def report(files: Sequence[str | os.PathLike[str]], unsealed: bool = False) -> b
     return document(f"granchain report: {title}", [block for part in parts for block in part])
 
 
-def blocks_of(path: str | os.PathLike[str], unsealed: bool = False) -> list[PageBlock]:
+def blocks_of(path: str | os.PathLike[str], unsealed: bool = False) -> list[Block]:
     """What a report says of one file."""
     name = Path(path).name
     if Path(path).suffix.lower() == ".json":
         return conclusion_blocks(read_conclusion(path, unsealed), name)
     if is_study(path, unsealed):
         return study_blocks(open_study(path, unsealed), name)
-    result = open_result(path, variables=variables_needed, most=LARGEST_PICTURE, unsealed=unsealed)
-    return run_blocks(result, name, checks_of_file(path, unsealed) if "crank_angle" in result.variables else None)
 
+    def needed(headers: Mapping[str, Unread]) -> set[str]:
+        return {*drawn(headers), *(name for name in SUMMARISED if name in headers)}
 
-def checks_of_file(path: str | os.PathLike[str], unsealed: bool) -> list[Check]:
-    """The checks of a mechanism's file, from all of its samples; none where its case cannot be read."""
+    result = open_result(path, variables=needed, most=LARGEST_PICTURE, unsealed=unsealed)
+    if "crank_angle" not in result.variables:
+        return run_blocks(result, name)
     try:
-        return checks_of(open_result(path, unsealed=unsealed))
+        # from all of its samples
+        return run_blocks(result, name, checks_of(open_result(path, unsealed=unsealed)))
     except CaseError:
-        return []
-
-
-def variables_needed(headers: Mapping[str, Unread]) -> set[str]:
-    """The variables that figures and numbers are made of."""
-    return {*drawn(headers), *(name for name in SUMMARISED if name in headers)}
+        return run_blocks(result, name, [])

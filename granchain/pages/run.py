@@ -9,17 +9,15 @@ from typing import Any
 
 from granchain import __version__
 from granchain.analysis import Summary, summary
-from granchain.certificates.page import Grid, Heading, Paragraph, paragraphs
 from granchain.contact import laws
 from granchain.contact.law import ContactLaw
-from granchain.errors import GranchainError
 from granchain.figures import all_figures, lacking
 from granchain.mechanism.checks import Check
 from granchain.output import Result
-from granchain.report.page import Folded, PageBlock, Picture
+from granchain.pages.blocks import Block, Folded, Grid, Heading, Paragraph, paragraphs, picture_or_reason
 
 # What a figure shows, for who cannot see it.
-_WORDS_OF_NUMBERS = {
+_FIGURE_WORDS = {
     "force_traces": "Force over time at each sensor.",
     "peaks": "Peak force, arrival, width and speed of the first pulse along the chain, with power laws of the bead's number.",
     "space_time": "Velocity of every body over time and place.",
@@ -42,7 +40,7 @@ IDENTIFIED = (
 )
 
 
-def run_blocks(result: Result, name: str, checks: Sequence[Check] | None = None) -> list[PageBlock]:
+def run_blocks(result: Result, name: str, checks: Sequence[Check] | None = None) -> list[Block]:
     """All that a report says of a result.
 
     Parameters
@@ -54,25 +52,25 @@ def run_blocks(result: Result, name: str, checks: Sequence[Check] | None = None)
         Of a mechanism, in place of pulses and ledger.
     """
     numbers = summary(result)
-    blocks: list[PageBlock] = [Heading(result.title or name, 1), Paragraph(first_line(result, numbers))]
+    end = f" until {1e6 * numbers.end:.6g} us" if math.isfinite(numbers.end) else ""
+    first = f"Simulated{end}, contact law {result.law}, time step {result.time_step:.6g} s: {result.status.label}."
+    blocks: list[Block] = [Heading(result.title or name, 1), Paragraph(first)]
     blocks += [Paragraph(str(one), warning=True) if one.warning else Paragraph(f"{one.text}.") for one in result.messages]
     if not result.sealed:
         blocks.append(Paragraph("warning: the file has no seal: another program changed it or cut it off.", warning=True))
     blocks += [*pulse_blocks(numbers), *ledger(numbers)] if checks is None else check_blocks(checks)
     blocks += pictures(result)
-    blocks += law_blocks(result.law, inputs_of_case(result.provenance.get("case_resolved_json", "{}")))
+    try:
+        contact = json.loads(result.provenance.get("case_resolved_json", "{}")).get("contact", {})
+    except ValueError:
+        contact = {}
+    blocks += law_blocks(result.law, contact if isinstance(contact, dict) else {})
     blocks += case_blocks(result.provenance)
     blocks += origin(result.provenance, name)
     return [*blocks, *citation([result.law])]
 
 
-def first_line(result: Result, numbers: Summary) -> str:
-    """What was computed, and how it ended."""
-    end = f" until {1e6 * numbers.end:.6g} us" if math.isfinite(numbers.end) else ""
-    return f"Simulated{end}, contact law {result.law}, time step {result.time_step:.6g} s: {result.status.label}."
-
-
-def pulse_blocks(numbers: Summary) -> list[PageBlock]:
+def pulse_blocks(numbers: Summary) -> list[Block]:
     """First pulses at the sensors."""
     remarks = [Paragraph(f"{remark[0].upper()}{remark[1:]}.") for remark in numbers.remarks]
     if not numbers.sensors:
@@ -84,7 +82,7 @@ def pulse_blocks(numbers: Summary) -> list[PageBlock]:
         )
         for one in numbers.sensors
     )  # fmt: skip
-    blocks: list[PageBlock] = [
+    blocks: list[Block] = [
         Heading("First pulses", 2),
         Grid(("sensor bead", "peak [N]", "arrival [us]", "width at half height [us]", "impulse [mN s]"), rows),
     ]
@@ -98,7 +96,7 @@ def pulse_blocks(numbers: Summary) -> list[PageBlock]:
     return [*blocks, *remarks]
 
 
-def ledger(numbers: Summary) -> list[PageBlock]:
+def ledger(numbers: Summary) -> list[Block]:
     """The energy at the end."""
     if numbers.energy is None:
         return []
@@ -112,22 +110,18 @@ def ledger(numbers: Summary) -> list[PageBlock]:
     ]
 
 
-def check_blocks(checks: Sequence[Check]) -> list[PageBlock]:
+def check_blocks(checks: Sequence[Check]) -> list[Block]:
     """Numbers of a mechanism's run, beside those that its source prints."""
     rows = tuple((one.what, brief(one.value), one.unit, "" if one.printed is None else brief(one.printed)) for one in checks)
     return [Heading("Checks", 2), Grid(("check", "value", "unit", "printed by its source"), rows)]
 
 
-def pictures(result: Result) -> list[PageBlock]:
+def pictures(result: Result) -> list[Block]:
     """The figures that the file has the variables for, and what the others lack."""
-    blocks: list[PageBlock] = [Heading("Figures", 2)]
+    blocks: list[Block] = [Heading("Figures", 2)]
     for name, draw in all_figures(result).items():
-        try:
-            figure, _ = draw()
-        except GranchainError as error:
-            blocks.append(Paragraph(f"No {name.replace('_', ' ')}: {error}."))
-            continue
-        blocks.append(Picture(figure, _WORDS_OF_NUMBERS.get(name, name.replace("_", " "))))
+        plain = name.replace("_", " ")
+        blocks.append(picture_or_reason(plain, draw, _FIGURE_WORDS.get(name, plain)))
     blocks += [Paragraph(f"No {name.replace('_', ' ')}: {advice}.") for name, advice in lacking(result).items()]
     blocks += [
         Paragraph(f"{axis}: {kept} of {count} instants are drawn, with the smallest and largest values between them.")
@@ -136,22 +130,15 @@ def pictures(result: Result) -> list[PageBlock]:
     return blocks
 
 
-def inputs_of_case(resolved: str) -> dict[str, Any]:
-    """What a file's case says of its contact."""
-    try:
-        contact = json.loads(resolved).get("contact", {})
-    except ValueError:
-        contact = {}
-    return contact if isinstance(contact, dict) else {}
-
-
-def law_blocks(name: str, given: Mapping[str, Any]) -> list[PageBlock]:
+def law_blocks(name: str, given: Mapping[str, Any]) -> list[Block]:
     """A contact law: what it is, where it is from, and its inputs in this case."""
     law = laws().get(name)
     if law is None:
         return [Heading(f"Contact law {name}", 2), Paragraph("It is not installed here: what it is stands in its own file.")]
-    blocks: list[PageBlock] = [Heading(f"Contact law {name}", 2), *(Paragraph(text) for text in paragraphs(law.__doc__))]
-    pairs = [pair for pair in listed_pairs(given) if isinstance(pair.get("materials"), list)]
+    blocks: list[Block] = [Heading(f"Contact law {name}", 2), *(Paragraph(text) for text in paragraphs(law.__doc__))]
+    pairs = given.get("pair")
+    listed = pairs if isinstance(pairs, list) else []
+    pairs = [pair for pair in listed if isinstance(pair, Mapping) and isinstance(pair.get("materials"), list)]
     if any(inputs.get("damping") == "identified" for inputs in (given, *pairs)):
         blocks.append(Paragraph(IDENTIFIED))
     blocks.append(Paragraph(f"Source: {law.source}."))
@@ -165,20 +152,14 @@ def law_blocks(name: str, given: Mapping[str, Any]) -> list[PageBlock]:
     return blocks
 
 
-def listed_pairs(given: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The tables of pairs of materials in what a case says of its contact."""
-    pairs = given.get("pair")
-    return [pair for pair in pairs if isinstance(pair, Mapping)] if isinstance(pairs, list) else []
-
-
 def input_rows(law: type[ContactLaw], given: Mapping[str, Any]) -> tuple[tuple[str, ...], ...]:
     """Those of a law's inputs that are given."""
     return tuple((q.name, shown_constant(given[q.name]), q.unit or "-", q.meaning) for q in law.inputs if q.name in given)
 
 
-def case_blocks(provenance: Mapping[str, Any]) -> list[PageBlock]:
+def case_blocks(provenance: Mapping[str, Any]) -> list[Block]:
     """The case as it was given, and as it was run."""
-    found: list[PageBlock] = []
+    found: list[Block] = []
     if provenance.get("case_toml"):
         found.append(Folded("Case file, as given", str(provenance["case_toml"])))
     if provenance.get("case_resolved_json"):
@@ -190,7 +171,7 @@ def case_blocks(provenance: Mapping[str, Any]) -> list[PageBlock]:
     return [Heading("Case", 2), *found] if found else []
 
 
-def origin(provenance: Mapping[str, Any], name: str) -> list[PageBlock]:
+def origin(provenance: Mapping[str, Any], name: str) -> list[Block]:
     """Versions, hashes and times of a file."""
     facts = [("file", name)]
     names = ("started", "granchain_version", "versions", "platform", "source_hash", "case_sha256", "data_sha256")
@@ -200,7 +181,7 @@ def origin(provenance: Mapping[str, Any], name: str) -> list[PageBlock]:
     return [Heading("Where it comes from", 2), Grid(("", ""), tuple(facts))]
 
 
-def citation(names: list[str]) -> list[PageBlock]:
+def citation(names: list[str]) -> list[Block]:
     """What to cite: the package, and the sources of the contact laws."""
     known = laws()
     sources = [f"{name}: {known[name].source}" for name in dict.fromkeys(names) if name in known]

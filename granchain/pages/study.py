@@ -6,18 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from granchain.certificates.page import Grid, Heading, Paragraph
-from granchain.errors import GranchainError
 from granchain.figures import study_figures
 from granchain.output.units import unit_of_attributes
-from granchain.report.page import PageBlock, Picture
-from granchain.report.run import brief, case_blocks, citation, law_blocks
+from granchain.pages.blocks import Block, Grid, Heading, Paragraph, picture_or_reason
+from granchain.pages.run import brief, case_blocks, citation, law_blocks
 
 # Values of a key that a page lists.
 MOST_ROWS_OF_A_STUDY = 12
 
 
-def study_blocks(study: Any, name: str) -> list[PageBlock]:
+def study_blocks(study: Any, name: str) -> list[Block]:
     """All that a report says of a study.
 
     Parameters
@@ -27,7 +25,7 @@ def study_blocks(study: Any, name: str) -> list[PageBlock]:
     name : str
         Of its file.
     """
-    blocks: list[PageBlock] = [Heading(str(study.attrs.get("title") or name), 1)]
+    blocks: list[Block] = [Heading(str(study.attrs.get("title") or name), 1)]
     statuses, counts = np.unique(np.asarray(study["status"].values, dtype=str), return_counts=True)
     ended = ", ".join(f"{count} {status}" for status, count in zip(statuses.tolist(), counts.tolist(), strict=True))
     blocks.append(Paragraph(f"A study of {study['status'].size} members: {ended}."))
@@ -38,12 +36,7 @@ def study_blocks(study: Any, name: str) -> list[PageBlock]:
     blocks += [Heading("What was measured", 2), Grid(("", "mean", "standard deviation", "least", "largest", "unit"), rows)]
     blocks.append(Heading("Figures", 2))
     for what, draw in study_figures(study).items():
-        try:
-            figure, _ = draw()
-        except GranchainError as error:
-            blocks.append(Paragraph(f"No {what}: {error}."))
-            continue
-        blocks.append(Picture(figure, what.replace("-", " ").replace("_", " ")))
+        blocks.append(picture_or_reason(what, draw, what.replace("-", " ").replace("_", " ")))
     laws = laws_of_study(study)
     blocks += [block for law in laws for block in law_blocks(law, {})]
     blocks += case_blocks({"case_resolved_json": study.attrs.get("case_resolved_json")})

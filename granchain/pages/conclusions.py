@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from granchain.certificates.page import Grid, Heading, Paragraph
 from granchain.errors import GranchainError
 from granchain.figures import Sides, equivalence, fit, pulse_numbers
-from granchain.report.page import PageBlock, Picture
-from granchain.report.run import brief, case_blocks, citation, law_blocks, origin
+from granchain.pages.blocks import Block, Grid, Heading, Paragraph, Picture
+from granchain.pages.run import brief, case_blocks, citation, law_blocks, origin
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 MOST_ROWS_OF_A_CONCLUSION = 200
 
 
-def conclusion_blocks(facts: Mapping[str, Any], name: str) -> list[PageBlock]:
+def conclusion_blocks(facts: Mapping[str, Any], name: str) -> list[Block]:
     """All that a report says of such a file.
 
     Parameters
@@ -54,7 +53,7 @@ ORIGIN = (
 )  # fmt: skip
 
 
-def equivalence_blocks(facts: Mapping[str, Any], name: str) -> list[PageBlock]:
+def equivalence_blocks(facts: Mapping[str, Any], name: str) -> list[Block]:
     """Which laws stand in for another one."""
     laws = [one for one in listed_entries(facts.get("laws")) if isinstance(one, Mapping)]
     to, free = brief(facts.get("to")), list(facts["free"]) if isinstance(facts.get("free"), Mapping) else []
@@ -63,7 +62,7 @@ def equivalence_blocks(facts: Mapping[str, Any], name: str) -> list[PageBlock]:
          ", ".join(map(str, listed_entries(one.get("at_bound")))) or "-")
         for one in laws if isinstance(inputs := one.get("inputs") or {}, Mapping)
     ]  # fmt: skip
-    blocks: list[PageBlock] = [
+    blocks: list[Block] = [
         Heading(f"What stands in for {to}", 1),
         Paragraph(f"By the {brief(facts.get('measure'))} of the first pulse at {len(listed_entries(facts.get('sensor_bead')))} sensors."),
         *(Paragraph(f"warning: {message}", warning=True) for one in laws for message in listed_entries(one.get("messages"))),
@@ -96,7 +95,7 @@ def as_equivalents(facts: Mapping[str, Any], laws: Sequence[Mapping[str, Any]]) 
     ]  # fmt: skip
 
 
-def fit_blocks(facts: Mapping[str, Any], name: str) -> list[PageBlock]:
+def fit_blocks(facts: Mapping[str, Any], name: str) -> list[Block]:
     """Numbers of a case from a measurement."""
     trace = part_of_conclusion(facts, "trace")
     values, errors = part_of_conclusion(facts, "values"), part_of_conclusion(facts, "errors")
@@ -110,7 +109,7 @@ def fit_blocks(facts: Mapping[str, Any], name: str) -> list[PageBlock]:
         )
         for key, value in values.items()
     ]
-    blocks: list[PageBlock] = [
+    blocks: list[Block] = [
         Heading(f"Fit to {brief(trace.get('title')) or name}", 1),
         Paragraph(f"Fitted to {brief(facts.get('measure'))}; the trace is {brief(trace.get('kind'))}."),
         *(Paragraph(f"warning: {message}", warning=True) for message in listed_entries(facts.get("messages"))),
@@ -163,7 +162,7 @@ def as_fit(facts: Mapping[str, Any]) -> Any:
     )
 
 
-def conclusion_picture(draw: Callable[[], tuple[Figure, Any]], words: str) -> list[PageBlock]:
+def conclusion_picture(draw: Callable[[], tuple[Figure, Any]], words: str) -> list[Block]:
     """A figure, where the file holds what it shows."""
     try:
         figure, _ = draw()
@@ -183,12 +182,12 @@ def numbers_table(values: Sequence[Any]) -> np.ndarray:
     return np.array([float_of(value) for value in values])
 
 
-def comparison_blocks(facts: Mapping[str, Any], name: str) -> list[PageBlock]:
+def comparison_blocks(facts: Mapping[str, Any], name: str) -> list[Block]:
     """Computed against measured first pulses."""
     trace = part_of_conclusion(facts, "trace")
     results = [one for one in listed_entries(facts.get("results")) if isinstance(one, Mapping)]
     words = f"Trace: {brief(trace.get('title'))} ({brief(trace.get('kind'))})"
-    blocks: list[PageBlock] = [Heading(f"Comparison with {brief(trace.get('title')) or name}", 1), Paragraph(f"{words}.")]
+    blocks: list[Block] = [Heading(f"Comparison with {brief(trace.get('title')) or name}", 1), Paragraph(f"{words}.")]
     if trace.get("doi"):
         blocks.append(Paragraph(f"Source of the trace: doi:{trace['doi']}."))
     blocks += [Paragraph(str(message)) for message in listed_entries(facts.get("messages"))]
@@ -219,7 +218,7 @@ def comparison_blocks(facts: Mapping[str, Any], name: str) -> list[PageBlock]:
     return [*blocks, *citation(laws)]
 
 
-def band_blocks(result: Mapping[str, Any]) -> list[PageBlock]:
+def band_blocks(result: Mapping[str, Any]) -> list[Block]:
     """Whether what was measured lies within the bands of a result, where it has some."""
     bands = part_of_conclusion(result, "bands")
     rows = []
@@ -244,7 +243,7 @@ def band_blocks(result: Mapping[str, Any]) -> list[PageBlock]:
     return [Heading(f"Within the band of {brief(result.get('label'))}?", 2), Paragraph(words), Grid(columns, tuple(rows))]
 
 
-def pulse_picture(title: str, results: Sequence[Mapping[str, Any]]) -> list[PageBlock]:
+def pulse_picture(title: str, results: Sequence[Mapping[str, Any]]) -> list[Block]:
     """Peaks and arrivals as a figure, where there are two sensors or more."""
     measured: dict[int, Sides] = {}
     computed: dict[str, dict[int, Sides]] = {}
@@ -296,10 +295,10 @@ def named_entries(value: Any, key: str) -> list[Any]:
     return [word for part in listed_entries(value)[:MOST_ROWS_OF_A_CONCLUSION] for word in named_entries(part, key)]
 
 
-def entries(facts: Mapping[str, Any], level: int) -> list[PageBlock]:
+def entries(facts: Mapping[str, Any], level: int) -> list[Block]:
     """Numbers and words as a table, lists of tables as tables with columns, tables under headings of their own."""
     plain = tuple((key, in_words(value)) for key, value in facts.items() if is_plain(value))
-    blocks: list[PageBlock] = [Grid(("", ""), plain)] if plain else []
+    blocks: list[Block] = [Grid(("", ""), plain)] if plain else []
     for key, value in facts.items():
         if isinstance(value, Mapping):
             blocks += [Heading(key.replace("_", " "), min(level, 6)), *entries(value, level + 1)]
@@ -308,12 +307,12 @@ def entries(facts: Mapping[str, Any], level: int) -> list[PageBlock]:
     return blocks
 
 
-def columns_of_conclusion(rows: Sequence[Any], level: int) -> list[PageBlock]:
+def columns_of_conclusion(rows: Sequence[Any], level: int) -> list[Block]:
     """A list of tables: one table where all their values are plain, else one after the other."""
     shown = [row for row in rows[:MOST_ROWS_OF_A_CONCLUSION] if isinstance(row, Mapping)]
     keys = list(dict.fromkeys(key for row in shown for key in row))
     flat = [key for key in keys if all(is_plain(row.get(key)) for row in shown)]
-    blocks: list[PageBlock] = (
+    blocks: list[Block] = (
         [Grid(tuple(map(str, flat)), tuple(tuple(in_words(row.get(key)) for key in flat) for row in shown))] if flat else []
     )
     for i, row in enumerate(shown):
