@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
-from importlib import metadata
+from functools import cache
+from importlib import metadata, resources
 from typing import Any, NamedTuple
 
 from pydantic import BaseModel
@@ -17,9 +18,7 @@ from granchain.output.provenance import granchain_version
 
 # A work as a source names it: authors, year, and what else it says.
 _WORK = re.compile(r"(?P<who>.+?),? (?P<year>1[5-9]\d\d|20\d\d)\b,? ?(?P<rest>.*)", re.DOTALL)
-_DOI = re.compile(r",? ?\bdoi:(10\.\S+)")
-# Cited beside others, without a DOI of its own: one DOI of several works is not its.
-NO_DOI = "review of contact force models"
+_STATED_DOI = re.compile(r",? ?\bdoi:(10\.\S+)")
 # What stands for signs that have a meaning in BibTeX and TeX; a brace must be half of a pair even behind a backslash.
 _TEX_SIGNS = {
     **{sign: f"\\{sign}" for sign in "&%$#_"},
@@ -45,11 +44,21 @@ class BibliographyEntry(NamedTuple):
 
     key: str
     kind: str
-    fields: tuple[tuple[str, str], ...]
+    fields: dict[str, str]
 
     def __str__(self) -> str:
-        lines = "".join(f"  {name} = {{{value}}},\n" for name, value in self.fields)
+        lines = "".join(f"  {name} = {{{value}}},\n" for name, value in self.fields.items() if value)
         return f"@{self.kind}{{{self.key},\n{lines}}}"
+
+
+@cache
+def references() -> dict[str, BibliographyEntry]:
+    """The entries of references.bib, by key: authors and year as a law's source has them."""
+    text = resources.files("granchain").joinpath("references.bib").read_text(encoding="utf-8")
+    found = {}
+    for kind, key, body in re.findall(r"^@(\w+)\{([\w.-]+),\n(.*?)^\}", text, re.MULTILINE | re.DOTALL):
+        found[key] = BibliographyEntry(key, kind, dict(re.findall(r"^  (\w+) = \{(.*)\},$", body, re.MULTILINE)))
+    return found
 
 
 def cite(*objects: Any) -> str:
@@ -64,8 +73,7 @@ def cite(*objects: Any) -> str:
     -------
     str
         The source of each contact law as a comment, then an entry for granchain, one for each work that those sources name, and one for
-        each trace. A field is there where the source says it: the entries are `@misc`, and a reference manager completes those that have
-        a DOI.
+        each trace. A work that granchain does not know has the fields that its source states, as `@misc`.
 
     Raises
     ------
@@ -74,53 +82,46 @@ def cite(*objects: Any) -> str:
     """
     versions: dict[str, None] = {}
     entries: list[BibliographyEntry] = []
-    sources: dict[str, None] = {}
+    comments: dict[str, None] = {}
     for one in objects:
-        names, traces, version = parts_cited(one)
-        versions[version or granchain_version()] = None
+        names, about = _laws_of(one), getattr(getattr(one, "trace", one), "about", None)
+        if not names and about is None:
+            allowed = "a case, a result, a comparison, a fit, a trace or the name of a law"
+            raise GranchainError(f"cite: got {type(one).__name__}, allowed {allowed}")
+        provenance = getattr(one, "provenance", None)
+        stated = provenance.get("granchain_version", "") if isinstance(provenance, Mapping) else ""
+        versions[str(stated) or granchain_version()] = None
         for name in names:
             law = laws().get(name)
-            said = "its law is not installed: load its file to cite it" if law is None else str(law.source)
+            source = "its law is not installed: load its file to cite it" if law is None else str(law.source)
             # outside an entry BibTeX skips everything but an @
-            sources[f"% contact law {name}: {said}".replace("@", "(at)")] = None
-            entries += entries_of_law(law.source) if law is not None else []
-        entries += [entry for about in traces for entry in [entry_of_trace(about)] if entry is not None]
-        entries += [entry_of_work(words, doi, "") for words, doi in getattr(one, "works", ())]
-    own = [package(version) for version in versions or {granchain_version(): None}]
-    head = "".join(f"{' '.join(line.split())}\n" for line in sources)
-    return (head + "\n" if head else "") + "\n\n".join(map(str, merged([*own, *entries]))) + "\n"
+            comments[" ".join(f"% contact law {name}: {source}".replace("@", "(at)").split())] = None
+            entries += works_of(law.source) if law is not None else []
+        entries += _data_of(about) if about is not None else []
+        entries += [_work(words, doi) for words, doi in getattr(one, "works", ())]
+    own = [_package(version) for version in versions or {granchain_version(): None}]
+    head = "\n".join([*comments, "\n"]) if comments else ""
+    return head + "\n\n".join(map(str, _merged([*own, *entries]))) + "\n"
 
 
-def parts_cited(one: Any) -> tuple[list[str], list[dict[str, str]], str]:
-    """Names of laws, what is known of traces, and the version of granchain that computed it, where it says so."""
+def _laws_of(one: Any) -> list[str]:
+    """Names of the contact laws of what is cited, each once."""
     if isinstance(one, str):
         if one not in laws():
             raise GranchainError(f'cite: got "{one[:60]}", allowed the name of a contact law: granchain laws lists them; name one')
-        return [one], [], ""
-    names: list[str] = []
+        return [one]
     if isinstance(getattr(one, "law", None), str):
-        names += laws_of_result(one)
-    else:
-        # a case, what was found for one, or many of them
-        cases = [getattr(one, "case", None) or one, *getattr(one, "cases", ())]
-        for contact in (getattr(case, "contact", None) for case in cases):
-            names += laws_in(dict(contact)) if hasattr(contact, "law") and isinstance(contact, Iterable) else []
-        names += [result.law for result in getattr(one, "results", ())]
-    about = getattr(getattr(one, "trace", one), "about", None)
-    traces = [] if about is None else [{name: str(getattr(about, name, "")) for name in ("title", "who", "doi", "figure", "kind")}]
-    if not names and not traces:
-        raise GranchainError(f"cite: got {type(one).__name__}, allowed a case, a result, a comparison, a fit, a trace or the name of a law")
-    provenance = getattr(one, "provenance", None)
-    version = str(provenance.get("granchain_version", "")) if isinstance(provenance, Mapping) else ""
-    return list(dict.fromkeys(names)), traces, version
-
-
-def laws_of_result(result: Any) -> list[str]:
-    """The laws of a result: those of its case, or its own where this version cannot read the case."""
-    try:
-        return laws_in(dict(result.case.contact))
-    except (GranchainError, AttributeError):
-        return [str(result.law)]
+        try:
+            return laws_in(dict(one.case.contact))
+        except (GranchainError, AttributeError):
+            # the case is not there, or this version cannot read it
+            return [one.law]
+    names: list[str] = []
+    # a case, what was found for one, or many of them
+    for case in (getattr(one, "case", None) or one, *getattr(one, "cases", ())):
+        contact = getattr(case, "contact", None)
+        names += laws_in(dict(contact)) if hasattr(contact, "law") and isinstance(contact, Iterable) else []
+    return list(dict.fromkeys([*names, *(result.law for result in getattr(one, "results", ()))]))
 
 
 def laws_in(contact: Mapping[str, Any]) -> list[str]:
@@ -130,97 +131,84 @@ def laws_in(contact: Mapping[str, Any]) -> list[str]:
         for table in value if isinstance(value, list | tuple) else (value,):
             # a table that was read, or one as it was written
             names += laws_in(dict(table)) if isinstance(table, (Mapping, BaseModel)) else []
-    return names
+    return list(dict.fromkeys(names))
 
 
-def package(version: str) -> BibliographyEntry:
-    """granchain itself, from the metadata that it is installed with."""
+def _package(version: str) -> BibliographyEntry:
     about = metadata.metadata("granchain")
     fields = {
-        "author": corporate(about["Author"]),
+        "author": f"{{{tex_text(about['Author'])}}}",
         "title": f"{{granchain}}: {tex_text(about['Summary'])}",
         "version": tex_text(version),
         "note": f"Software, {tex_text(about['License-Expression'])} licence",
     }
-    return BibliographyEntry(f"granchain-{slug(version)}", "misc", tuple(fields.items()))
+    return BibliographyEntry(f"granchain-{slug(version)}", "misc", fields)
 
 
-def entries_of_law(source: Source) -> list[BibliographyEntry]:
-    """The works that a source names, each with its own DOI where it has one."""
+def works_of(source: Source) -> list[BibliographyEntry]:
+    """The works that a source names; a DOI that it states goes to the first one that has none."""
     works = [part.strip() for part in source.text.split(";") if part.strip()]
     dois = [doi.strip() for doi in source.doi.split(";") if doi.strip()]
+    dois = [doi for doi in dois if not any(doi == known.fields.get("doi") for known in references().values())]
     found = []
     for work in works:
-        inline = _DOI.search(work)
-        words = _DOI.sub("", work).strip(" ,")
-        doi = inline[1] if inline else dois.pop(0) if dois and NO_DOI not in words else ""
+        inline = _STATED_DOI.search(work)
         # of several works, a source does not say which one its equation is in
-        found.append(entry_of_work(words, doi, source.equation if len(works) == 1 else ""))
+        entry = _work(_STATED_DOI.sub("", work).strip(" ,"), inline[1] if inline else "", source.equation if len(works) == 1 else "")
+        if not entry.fields["doi"] and entry.key not in references() and dois:
+            entry.fields["doi"] = _clean_doi(dois.pop(0))
+        found.append(entry)
     return found
 
 
-def entry_of_work(words: str, doi: str, equation: str) -> BibliographyEntry:
-    """One work, from authors and year and what follows them."""
+def _work(words: str, doi: str, equation: str = "") -> BibliographyEntry:
+    """One work, from authors and year and what follows them: as references.bib has it, or else with these alone."""
     match = _WORK.fullmatch(words)
-    if match is None:
-        return BibliographyEntry(slug(words), "misc", tuple(present(title=tex_text(words), doi=doi, note=tex_text(equation))))
-    notes = "; ".join(tex_text(part) for part in (match["rest"], equation) if part)
-    fields = present(author=authors(match["who"]), year=match["year"], doi=doi, note=notes)
-    return BibliographyEntry(slug(f"{match['who']} {match['year']}"), "misc", tuple(fields))
+    who, year, rest = match.group("who", "year", "rest") if match else ("", "", "")
+    key = slug(f"{who} {year}" if match else words)
+    known = references().get(key)
+    if known is not None and doi in ("", known.fields.get("doi", "")):
+        place = [part for part in rest.split(", ") if part.startswith(("eq", "sec", "table"))]
+        note = "; ".join(tex_text(part) for part in (known.fields.get("note", ""), ", ".join(place), equation) if part)
+        return known._replace(fields={**known.fields, "doi": known.fields.get("doi", ""), "note": note})
+    people = [name for name in re.split(r",\s*|\s*&\s*", who.strip()) if name]
+    if people and people[-1].endswith(" et al."):
+        people[-1:] = [people[-1].removesuffix(" et al."), "others"]
+    names = [tex_text(name) if name.isalpha() or "-" in name else f"{{{tex_text(name)}}}" for name in people]
+    note = "; ".join(tex_text(part) for part in (rest, equation) if part)
+    title = "" if match else tex_text(words)
+    fields = {"author": " and ".join(names), "title": title, "year": year, "doi": _clean_doi(doi), "note": note}
+    return BibliographyEntry(key, "misc", fields)
 
 
-def entry_of_trace(about: Mapping[str, str]) -> BibliographyEntry | None:
-    """The data of a trace; None where nothing says whose they are."""
-    if not (about.get("title") or about.get("who") or about.get("doi")):
-        return None
-    words = ", ".join(part for part in (f"{about.get('kind', '')} data".strip(), about.get("figure", "")) if part)
-    name = slug(about.get("title") or about.get("who") or about.get("doi") or "")
-    who = corporate(about["who"]) if about.get("who") else ""
-    fields = present(author=who, title=tex_text(about.get("title", "")), doi=about.get("doi", ""), note=tex_text(words))
-    return BibliographyEntry(f"data-{name}", "misc", tuple(fields))
+def _data_of(about: Any) -> list[BibliographyEntry]:
+    """The data of a trace; nothing where nothing says whose they are."""
+    title, who, doi, figure, kind = (str(getattr(about, name, "") or "") for name in ("title", "who", "doi", "figure", "kind"))
+    if not (title or who or doi):
+        return []
+    note = ", ".join(part for part in (f"{kind} data".strip(), figure) if part)
+    author = f"{{{tex_text(who)}}}" if who else ""
+    fields = {"author": author, "title": tex_text(title), "doi": _clean_doi(doi), "note": tex_text(note)}
+    return [BibliographyEntry(f"data-{slug(title or who or doi)}", "misc", fields)]
 
 
-def merged(entries: Iterable[BibliographyEntry]) -> list[BibliographyEntry]:
+def _merged(entries: Iterable[BibliographyEntry]) -> list[BibliographyEntry]:
     """Each work once; what several laws take from it stands in one note. Two works of one name have keys of their own."""
     found: dict[str, BibliographyEntry] = {}
     for entry in entries:
-        key, doi = entry.key, dict(entry.fields).get("doi", "")
-        while key in found and doi and dict(found[key].fields).get("doi", doi) != doi:
+        key, doi = entry.key, entry.fields.get("doi")
+        while key in found and doi and found[key].fields.get("doi") not in ("", None, doi):
             key += "-b"
-        if key in found:
-            before = dict(found[key].fields)
-            notes = [note for one in (before, dict(entry.fields)) for note in one.get("note", "").split("; ") if note]
-            fields = dict(entry.fields) | before | {"note": "; ".join(dict.fromkeys(notes))}
-            found[key] = entry._replace(key=key, fields=tuple(present(**fields)))
-        else:
-            found[key] = entry._replace(key=key)
+        before = found[key].fields if key in found else {}
+        notes = [note for fields in (before, entry.fields) for note in fields.get("note", "").split("; ") if note]
+        stated = {name: value for name, value in before.items() if value}
+        found[key] = entry._replace(key=key, fields={**entry.fields, **stated, "note": "; ".join(dict.fromkeys(notes))})
     return list(found.values())
 
 
-def present(**fields: str) -> Iterable[tuple[str, str]]:
-    """The fields that say something, without what would end them."""
-    order = ("author", "title", "year", "version", "doi", "note")
-    raw = {"doi": re.compile(r"[{}\\\s]")}
-    for name in order:
-        value = fields.get(name, "")
-        value = raw[name].sub("", value) if name in raw else value
-        if value:
-            yield name, value
-
-
-def authors(words: str) -> str:
-    """Family names as BibTeX joins them."""
-    people = [name for name in re.split(r",\s*|\s*&\s*", words.strip()) if name]
-    if people and people[-1].endswith(" et al."):
-        people[-1:] = [people[-1].removesuffix(" et al."), "others"]
-    return " and ".join(
-        name if name == "others" else tex_text(name) if name.isalpha() or "-" in name else corporate(name) for name in people
-    )
-
-
-def corporate(words: str) -> str:
-    """A name that is no person's, and stays whole."""
-    return f"{{{tex_text(words)}}}"
+def _clean_doi(doi: str) -> str:
+    """Without what would end a field."""
+    return re.sub(r"[{}\\\s]", "", doi)
 
 
 def tex_text(text: str) -> str:

@@ -27,7 +27,7 @@ from granchain.case.document import digest_of_case
 from granchain.cli import obey, signals
 from granchain.cli import run as cli_run
 from granchain.cli.run import Interruption, Progress
-from granchain.cli.text import aligned_rows
+from granchain.cli.text import text_table
 from granchain.contact.user import load_law_module
 from granchain.errors import FileError, LawError, clean
 from granchain.output import open_result
@@ -532,8 +532,8 @@ def test_plot_draws_what_it_can_and_says_what_is_lacking(here: Path, capsys: pyt
     assert "[sensors]" in said.err and "[snapshots]" in said.err
 
 
-def test_columns_are_aligned() -> None:
-    assert aligned_rows([("a", 1), ("bcd", 22)], "<>") == "a     1\nbcd  22"
+def test_columns_of_a_table_stand_below_each_other() -> None:
+    assert text_table([("a", 1), ("bcd", 22)], "<>") == "a     1\nbcd  22"
 
 
 # ---------------------------------------------------------------------------------------------------------------------

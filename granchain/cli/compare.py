@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from granchain.cli.options import MISSED, JsonOption, UnsealedOption, app
-from granchain.cli.text import aligned_rows, notify, number_text, paragraph, print_json, print_text
+from granchain.cli.text import notify, number_text, paragraph, print_json, print_text, text_table
 from granchain.errors import CaseError, TraceError
 
 if TYPE_CHECKING:
@@ -176,13 +176,13 @@ def comparison_tables(found: Comparison) -> list[str]:
             whole = [one.wave_speed for one in found.results]
             cells = [cell for side in whole for cell in (number_text(side.computed), off_words(name, 1.0, side))]
             rows.append(("all", number_text(whole[0].measured), short_label(whole[0].uncertainty), *cells))
-        parts.append(f"{title}\n" + aligned_rows(rows, ">" * len(rows[0])))
+        parts.append(f"{title}\n" + text_table(rows, ">" * len(rows[0])))
     rows = [("bead", "of noise", *(one.label for one in found.results), *(["nearest"] if len(found.results) > 1 else []))]
     for k, sensor in enumerate(found.results[0].sensors):
         cells = [share(one.sensors[k].residual.computed) for one in found.results]
         nearest = [" or ".join(found.nearest.get(sensor.bead, ("-",)))] if len(found.results) > 1 else []
         rows.append((place_words(found, k), share(sensor.residual.uncertainty), *cells, *nearest))
-    parts.append("residual, part of the measured pulse\n" + aligned_rows(rows, ">" * len(rows[0])))
+    parts.append("residual, part of the measured pulse\n" + text_table(rows, ">" * len(rows[0])))
     return parts
 
 
@@ -207,7 +207,7 @@ def band_table(found: Comparison, one: ResultAgreement) -> str:
     words = (
         f"{one.label}: is it within the band? {spread}; {one.members} members, {100.0 * IN_BAND:g} % of measurements would be from ... to"
     )
-    return paragraph(words) + "\n" + aligned_rows(rows, ">" * len(rows[0]))
+    return paragraph(words) + "\n" + text_table(rows, ">" * len(rows[0]))
 
 
 def sized(tolerance: Any) -> str:

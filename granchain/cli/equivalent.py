@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from granchain.cli.options import CaseArgument, JsonOption, LawModuleOption, OverwriteOption, SetOption, app, law_words, load_laws
-from granchain.cli.text import aligned_rows, notify, number_text, paragraph, print_json, print_text
+from granchain.cli.text import notify, number_text, paragraph, print_json, print_text, text_table
 from granchain.errors import CaseError
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def print_equivalence(case: Case, found: Sequence[Equivalent]) -> list[str]:
     for one in found:
         values = [number_text(one.inputs.get(name, math.nan)) for name in first.free]
         rows.append((str(one.rank), one.law, *values, number_text(100.0 * one.residual), number_text(100.0 * abs(one.per_bead).max())))
-    parts.append(aligned_rows(rows, "><" + ">" * (len(rows[0]) - 2)))
+    parts.append(text_table(rows, "><" + ">" * (len(rows[0]) - 2)))
     for rank in sorted({one.rank for one in found}):
         tied = [one.law for one in found if one.rank == rank]
         if len(tied) > 1:
@@ -127,7 +127,7 @@ def print_equivalence(case: Case, found: Sequence[Equivalent]) -> list[str]:
     heads = ("bead", *(one.law for one in found))
     rows = [(str(bead), *(off_text(one.per_bead[k]) for one in found)) for k, bead in enumerate(first.sensor_bead)]
     sign = "norm of the difference" if first.measure == "traces" else f"more or less than {first.to}"
-    parts.append(f"what remains unexplained, {sign} [%]\n" + aligned_rows([heads, *rows], ">" * len(heads)))
+    parts.append(f"what remains unexplained, {sign} [%]\n" + text_table([heads, *rows], ">" * len(heads)))
     if any(one.moves for one in found):
         parts.append(table_of_moves(found))
     return parts
@@ -151,7 +151,7 @@ def table_of_moves(found: Sequence[Equivalent]) -> str:
         cells = ["-" if move is None else equivalent_cell(move.inputs, move.residual, move.at_bound) for move in there]
         rows.append((key, f"{value:g}", *cells))
     names = ", ".join(found[0].free)
-    return f"how the answer moves: {names}, and residual [%]; * at an end of its range\n" + aligned_rows(rows, "<" + ">" * (len(heads) - 1))
+    return f"how the answer moves: {names}, and residual [%]; * at an end of its range\n" + text_table(rows, "<" + ">" * (len(heads) - 1))
 
 
 def equivalent_cell(inputs: dict[str, float], residual: float, at_bound: Sequence[str]) -> str:

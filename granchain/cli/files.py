@@ -19,7 +19,7 @@ from granchain import __version__
 from granchain.cli.mechanism import as_table, in_json
 from granchain.cli.options import JsonOption, UnsealedOption, app, built_in_words, the_one
 from granchain.cli.run import run_numbers
-from granchain.cli.text import aligned_rows, print_json, print_text
+from granchain.cli.text import print_json, print_text, text_table
 from granchain.errors import CaseError
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def cases(
     chains, mechanisms = case_names(), mechanism_names()
     if name is None:
         rows = [(known, load_case(known).title) for known in chains]
-        print_text(aligned_rows([*rows, *((known, load_mechanism(known).title) for known in mechanisms)], "<<"))
+        print_text(text_table([*rows, *((known, load_mechanism(known).title) for known in mechanisms)], "<<"))
         return
     known = the_one(name, [*chains, *mechanisms], "built-in case", CaseError)
     print_text((load_case if known in chains else load_mechanism)(known).toml.rstrip("\n"))
@@ -87,7 +87,7 @@ def info(
         if as_json:
             print_json({"command": "info", "system": about})
         else:
-            print_text(aligned_rows(about.items(), "<<"))
+            print_text(text_table(about.items(), "<<"))
         return
     from granchain.analysis import SUMMARISED, summary
     from granchain.output import open_result
@@ -113,9 +113,9 @@ def info(
         }
         print_json({**facts, "variables": variable_facts(result), "provenance": result.provenance})
         return
-    print_text(aligned_rows(file_heading(result), "<<"))
+    print_text(text_table(file_heading(result), "<<"))
     rows = [(v["name"], f"({', '.join(v['dims'])})", v["shape"], v["unit"], v["long_name"]) for v in variable_facts(result)]
-    print_text(aligned_rows(rows, "<<><<"))
+    print_text(text_table(rows, "<<><<"))
     print_text(as_table(result) if machine else run_numbers(numbers))
     unread = [name for name in SUMMARISED if name in result.unread]
     if unread:
@@ -142,12 +142,12 @@ def info_of_ensemble(file: str, verify: bool, unsealed: bool, as_json: bool) -> 
         return
     status = ", ".join(f"{count} {label}" for label, count in ended.items())
     print_text(
-        aligned_rows(
+        text_table(
             [("content", ENSEMBLE), ("runs", str(len(stored))), ("law", stored.law), ("status", status), *stated_provenance(provenance)],
             "<<",
         )
     )
-    print_text(aligned_rows([(v["name"], f"({', '.join(v['dims'])})", v["shape"], v["unit"], v["long_name"]) for v in variables], "<<><<"))
+    print_text(text_table([(v["name"], f"({', '.join(v['dims'])})", v["shape"], v["unit"], v["long_name"]) for v in variables], "<<><<"))
     messages = [message for message in stored.messages if message]
     print_text("\n".join(messages[:MOST_MEMBER_MESSAGES]))
     if len(messages) > MOST_MEMBER_MESSAGES:

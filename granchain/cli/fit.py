@@ -10,7 +10,7 @@ import typer
 from granchain.cli.compare import off_words
 from granchain.cli.equivalent import FigureOption, OneThreadsOption, OutOption
 from granchain.cli.options import CaseArgument, JsonOption, LawModuleOption, OverwriteOption, SetOption, app, load_laws
-from granchain.cli.text import aligned_rows, notify, number_text, paragraph, print_json, print_text
+from granchain.cli.text import notify, number_text, paragraph, print_json, print_text, text_table
 
 if TYPE_CHECKING:
     from granchain.comparison import Agreement
@@ -71,18 +71,18 @@ def print_fit(found: Fit) -> list[str]:
     for key, value in found.values.items():
         error = f"{found.errors[key]:.2g}" if math.isfinite(found.errors[key]) else "not told"
         rows.append((key, number_text(value), error, between(inner[key]), between(outer[key]), number_text(found.start[key])))
-    parts.append(aligned_rows(rows, "<>>>>>"))
+    parts.append(text_table(rows, "<>>>>>"))
     keys = list(found.values)
     if len(keys) > 1:
         rows = [("correlation", *keys)]
         for key, row in zip(keys, found.correlation, strict=True):
             rows.append((key, *(f"{one:+.3f}" if math.isfinite(one) else "-" for one in row)))
-        parts.append(aligned_rows(rows, "<" + ">" * len(keys)))
+        parts.append(text_table(rows, "<" + ">" * len(keys)))
     rows = [("bead", "peak [N]", "+-", "fitted", "off [%]", "arrival [us]", "+-", "fitted", "off [us]", "left [+-]")]
     for one in found.sensors:
         left = f"{one.residual:+.2g}" if math.isfinite(one.residual) else "-"
         rows.append((str(one.bead), *fit_cells("peak", 1.0, one.peak), *fit_cells("arrival", 1e6, one.arrival), left))
-    parts.append(aligned_rows(rows, ">" * 10))
+    parts.append(text_table(rows, ">" * 10))
     if found.gain != 1.0:
         words = f"Calibration: the forces of the trace are taken to be {100.0 * (found.gain - 1.0):+.2g} % off, within the uncertainty that"
         parts.append(paragraph(f"{words} it states. The fitted forces above are shown as it reads them."))

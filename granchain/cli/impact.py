@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from granchain.cli.options import JsonOption, LawModuleOption, OverwriteOption, app, blamed, law_words, load_laws, the_one
-from granchain.cli.text import aligned_rows, notify, number_text, paragraph, print_json, print_text
+from granchain.cli.text import notify, number_text, paragraph, print_json, print_text, text_table
 from granchain.errors import CaseError, LawError
 
 if TYPE_CHECKING:
@@ -333,7 +333,7 @@ def impact_table(asked: Study, rows: Sequence[ImpactRow]) -> str:
     names = [law.name for law in asked.laws]
     if not asked.swept:
         lines = [(f"{name} [{unit}]" if unit else name, *(shown_number(row, name) for row in rows)) for name, unit in UNITS.items()]
-        return aligned_rows([("", *names), *lines], sides)
+        return text_table([("", *names), *lines], sides)
     first = "speed [m/s]" if asked.swept == "speed" else "asked restitution"
     by_law = [[row for row in rows if row.law == name] for name in names]
     cells = [
@@ -343,7 +343,7 @@ def impact_table(asked: Study, rows: Sequence[ImpactRow]) -> str:
         )
         for at in zip(*by_law, strict=True)
     ]
-    return aligned_rows([(first, *names), *cells], sides)
+    return text_table([(first, *names), *cells], sides)
 
 
 def shown_number(row: ImpactRow, name: str) -> str:

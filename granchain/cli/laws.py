@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from granchain.cli.options import MISSED, JsonOption, LawModuleOption, app, blamed, law_words, load_laws, the_one
-from granchain.cli.text import aligned_table, blocks_as_text, line_width, notify, print_json, print_text
+from granchain.cli.text import blocks_as_text, line_width, notify, print_json, print_text, text_table
 from granchain.errors import CaseError, LawError, clean
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def laws(
         if as_json:
             print_json({"command": "laws", "laws": [law_facts(law) for law in known.values()]})
         elif long:
-            print_text(aligned_table(LAW_COLUMNS, map(law_row, known.values())))
+            print_text(text_table(map(law_row, known.values()), columns=LAW_COLUMNS))
         else:
             print_text(short_list())
         return
@@ -114,8 +114,7 @@ def short_list() -> str:
     for family in families():
         lines += [family.title]
         column = max(len(law.name) for law in family.laws)
-        lines += [f"  {law.name:{column}}  {beginning(law.summary(), width - column - 4)}" for law in family.laws]
-        lines += [""]
+        lines += [text_table([(f"  {law.name}", beginning(law.summary(), width - column - 4)) for law in family.laws], "<<"), ""]
     return "\n".join([*lines, LIST_END])
 
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from granchain.cli.options import JsonOption, app, material_words, the_one
-from granchain.cli.text import aligned_rows, print_json, print_text
+from granchain.cli.text import print_json, print_text, text_table
 from granchain.errors import CaseError
 
 
@@ -31,5 +31,5 @@ def materials(
     for each, it in known.items():
         values = (it.youngs_modulus, it.poissons_ratio, it.density, it.yield_stress, it.hardness)
         rows.append((each, *("-" if value is None else f"{value:g}" for value in values)))
-    print_text(aligned_rows([heads, *rows], "<>>>>>"))
+    print_text(text_table([heads, *rows], "<>>>>>"))
     print_text("\n".join(f"{each}: {it.source}" for each, it in known.items()))

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from granchain.cli.options import the_one
-from granchain.cli.text import aligned_rows, number_text, paragraph, print_json, print_text
+from granchain.cli.text import number_text, paragraph, print_json, print_text, text_table
 from granchain.errors import CaseError, LawError
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def ranking(found: ImpactComparison) -> str:
         worst = max((row for row in one.rows if row.measured.use != "show"), key=lambda row: abs(row.residual))
         value = [fitted_words(one) + (" (at the limit)" if at_bound(one) else "")] if found.fit else []
         rows.append((name, *value, f"{one.rms:.4g}", f"{worst.residual:+.3g}", worst.measured.case))
-    return aligned_rows(rows, "<" + "<" * len(fit) + ">><")
+    return text_table(rows, "<" + "<" * len(fit) + ">><")
 
 
 def fitted_words(one: LawAgainstImpacts) -> str:
@@ -121,7 +121,7 @@ def impact_tables(found: ImpactComparison) -> list[str]:
         for k in places:
             row = found.data.rows[k]
             rows.append((row.case, number_text(row.measured), uncertainty(row), *(impact_cell(one.rows[k].computed) for one in some)))
-        parts.append(f"{shown_quantity(quantity)}\n" + aligned_rows(rows, "<" + ">" * (len(rows[0]) - 1)))
+        parts.append(f"{shown_quantity(quantity)}\n" + text_table(rows, "<" + ">" * (len(rows[0]) - 1)))
     hidden = sum(any(row.computed is not None for row in one.rows) for one in found.laws.values()) - len(some)
     return parts + ([f"{hidden} more laws are in the output of --json."] if hidden > 0 else [])
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from granchain.cli.options import JsonOption, LawModuleOption, SetOption, app, blamed, load_laws
-from granchain.cli.text import aligned_rows, notify, number_text, print_json, print_text
+from granchain.cli.text import notify, number_text, print_json, print_text, text_table
 from granchain.engine.garbage import no_collection
 from granchain.errors import GranchainError, RunError
 from granchain.plain_data import plain_data
@@ -102,4 +102,4 @@ def as_table(result: Result) -> str:
         )
         for check in checks_or_notice(result)
     ]
-    return aligned_rows([("check", "value", "", "printed"), *rows], "<><>") if rows else ""
+    return text_table([("check", "value", "", "printed"), *rows], "<><>") if rows else ""

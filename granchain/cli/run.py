@@ -18,7 +18,7 @@ import typer
 
 from granchain.cli.options import CaseArgument, JsonOption, LawModuleOption, SetOption, app, blamed, load_laws
 from granchain.cli.signals import SIGNALLED, Heard, end, is_echo
-from granchain.cli.text import aligned_rows, notify, number_text, print_json, print_text
+from granchain.cli.text import notify, number_text, print_json, print_text, text_table
 from granchain.cli.waiting import Waiting
 from granchain.engine.garbage import no_collection
 from granchain.errors import CaseError, FileError, LawError, RunError, clean
@@ -441,7 +441,7 @@ def run_numbers(summary: Summary) -> str:
     parts = []
     if summary.sensors:
         rows = [(str(p.bead), number_text(p.peak), arrival_of(p)) for p in summary.sensors]
-        parts.append(aligned_rows([("sensor bead", "peak [N]", "arrival [us]"), *rows], ">>>"))
+        parts.append(text_table([("sensor bead", "peak [N]", "arrival [us]"), *rows], ">>>"))
         if any(pulse.sampled for pulse in summary.sensors):
             parts.append("these peaks are the largest samples: the force jumps between samples, and the file does not hold its jumps")
     if any(pulse.merged for pulse in summary.sensors):
@@ -456,6 +456,6 @@ def run_numbers(summary: Summary) -> str:
         balance = summary.energy
         share = 100.0 / balance.put_in if balance.put_in > 0.0 else math.nan
         rows = [(name, number_text(value), number_text(share * value)) for name, value in balance.parts.items()]
-        parts.append(aligned_rows([("energy at the end", "[J]", "[% of put in]"), *rows], "<>>"))
+        parts.append(text_table([("energy at the end", "[J]", "[% of put in]"), *rows], "<>>"))
         parts.append(f"largest residual of the ledger {balance.largest_residual:.1e} of {balance.put_in:.6g} J put in")
     return "\n".join(parts)

@@ -20,7 +20,7 @@ from granchain.cli.options import (
     check_width,
     load_laws,
 )
-from granchain.cli.text import aligned_rows, notify, print_json, print_text
+from granchain.cli.text import notify, print_json, print_text, text_table
 from granchain.errors import GranchainError
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def print_spectrum(found: Spectrum) -> str:
             there = math.nan if found.dispersion is None else float(found.dispersion.band_edges[i, j])
             off = f"{100.0 * (edges[j] / there - 1.0):+.2f}" if there > 0.0 and math.isfinite(edges[j]) else "-"
             rows.append((str(i + 1), name, band_cell(edges[j], ".6g"), band_cell(errors[j], ".2g"), band_cell(there, ".6g"), off))
-    return "\n".join([*lines, *([aligned_rows(rows, "><>>>>")] if len(rows) > 1 else [])])
+    return "\n".join([*lines, *([text_table(rows, "><>>>>")] if len(rows) > 1 else [])])
 
 
 def band_cell(value: float, form: str) -> str:

@@ -12,7 +12,7 @@ import typer
 
 from granchain.cli.options import RUN_FAILED, JsonOption, LawModuleOption, app, blamed, load_laws
 from granchain.cli.run import InterruptedRun, Interruption, Progress
-from granchain.cli.text import aligned_rows, notify, print_json, print_text
+from granchain.cli.text import notify, print_json, print_text, text_table
 from granchain.errors import CaseError
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def report_estimate(asked: Description, found: Any, as_json: bool) -> None:
         )
         return
     print_text(
-        aligned_rows(
+        text_table(
             [
                 ("members", spanned(asked)),
                 ("time", f"about {found.seconds:.2g} s"),

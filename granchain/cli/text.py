@@ -21,6 +21,8 @@ SCHEMA = 1
 
 # Characters in a line of a table that is not read on a terminal, and in a line of text at most, wherever it is read.
 PIPE_WIDTH, TEXT_WIDTH = 140, 100
+# More than any line of a table whose cells are not wrapped.
+UNWRAPPED = 100_000
 
 
 def print_text(text: str) -> None:
@@ -54,16 +56,20 @@ def number_text(value: float) -> str:
     return f"{value:#.6g}" if value else "0"
 
 
-def aligned_rows(rows: Iterable[Sequence[object]], sides: str) -> str:
-    """Rows as columns; `sides` has < or > for each: to the left or to the right."""
-    cells = [[str(cell) for cell in row] for row in rows]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    lines = ("  ".join(f"{cell:{side}{width}}" for cell, side, width in zip(row, sides, widths, strict=True)) for row in cells)
-    return "\n".join(line.rstrip() for line in lines)
+def text_table(rows: Iterable[Sequence[object]], sides: str = "", columns: Sequence[str] = (), width: int | None = None) -> str:
+    """Rows as columns, as wide as they are; with names of columns, cells are wrapped to the terminal, or to the width.
 
-
-def aligned_table(columns: Sequence[str], rows: Iterable[Sequence[str]], width: int | None = None, lines: bool = True) -> str:
-    """Rows as a table with wrapped cells, as wide as the terminal or as given."""
+    Parameters
+    ----------
+    rows : iterable of sequence
+        Without names of columns the first one may be the heading.
+    sides : str
+        For each column < or >, to the left or to the right; all to the left.
+    columns : sequence of str
+        Names above a rule; all but the first column may be wrapped.
+    width : int, optional
+        Characters in a line; without it there is a rule below each row.
+    """
     from io import StringIO
 
     from rich.box import SIMPLE
@@ -71,15 +77,17 @@ def aligned_table(columns: Sequence[str], rows: Iterable[Sequence[str]], width: 
     from rich.table import Table
     from rich.text import Text
 
-    console = Console(file=StringIO(), width=width or line_width(), color_system=None, markup=False, highlight=False, emoji=False)
-    grid = Table(box=SIMPLE, show_lines=lines, pad_edge=False)
-    for i, column in enumerate(columns):
-        grid.add_column(column, no_wrap=i == 0)
+    most = (width or line_width()) if columns else UNWRAPPED
+    text = StringIO()
+    console = Console(file=text, width=most, color_system=None, markup=False, highlight=False, emoji=False)
+    box, padding = (SIMPLE, (0, 1)) if columns else (None, (0, 2, 0, 0))
+    grid = Table(box=box, padding=padding, show_header=bool(columns), show_lines=bool(columns) and width is None, pad_edge=False)
+    for i, name in enumerate(columns or sides):
+        grid.add_column(name if columns else "", justify="right" if sides[i : i + 1] == ">" else "left", no_wrap=i == 0 or not columns)
     for row in rows:
-        grid.add_row(*(Text(clean(cell)) for cell in row))
-    with console.capture() as captured:
-        console.print(grid)
-    return "\n".join(line.rstrip() for line in captured.get().splitlines())
+        grid.add_row(*(Text(clean(str(cell))) for cell in row))
+    console.print(grid)
+    return "\n".join(line.rstrip() for line in text.getvalue().splitlines())
 
 
 def line_width() -> int:
@@ -97,7 +105,7 @@ def blocks_as_text(blocks: Iterable[Block]) -> str:
     parts = []
     for block in blocks:
         if isinstance(block, Grid):
-            parts.append(aligned_table(block.columns, block.rows, width, lines=False).strip("\n"))
+            parts.append(text_table(block.rows, columns=block.columns, width=width).strip("\n"))
         elif isinstance(block, Heading):
             parts.append(f"{clean(block.text)}\n{'=' * len(block.text)}")
         elif not isinstance(block, Picture):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from granchain.cli.options import JsonOption, app
-from granchain.cli.text import aligned_rows, number_text, print_json, print_text
+from granchain.cli.text import number_text, print_json, print_text, text_table
 from granchain.errors import TraceError
 
 if TYPE_CHECKING:
@@ -102,4 +102,4 @@ def summary_of(trace: Trace) -> str:
         for k, (bead, force) in enumerate(zip(trace.sensor_bead.tolist(), trace.sensor_force.T, strict=True))
     ]
     head = f"{trace.about.title}: {trace.words}, {len(trace.time)} samples, one every {trace.interval:.6g} s"
-    return "\n".join([head, aligned_rows([("sensor bead", "largest [N]", "at [us]", "noise [N]"), *rows], ">>>>"), *trace.notes])
+    return "\n".join([head, text_table([("sensor bead", "largest [N]", "at [us]", "noise [N]"), *rows], ">>>>"), *trace.notes])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from granchain.cli.options import MISSED, CaseArgument, JsonOption, LawModuleOption, SetOption, app, blamed, load_laws
-from granchain.cli.text import aligned_rows, notify, number_text, paragraph, print_json, print_text
+from granchain.cli.text import notify, number_text, paragraph, print_json, print_text, text_table
 from granchain.errors import CaseError
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def tolerance_of(text: str) -> float:
 def print_verification(found: Verification) -> None:
     """Steps with their ledgers, order, error bars, and what to do with them."""
     rows = [(f"{step:.6g}", f"{step / found.limit:.3g}", residual_text(r)) for step, r in zip(found.steps, found.residuals, strict=True)]
-    print_text(aligned_rows([("step [s]", "of the stability limit", "largest ledger residual"), *rows], ">>>"))
+    print_text(text_table([("step [s]", "of the stability limit", "largest ledger residual"), *rows], ">>>"))
     print_text(paragraph(about_order(found)))
     if not found.sensors:
         print_text("no sensor has the peak of its first pulse in the run: no error bar; name beads under [sensors], or run longer")
@@ -79,7 +79,7 @@ def print_verification(found: Verification) -> None:
         )
         for one in found.sensors
     ]  # fmt: skip
-    print_text(aligned_rows([heads, *bars], ">>>>>>>>"))
+    print_text(text_table([heads, *bars], ">>>>>>>>"))
     print_text(paragraph(step_words(found)))
 
 
