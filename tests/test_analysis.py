@@ -162,13 +162,6 @@ def test_a_pulse_that_is_still_rising_at_the_end_is_not_complete():
     assert math.isnan(analysis.pulse_width(TIME[TIME < 3.1], early))
 
 
-def test_what_comes_after_a_nan_is_left_out():
-    force = parabola(TIME)
-    force[20:] = math.nan
-    force[30] = 1e6
-    assert analysis.peak(TIME, force).force == pytest.approx(7.0, rel=1e-14)
-
-
 def test_a_static_force_is_part_of_the_peak_and_not_of_the_pulse():
     force = 10.0 + parabola(TIME)
     assert analysis.first_pulse(force, 10.0) == analysis.first_pulse(parabola(TIME))

@@ -16,7 +16,7 @@ from granchain.comparison.agreement import (
 )
 from granchain.comparison.printed import IMPACTS, MeasuredImpact, MeasuredImpacts, read_impacts
 from granchain.comparison.pulses import compare
-from granchain.comparison.shift import Shift, time_shift
+from granchain.comparison.shift import time_shift
 
 __all__ = [
     "IMPACTS",
@@ -30,7 +30,6 @@ __all__ = [
     "MeasuredImpacts",
     "ResultAgreement",
     "SensorAgreement",
-    "Shift",
     "compare",
     "read_impacts",
     "time_shift",

@@ -198,8 +198,8 @@ class Comparison:
                 measured = f"{factor * side.measured:.5g} +- {factor * side.uncertainty:.2g}"
                 rows.append((str(sensor.bead), measured, *(f"{factor * value:.5g}" for value in sides)))
             parts.append(table(columns, rows, styled=True))
-        said = table((), [(sentence,) for sentence in (*self.messages, *self.missed)], styled=True) if self.messages or self.missed else ""
-        return card(f"{self.trace.about.title}: {self.trace.words}", *parts, said)
+        notes = table((), [(sentence,) for sentence in (*self.messages, *self.missed)], styled=True) if self.messages or self.missed else ""
+        return card(f"{self.trace.about.title}: {self.trace.words}", *parts, notes)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain numbers, words, lists and dicts; a number that is not finite is None."""

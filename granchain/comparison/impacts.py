@@ -251,9 +251,9 @@ class NotComputable(GranchainError):  # noqa: N818
     """A number that a law does not give; the sentence says why."""
 
 
-def _law_compared(law: type[ContactLaw], given: dict[str, Any], data: MeasuredImpacts, fit: str | None) -> LawAgainstImpacts:
+def _law_compared(law: type[ContactLaw], asked: dict[str, Any], data: MeasuredImpacts, fit: str | None) -> LawAgainstImpacts:
     """A law against all rows, with its parameter fitted where one is asked for."""
-    inputs = {quantity.name: data.inputs[quantity.name] for quantity in law.inputs if quantity.name in data.inputs} | given
+    inputs = {quantity.name: data.inputs[quantity.name] for quantity in law.inputs if quantity.name in data.inputs} | asked
     parameter, fitted, unit, problem, ratio = "", None, "", "", None
     if fit is not None:
         try:
@@ -346,10 +346,10 @@ def _fitted_parameter(law: type[ContactLaw], inputs: Mapping[str, Any], data: Me
     def mean_square(value: float) -> float:
         """Over the rows; infinite where one has no value."""
         nonlocal why
-        given, ratio = ({**inputs, name: value}, None) if name != YIELD_STRESS_RATIO else (inputs, value)
+        trial, ratio = ({**inputs, name: value}, None) if name != YIELD_STRESS_RATIO else (inputs, value)
         total = 0.0
         for row in rows:
-            one = _row_compared(law, given, row, ratio)
+            one = _row_compared(law, trial, row, ratio)
             if one.computed is None:
                 why = one.problem
                 return math.inf

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from granchain.analysis.transport import wave_speed
+from granchain.analysis.uncertainty import Number
 from granchain.comparison.agreement import (
     RELATIVE,
     UNITS_COMPARED,
@@ -23,7 +24,7 @@ from granchain.comparison.agreement import (
     ResultAgreement,
     SensorAgreement,
 )
-from granchain.comparison.shift import Shift, time_shift
+from granchain.comparison.shift import time_shift
 from granchain.comparison.sides import Computed, Measured, needed_sensor, stated_sensor
 from granchain.errors import TraceError
 
@@ -120,22 +121,22 @@ def _common_beads(results: Sequence[Result], words: Sequence[str], trace: Trace,
     wanted = trace.sensor_bead.tolist()
     problems, beads = [], wanted
     for result, word in zip(results, words, strict=True):
-        there = result.sensor_bead.tolist() if "sensor_force" in result.variables else []
+        recorded = result.sensor_bead.tolist() if "sensor_force" in result.variables else []
         if "sensor_force" in result.variables and len(result.time) < 4:
             problems.append(f"{word}: got {len(result.time)} samples of force, allowed 4 or more; run it for longer")
         elif "sensor_force" in result.variables and not np.isfinite(result.sensor_force).all():
             problems.append(
                 f"{word}: got forces that are no finite numbers, of a run that failed, allowed a whole run; mend the case first"
             )
-        if not set(there) & set(wanted):
+        if not set(recorded) & set(wanted):
             asked = ",".join(map(str, wanted))
             problems.append(
-                f"{word}: got sensors in beads {', '.join(map(str, there)) or 'none'}, allowed one of the trace's at least, {asked}; run "
-                f"it again with --set sensors.beads=[{asked}]"
+                f"{word}: got sensors in beads {', '.join(map(str, recorded)) or 'none'}, allowed one of the trace's at "
+                f"least, {asked}; run it again with --set sensors.beads=[{asked}]"
             )
-        elif set(wanted) - set(there):
-            messages.append(f"{word}: no sensor in bead {', '.join(map(str, sorted(set(wanted) - set(there))))}, which is left out")
-        beads = [bead for bead in beads if bead in there]
+        elif set(wanted) - set(recorded):
+            messages.append(f"{word}: no sensor in bead {', '.join(map(str, sorted(set(wanted) - set(recorded))))}, which is left out")
+        beads = [bead for bead in beads if bead in recorded]
     if not problems and not beads:
         problems.append(
             f"results: got no bead with a sensor in all of them and in the trace, {wanted}, allowed one or more; compare them apart"
@@ -145,7 +146,7 @@ def _common_beads(results: Sequence[Result], words: Sequence[str], trace: Trace,
     return beads
 
 
-def _shift_between(measured: Measured, computed: Computed, label: str, messages: list[str]) -> Shift:
+def _shift_between(measured: Measured, computed: Computed, label: str, messages: list[str]) -> Number:
     """The shift that lays the first pulses over each other, whatever follows them."""
     step = measured.interval
     pairs = list(enumerate(zip(measured.readings, computed.pulses, strict=True)))
@@ -204,7 +205,7 @@ def _shift_between(measured: Measured, computed: Computed, label: str, messages:
     # pulse is laid over another as a whole.
     mean = float(np.sum(sure**-2.0)) ** -0.5
     # Pulses that differ too much for a bound of their correlation have that of their arrivals.
-    return Shift(
+    return Number(
         value,
         math.hypot(found.uncertainty, OF_ARRIVALS * mean) if math.isfinite(found.uncertainty) else mean,
     )
@@ -227,7 +228,7 @@ def _straight_line(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 def _result_against(
     measured: Measured,
     computed: Computed,
-    shift: Shift,
+    shift: Number,
     windows: Sequence[slice],
     seen: Sequence[bool],
     label: str,
@@ -260,14 +261,14 @@ def _result_against(
             )
         times, real_force = measured.time[windows[k]], measured.force[windows[k], k]
         model_force = computed.at(times - shift.value)[:, k]
-        there = np.isfinite(model_force)
-        times, real_force, model_force = times[there], real_force[there], model_force[there]
+        covered = np.isfinite(model_force)
+        times, real_force, model_force = times[covered], real_force[covered], model_force[covered]
         off = floor = math.nan
         size = float(np.linalg.norm(real_force))
         if real.sound and math.isfinite(model.arrival) and size > 0.0:
             off = float(np.linalg.norm(model_force - real_force)) / size
             floor = measured.noise[k] * math.sqrt(len(times)) / size
-            if not there.all():
+            if not covered.all():
                 messages.append(f"bead {bead}: {label} ends inside the measured pulse; its residual is of what there is")
         sensors.append(
             SensorAgreement(
@@ -300,7 +301,7 @@ def _result_against(
     return ResultAgreement(label, computed.law, shift.value, shift.uncertainty, tuple(sensors), everywhere, missed)
 
 
-def _window_of_pulse(measured: Measured, k: int, sides: Sequence[Computed], shifts: Sequence[Shift]) -> slice:
+def _window_of_pulse(measured: Measured, k: int, sides: Sequence[Computed], shifts: Sequence[Number]) -> slice:
     """Samples of a measured pulse and half a width on both sides, whatever it is compared with.
 
     Where the pulse was not recorded whole, those of the computed ones.

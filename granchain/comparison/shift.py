@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from granchain.analysis.definition import vertex
-
-
-class Shift(NamedTuple):
-    """Time to be added to the computed one [s], with what white noise of the measurement makes of it."""
-
-    value: float
-    uncertainty: float
+from granchain.analysis.uncertainty import Number
 
 
 def time_shift(
@@ -24,7 +17,7 @@ def time_shift(
     computed: ArrayLike,
     noise: ArrayLike = 0.0,
     near: tuple[float, float] | None = None,
-) -> Shift:
+) -> Number:
     """Shift between two sets of traces on one interval: the peak of the sum of their cross-correlations, by a parabola.
 
     Each trace has a weight by itself: its force squared, which is that of least squares with the
@@ -45,36 +38,36 @@ def time_shift(
 
     Returns
     -------
-    Shift
+    Number
         From the first sample of the computed to the first of the measured traces: 0 where
         measured[i] is computed[i]. nan where nothing correlates.
     """
     from scipy.signal import correlate, correlation_lags
 
-    there, here = (
+    real, model = (
         np.atleast_2d(np.asarray(measured, float).T).T,
         np.atleast_2d(np.asarray(computed, float).T).T,
     )
-    lags = correlation_lags(len(there), len(here))
+    lags = correlation_lags(len(real), len(model))
     total = np.zeros(len(lags))
-    for a, b in zip(there.T, here.T, strict=True):
+    for a, b in zip(real.T, model.T, strict=True):
         total += correlate(a, b, mode="full", method="fft")
     if near is not None:
         total[(lags * interval < near[0]) | (lags * interval > near[1])] = 0.0
     i = int(np.argmax(total))
     # What the transforms leave of no correlation at all is rounding, 1e-16 of the norms.
-    nothing = 1e-9 * float(np.linalg.norm(there) * np.linalg.norm(here))
+    nothing = 1e-9 * float(np.linalg.norm(real) * np.linalg.norm(model))
     if not total[i] > nothing or i in (0, len(total) - 1):
-        return Shift(math.nan, math.nan)
+        return Number(math.nan, math.nan)
     _, at = vertex(lags[i - 1 : i + 2].astype(float), total[i - 1 : i + 2])
     # The peak is where the derivative of the correlation, sum over f'(t) g(t - s), passes 0. White
     # noise of size sigma makes it sigma |g'| large, and its slope there is -f'.g': for g = f this
     # is the Cramer-Rao bound sigma/|f'|.
-    slope = np.gradient(here, axis=0)
+    slope = np.gradient(model, axis=0)
     lag = int(lags[i])
-    ours = slope[max(0, -lag) : len(there) - lag] if lag < len(there) else slope[:0]
-    theirs = np.gradient(there, axis=0)[max(0, lag) : max(0, lag) + len(ours)]
-    ours = ours[: len(theirs)]
-    common = float((ours * theirs).sum())
-    size = float(np.sqrt((np.broadcast_to(np.asarray(noise, float), there.shape[1]) ** 2 * (ours**2).sum(axis=0)).sum()))
-    return Shift(at * interval, size / common * interval if common > 0.0 else math.nan)
+    slopes = slope[max(0, -lag) : len(real) - lag] if lag < len(real) else slope[:0]
+    real_slopes = np.gradient(real, axis=0)[max(0, lag) : max(0, lag) + len(slopes)]
+    slopes = slopes[: len(real_slopes)]
+    common = float((slopes * real_slopes).sum())
+    size = float(np.sqrt((np.broadcast_to(np.asarray(noise, float), real.shape[1]) ** 2 * (slopes**2).sum(axis=0)).sum()))
+    return Number(at * interval, size / common * interval if common > 0.0 else math.nan)

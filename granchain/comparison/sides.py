@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -167,11 +168,11 @@ class Measured:
 
 def stated_sensor(trace: Trace, cutoff: float | None) -> Sensor:
     """The sensor of the trace with the filter that is asked for, or stated in about.toml; else without."""
-    given = trace.about.sensor
+    about = trace.about.sensor
     return Sensor(
-        front_mass=given.front_mass,
-        cutoff=(cutoff if cutoff is not None else given.cutoff) or None,
-        order=given.order,
+        front_mass=about.front_mass,
+        cutoff=(cutoff if cutoff is not None else about.cutoff) or None,
+        order=about.order,
     )
 
 
@@ -192,4 +193,4 @@ def needed_sensor(measured: Measured, cutoff: float | None, messages: list[str])
     if not chosen < 0.8 * NYQUIST / measured.interval:
         messages.append("the trace has few samples in a pulse: nothing was filtered; to filter it, name a frequency: --cutoff")
         return stated
-    return Sensor(front_mass=stated.front_mass, cutoff=chosen, order=stated.order)
+    return replace(stated, cutoff=chosen)

@@ -110,8 +110,8 @@ class Spectrum:
                 known = "-" if self.dispersion is None else f"{float(self.dispersion.band_edges[i, j]):.6g}"
                 rows.append((f"{i + 1} {name}", f"{edges[j]:.6g}", f"{errors[j]:.2g}", known))
         made = table(("band", "measured [Hz]", "+- [Hz]", "dispersion [Hz]"), rows, styled=True) if rows else ""
-        said = table((), [(message,) for message in self.messages], styled=True) if self.messages else ""
-        return card(f"{self.title or 'untitled run'}: {self.source} to {self.sensor}", made, said)
+        notes = table((), [(message,) for message in self.messages], styled=True) if self.messages else ""
+        return card(f"{self.title or 'untitled run'}: {self.source} to {self.sensor}", made, notes)
 
     @property
     def resolution(self) -> float:
@@ -180,7 +180,7 @@ def spectrum(
     messages: list[str] = []
     time, interval = evenly_sampled(result, "time")
     place = sensor_place(result, int(result.sensor_bead[-1]) if sensor is None else sensor, "sensor")
-    given = source_signal(result, source, time, place)
+    signal = source_signal(result, source, time, place)
     length = 2 * len(time) // (segments + 1)
     if length < LEAST:
         raise GranchainError(
@@ -203,7 +203,7 @@ def spectrum(
             f"back into what is shown; set the interval under [sensors] to {0.4 / top:.1e} or less"
         )
     waves_are_small = waves is None or stays_small(result, len(time), messages)
-    across = transferred(given.values, deviation(result, "sensor_force", len(time), place), interval, length)
+    across = transferred(signal.values, deviation(result, "sensor_force", len(time), place), interval, length)
     if not (across[2] > INCOHERENT).any():
         messages.append(
             "transmission: got a coherence below 0.5 at all frequencies: what comes from the source is not in the same piece of "
@@ -242,9 +242,9 @@ def spectrum(
     return Spectrum(
         title=result.title,
         law=result.law,
-        source=given.name,
+        source=signal.name,
         sensor=name_of_bead(int(result.sensor_bead[place])),
-        unit=given.unit,
+        unit=signal.unit,
         frequency=frequency,
         transmission=transmission,
         coherence=coherence,
@@ -289,11 +289,11 @@ def name_of_bead(bead: int) -> str:
 
 def sensor_place(result: Result, bead: Any, what: str) -> int:
     """Place of a bead among the sensors."""
-    there = result.sensor_bead.tolist()
-    if isinstance(bead, bool) or bead not in there:
-        known = ", ".join(map(str, there[:20])) + (" ..." if len(there) > 20 else "")
+    with_sensor = result.sensor_bead.tolist()
+    if isinstance(bead, bool) or bead not in with_sensor:
+        known = ", ".join(map(str, with_sensor[:20])) + (" ..." if len(with_sensor) > 20 else "")
         raise GranchainError(f"spectrum: {what}: got {str(bead)[:60]!r}, allowed a bead with a sensor: {known}; name one of them")
-    return int(there.index(bead))
+    return int(with_sensor.index(bead))
 
 
 def deviation(result: Result, name: str, count: int, places: Any = slice(None)) -> np.ndarray:
@@ -316,8 +316,8 @@ def source_signal(result: Result, source: int | str | None, time: np.ndarray, se
         source = driven[0] if driven else int(result.sensor_bead[0])
     if isinstance(source, str):
         if source not in driven:
-            there = " or ".join(f'"{side}"' for side in driven) or "none here: no end is driven"
-            raise GranchainError(f"spectrum: source: got {source[:60]!r}, allowed a bead, or a driven end: {there}; name one of them")
+            known = " or ".join(f'"{side}"' for side in driven) or "none here: no end is driven"
+            raise GranchainError(f"spectrum: source: got {source[:60]!r}, allowed a bead, or a driven end: {known}; name one of them")
         from scipy.interpolate import CubicHermiteSpline, PchipInterpolator
 
         # cubics through the table of the drive; behind its end its last value
@@ -333,13 +333,13 @@ def source_signal(result: Result, source: int | str | None, time: np.ndarray, se
     return SourceSignal(deviation(result, "sensor_force", len(time), place), name_of_bead(int(source)), "1")
 
 
-def transferred(given: np.ndarray, there: np.ndarray, interval: float, length: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def transferred(cause: np.ndarray, effect: np.ndarray, interval: float, length: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Frequencies, transmission and coherence; nan where the source does not move."""
     from scipy.signal import csd, welch
 
     how: dict[str, Any] = {"fs": 1.0 / interval, "nperseg": length}
-    frequency, cross = csd(given, there, **how)
-    (_, source), (_, sensor) = welch(given, **how), welch(there, **how)
+    frequency, cross = csd(cause, effect, **how)
+    (_, source), (_, sensor) = welch(cause, **how), welch(effect, **how)
     if not source.max() > 0.0:
         raise GranchainError("spectrum: got a source that does not move, allowed one that does; drive it, or name another")
     with np.errstate(invalid="ignore", divide="ignore"):
