@@ -149,7 +149,9 @@ def computed_run(name: str, changes: Sequence[str], file: OutputFile, progress: 
             if result.status is Status.INTERRUPTED and checkpoint.exists:
                 progress.aborted(f"aborted; {file.target} was not written: go on from {checkpoint.path} with --resume")
             result.save(file.target, replace, progress.writing(file.target))
-        if result.status is not Status.INTERRUPTED:
+        if result.status is Status.INTERRUPTED:
+            checkpoint.rely_on(result.variables, result.provenance["data_sha256"])
+        else:
             checkpoint.remove()
     return result
 

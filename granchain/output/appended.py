@@ -12,13 +12,15 @@ import json
 import math
 import os
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from granchain.errors import FileError
-from granchain.output.whole import DAMAGED, NEW_FILE, StoredFile, check_ours, replaceable, sentences
+from granchain.output.reader import RefusedError, check_format, check_stored, member, provenance_of, refusing, stored_file
+from granchain.output.whole import DAMAGED, NEW_FILE, StoredFile, check_ours, check_seal, replaceable, sentences
 
 RECORDS_MARK = b"granchain records 1\n"
 # Fewer bytes stay in the checkpoint, and a short run has no second file.
@@ -40,19 +42,21 @@ class Span(NamedTuple):
 
 
 class InFile:
-    """An array whose first rows are in the file and whose last are here; read where it is needed, into one place.
+    """An array whose first rows are in a file and whose last are here; read where it is needed, into one place.
 
     Parameters
     ----------
-    file : StoredFile
-    spans : sequence of Span
+    fill : function of an array
+        Reads the first rows into it.
+    rows : int
+        How many these are.
     last : array
     """
 
-    def __init__(self, file: StoredFile, spans: Sequence[Span], last: np.ndarray):
-        self._file, self._spans, self._last = file, spans, last
+    def __init__(self, fill: Callable[[np.ndarray], Any], rows: int, last: np.ndarray):
+        self._fill, self._rows, self._last = fill, rows, last
         self.dtype = last.dtype
-        self.shape = (sum(span.rows for span in spans) + len(last), *last.shape[1:])
+        self.shape = (rows + len(last), *last.shape[1:])
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         whole = np.empty(self.shape, self.dtype)
@@ -61,14 +65,65 @@ class InFile:
 
     def read_into(self, whole: np.ndarray) -> None:
         """Put it where there is room for it: an array of its shape, in C order."""
-        first = 0
-        for span in self._spans:
-            into = whole[first : first + span.rows].reshape(-1).view(np.uint8)
-            for at in range(0, len(into), BYTES_AT_ONCE):
-                end = min(at + BYTES_AT_ONCE, len(into))
-                into[at:end] = np.frombuffer(self._file.part(span.at + at, span.at + end), np.uint8)
-            first += span.rows
-        whole[first:] = self._last
+        self._fill(whole[: self._rows])
+        whole[self._rows :] = self._last
+
+
+def _fill_from_spans(file: StoredFile, spans: Sequence[Span], rows: np.ndarray) -> None:
+    first = 0
+    for span in spans:
+        into = rows[first : first + span.rows].reshape(-1).view(np.uint8)
+        for at in range(0, len(into), BYTES_AT_ONCE):
+            end = min(at + BYTES_AT_ONCE, len(into))
+            into[at:end] = np.frombuffer(file.part(span.at + at, span.at + end), np.uint8)
+        first += span.rows
+
+
+def rows_in_output(path: Path, facts: Mapping[str, Any], last: Mapping[str, np.ndarray]) -> dict[str, InFile]:
+    """The arrays of which a checkpoint says that their first rows are in the output file of the stopped run.
+
+    Parameters
+    ----------
+    path : Path
+        The output file.
+    facts : dict
+        Its data's hash, and how many rows of each array; a stranger may have written it.
+    last : mapping of str to array
+        The rows that the checkpoint holds.
+
+    Raises
+    ------
+    FileError
+        Where the file is missing, damaged, or another one.
+    """
+    import h5py
+
+    content = stored_file(path)
+    check_seal(path, content)
+    found: dict[str, InFile] = {}
+    with refusing(path), content.stream() as stream, h5py.File(stream, "r") as file:
+        check_format(file)
+        if provenance_of(file)["data_sha256"] != facts["output"]:
+            raise RefusedError(
+                "got another file than the stopped run left, allowed that one, which holds its records; put it back, or begin anew "
+                "with --overwrite"
+            )
+        for name, rows in facts["rows"].items():
+            dataset = member(file, name)
+            check_stored(name, dataset)
+            fits = dataset.shape[1:] == last[name].shape[1:] and dataset.dtype == last[name].dtype
+            if type(rows) is not int or not 0 <= rows <= len(dataset) or not fits:
+                raise ValueError("its records are not what it says of them")
+            found[name] = InFile(partial(_fill_from_output, path, content, name), rows, last[name])
+    return found
+
+
+def _fill_from_output(path: Path, content: StoredFile, name: str, rows: np.ndarray) -> None:
+    import h5py
+
+    with refusing(path), content.stream() as stream, h5py.File(stream, "r") as file:
+        if len(rows):
+            file[name].read_direct(rows, np.s_[: len(rows)])
 
 
 class Appended:
@@ -202,7 +257,7 @@ class Appended:
         if at != length or {name: sum(span.rows for span in found) for name, found in spans.items()} != rows:
             raise ValueError("its records are not what it says of them")
         self.rows, self._length, self._digest = dict(rows), length, digest
-        return {name: InFile(file, found, last[name]) for name, found in spans.items()}
+        return {name: InFile(partial(_fill_from_spans, file, found), rows[name], last[name]) for name, found in spans.items()}
 
     def remove(self) -> None:
         """Delete it; what has its name and is none stays."""

@@ -2,7 +2,8 @@
 
 A line that names the format, a line of JSON with names, types and shapes, the arrays' bytes, and the hash of it all: nothing in it can
 name another file or cause code to run, and damage is seen before anything is taken from it. Beside FILE it is FILE.chk; the one before
-stays as FILE.chk.prev. Records that will not change are in FILE.chk.records, where they are many.
+stays as FILE.chk.prev. Records that will not change are in FILE.chk.records, where they are many; once a stopped run has written FILE,
+which holds them too, they are read from there.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ import numpy as np
 
 from granchain.contact.law_record import LawRecord
 from granchain.errors import FileError, GranchainWarning
-from granchain.output.appended import Appended
+from granchain.output.appended import Appended, rows_in_output
 from granchain.output.provenance import source_hash, versions
 from granchain.output.whole import (
     CHECKPOINT_ENDING,
@@ -48,6 +49,9 @@ _CHECKPOINT_MARK = b"granchain checkpoint 1\n"
 # The second line: a name, a type and a shape for each of a dozen arrays, and some hashes.
 _LARGEST_HEADER = 20_000
 _TYPES = ("<f8", "<i8")
+
+# Records that an output file holds under the same names, to the same bits.
+_IN_OUTPUT = ("sensor_force", "contact_force", "contact_overlap", "displacement", "velocity")
 
 _ANEW = "begin anew with --overwrite (in Python: without resume)"
 # What must be the same for the same bits, with the sentence where it is not.
@@ -102,6 +106,8 @@ class Checkpoint:
         self.previous = self.path.with_name(f"{self.path.name}.prev")
         self.every = every
         self._records = Appended(self.path.with_name(f"{self.path.name}.records"))
+        self._output = Path(os.fspath(path).removesuffix(CHECKPOINT_ENDING))
+        self._last: tuple[Saved, Mapping[str, str]] | None = None
         self._next = time.monotonic() + every
         self._warned = False
         self.progress: Callable[[float], Any] | None = None
@@ -133,15 +139,40 @@ class Checkpoint:
             case_sha256, law (its record as text) and set_up of the run.
         """
         began = time.monotonic()
+        self._last = None
         try:
             self._records.append(saved.arrays, saved.settled, self.progress)
-            write_whole(self.path, _pieces(saved, facts, self._records), overwrite=True, keep=self.previous, marks=(_CHECKPOINT_MARK,))
+            pieces = _pieces(saved, facts, self._records.rows, self._records.facts)
+            write_whole(self.path, pieces, overwrite=True, keep=self.previous, marks=(_CHECKPOINT_MARK,))
+            self._last = saved, facts
         except FileError as error:
             if not self._warned:
                 warnings.warn(f"no checkpoint, the run goes on: {error}", GranchainWarning, stacklevel=2)
             self._warned = True
         ended = time.monotonic()
         self._next = ended + max(self.every, LEAST_RATIO * (ended - began))
+
+    def rely_on(self, output: Mapping[str, Any], data_sha256: str) -> None:
+        """Leave to the output file of the stopped run, which is written, the records that it holds: they stand once on the disk.
+
+        Parameters
+        ----------
+        output : mapping of str
+            Its variables.
+        data_sha256 : str
+            By which the file is known again.
+        """
+        if self._last is None or not self._records.rows:
+            return
+        saved, facts = self._last
+        rows = {name: saved.settled[name] for name in _IN_OUTPUT if name in output and saved.settled[name]}
+        with contextlib.suppress(FileError):
+            # where the disk is full, both stay
+            pieces = _pieces(saved, facts, rows, {"output": data_sha256, "rows": rows})
+            write_whole(self.path, pieces, overwrite=True, marks=(_CHECKPOINT_MARK,))
+            with contextlib.suppress(OSError):
+                os.unlink(self.previous)
+            self._records.remove()
 
     def load(self, **facts: str) -> Saved:
         """Read the last one, and where that is damaged or missing the one before, with a warning.
@@ -180,7 +211,40 @@ class Checkpoint:
         changed = now.difference(LawRecord.of_text(str(header.get("law")))) if now is not None else ""
         if changed:
             raise _OtherRunError(f"{self.path}: {changed}; go on with that one, or {_ANEW}")
-        return _saved(self.path, header, content, self._records)
+        return self._saved(header, content)
+
+    def _saved(self, header: Mapping[str, Any], content: memoryview) -> Saved:
+        """The arrays as the header describes them; a stranger may have written it."""
+        arrays: dict[str, Any] = {}
+        started, wall_time, layout, at = header.get("started"), header.get("wall_time"), header.get("arrays"), 0
+        try:
+            if (
+                not isinstance(started, str)
+                or type(wall_time) is not float
+                or not 0.0 <= wall_time < math.inf
+                or not isinstance(layout, list)
+            ):
+                raise ValueError("its header is incomplete")
+            for name, kind, shape in layout:
+                if kind not in _TYPES or not all(type(length) is int and length >= 0 for length in shape):
+                    raise ValueError("its header holds a type or shape that no array of a run has")
+                size = 8 * math.prod(shape)
+                if size > len(content) - at:
+                    raise ValueError("its arrays are longer than the file")
+                arrays[str(name)] = np.frombuffer(content[at : at + size] if size else bytearray(), dtype=kind).reshape(shape)
+                at += size
+            if at < len(content):
+                raise ValueError("it is longer than its arrays")
+            records = header.get("records")
+            if isinstance(records, dict) and "output" in records:
+                arrays |= rows_in_output(self._output, records, arrays)
+                records = None
+            arrays |= self._records.take(records, arrays)
+        except (ValueError, TypeError, OverflowError, LookupError, RecursionError) as error:
+            raise FileError(
+                f"{self.path}: got a checkpoint that granchain did not write ({quoted(str(error))}), allowed one of its own; {_ANEW}"
+            ) from None
+        return Saved(arrays, started, wall_time)
 
     def remove(self) -> None:
         """Delete it and the one before: the run has come to its end. What has their names and is no checkpoint stays."""
@@ -206,13 +270,13 @@ def _circumstances(facts: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def _pieces(saved: Saved, facts: Mapping[str, str], records: Appended) -> list[bytes | memoryview]:
-    """A checkpoint's bytes, in pieces, without the rows that are elsewhere: the arrays are not copied."""
-    arrays = {name: np.ascontiguousarray(array[records.rows.get(name, 0) :]) for name, array in saved.arrays.items()}
+def _pieces(saved: Saved, facts: Mapping[str, str], rows: Mapping[str, int], where: Mapping[str, Any]) -> list[bytes | memoryview]:
+    """A checkpoint's bytes, in pieces, without the first rows, which are elsewhere: the arrays are not copied."""
+    arrays = {name: np.ascontiguousarray(array[rows.get(name, 0) :]) for name, array in saved.arrays.items()}
     layout = [[name, array.dtype.str, list(array.shape)] for name, array in arrays.items()]
     header = {**_circumstances(facts), "started": saved.started, "wall_time": saved.wall_time, "arrays": layout}
-    if records.rows:
-        header["records"] = records.facts
+    if rows:
+        header["records"] = where
     line = json.dumps(header, allow_nan=False).encode() + b"\n"
     pieces: list[bytes | memoryview] = [_CHECKPOINT_MARK, line, *(array.data.cast("B") for array in arrays.values() if array.size)]
     digest = hashlib.sha256()
@@ -239,28 +303,3 @@ def _opened_checkpoint(path: Path) -> tuple[dict[str, Any], memoryview]:
     if not isinstance(header, dict):
         raise FileError(f"{path}: {DAMAGED}")
     return header, memoryview(content)[end + 1 : -SEAL_LENGTH]
-
-
-def _saved(path: Path, header: Mapping[str, Any], content: memoryview, records: Appended) -> Saved:
-    """The arrays as the header describes them; a stranger may have written it."""
-    arrays: dict[str, Any] = {}
-    started, wall_time, layout, at = header.get("started"), header.get("wall_time"), header.get("arrays"), 0
-    try:
-        if not isinstance(started, str) or type(wall_time) is not float or not 0.0 <= wall_time < math.inf or not isinstance(layout, list):
-            raise ValueError("its header is incomplete")
-        for name, kind, shape in layout:
-            if kind not in _TYPES or not all(type(length) is int and length >= 0 for length in shape):
-                raise ValueError("its header holds a type or shape that no array of a run has")
-            size = 8 * math.prod(shape)
-            if size > len(content) - at:
-                raise ValueError("its arrays are longer than the file")
-            arrays[str(name)] = np.frombuffer(content[at : at + size] if size else bytearray(), dtype=kind).reshape(shape)
-            at += size
-        if at < len(content):
-            raise ValueError("it is longer than its arrays")
-        arrays |= records.take(header.get("records"), arrays)
-    except (ValueError, TypeError, OverflowError, LookupError, RecursionError) as error:
-        raise FileError(
-            f"{path}: got a checkpoint that granchain did not write ({quoted(str(error))}), allowed one of its own; {_ANEW}"
-        ) from None
-    return Saved(arrays, started, wall_time)
