@@ -176,7 +176,7 @@ def test_the_generated_reference_names_every_key_option_and_public_name(monkeypa
 
     import granchain
     from granchain.case.tables import TABLES
-    from granchain.output.variables import MECHANISM, VARIABLES
+    from granchain.output.variables import VARIABLES, VARIABLES_OF_MECHANISM
 
     pages = {name: make() for name, make in reference_pages.PAGES.items()}
     for name, model in TABLES.items():
@@ -184,7 +184,7 @@ def test_the_generated_reference_names_every_key_option_and_public_name(monkeypa
         assert all(f"| `{key}` |" in pages["case-file"] for key in model.model_fields)
     assert all(f"## `granchain {name}`" in pages["command-line"] for name in ("run", "cases", "info", "plot", "laws", "impact"))
     assert "| `--set KEY=VALUE` |" in pages["command-line"]
-    assert all(f"| `{name}` |" in pages["output-file"] for name in (*VARIABLES, *MECHANISM))
+    assert all(f"| `{name}` |" in pages["output-file"] for name in (*VARIABLES, *VARIABLES_OF_MECHANISM))
     assert all(f":: granchain.{name}\n" in pages["python"] for name in granchain.__all__)
 
 

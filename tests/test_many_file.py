@@ -8,7 +8,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 import warnings
 from pathlib import Path
@@ -62,7 +61,7 @@ def names(folder: Path) -> list[str]:
 def test_each_result_in_the_file_is_that_of_its_own_run(lot: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Read by the ensemble that wrote it, and by one that opens it, bit for bit, whatever the lots and the blocks of rows."""
     monkeypatch.setattr(many, "RESULTS_TOGETHER", lot)
-    monkeypatch.setattr(side, "ROWS", 10_000)
+    monkeypatch.setattr(side, "BYTES_OF_ROWS", 10_000)
     cases, path = mixed(), tmp_path / "study.h5"
     written = gc.run_many(cases, out=path)
     opened = gc.open_ensemble(path)
@@ -287,20 +286,6 @@ def test_a_file_that_exists_is_kept_unless_it_may_be_replaced(tmp_path: Path) ->
     assert len(gc.open_ensemble(path)) == 3
 
 
-@pytest.mark.parametrize("name", ["study.h5", "study.h5.part"])
-def test_a_pipe_is_refused_at_once(name: str, tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / name)
-    with pytest.raises(FileError, match="got a device, pipe or socket, allowed a file"):
-        gc.run_many(speeds(2), out=tmp_path / "study.h5", overwrite=True)
-    assert names(tmp_path) == [name]
-
-
-def test_a_folder_that_is_not_there_is_said_before_anything_is_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(members, "set_up", lambda *rest: pytest.fail("a member was set up"))
-    with pytest.raises(FileError, match="which does not exist, allowed one that does"):
-        gc.run_many(speeds(2), out=tmp_path / "none" / "study.h5")
-
-
 def test_more_than_the_disk_holds_is_refused_before_anything_is_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(members, "set_up", lambda *rest: pytest.fail("a member was set up"))
     # as test_many has it: 3.6e9 bytes a run; of 400 of them 1.44e12, more than 2**40; memory is not asked for
@@ -331,36 +316,6 @@ def test_a_strict_study_that_fails_leaves_no_file(tmp_path: Path) -> None:
     with pytest.raises(CaseError, match=r"member 1: chain\.precompression"):
         gc.run_many(outcasts(), out=tmp_path / "study.h5", strict=True)
     assert names(tmp_path) == []
-
-
-def test_two_studies_do_not_write_one_file(tmp_path: Path) -> None:
-    path, refused = tmp_path / "study.h5", []
-
-    def second(done: int, total: int) -> None:
-        if not refused:
-            with pytest.raises(FileError) as caught:
-                threading_run(lambda: gc.run_many(speeds(1), out=path, overwrite=True))
-            refused.append(str(caught.value))
-
-    gc.run_many(speeds(2), out=path, progress=second)
-    assert "allowed one run at a time" in refused[0] and len(gc.open_ensemble(path)) == 2
-
-
-def threading_run(function: Any) -> None:
-    """Call it in another thread; what it raises is raised here."""
-    raised: list[BaseException] = []
-
-    def call() -> None:
-        try:
-            function()
-        except BaseException as error:
-            raised.append(error)
-
-    thread = threading.Thread(target=call)
-    thread.start()
-    thread.join()
-    if raised:
-        raise raised[0]
 
 
 @pytest.mark.long

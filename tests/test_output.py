@@ -27,7 +27,6 @@ from support.disks import mounting
 from support.example_results import HISTORY, LABELS, LAYOUT, StandIn, a_result, everything, values
 
 from granchain.case import Case, load_case
-from granchain.case.document import digest_of_case
 from granchain.contact.law import Quantity
 from granchain.errors import CaseError, FileError, GranchainWarning
 from granchain.output import Result, claim, open_result, provenance, whole, writer
@@ -174,12 +173,6 @@ def test_every_variable_has_its_axes_its_unit_and_a_meaning(saved):
                 assert [axis[0].name for axis in dataset.dims] == ["/" + axis for axis in dims.split()]
 
 
-def test_an_axis_along_which_there_is_nothing_yet_is_still_one(tmp_path):
-    Result({"bead": [1, 2]}, case=None, law="hertz", status=Status.COMPLETE, time_step=1e-8).save(tmp_path / "a.h5")
-    with h5py.File(tmp_path / "a.h5", "r") as file:
-        assert file["bead"].is_scale
-
-
 def test_every_variable_is_packed_with_a_checksum(saved):
     with h5py.File(saved, "r") as file:
         for name in LAYOUT:
@@ -297,13 +290,6 @@ def test_xarray_opens_the_file_without_a_warning_as_to_xarray_gives_it(saved, en
     assert opened.sensor_force.dims == ("time", "sensor_bead")
     assert opened.sensor_force.units == "N"
     assert opened.sensor_force.values.tobytes() == values()["sensor_force"].tobytes()
-
-
-def test_xarray_finds_the_engine_by_itself(saved):
-    xarray = pytest.importorskip("xarray")
-    pytest.importorskip("h5netcdf")
-    with xarray.open_dataset(saved) as opened:
-        assert opened.velocity.dims == ("snapshot_time", "bead")
 
 
 @pytest.mark.parametrize("program", ["ncdump", "h5dump"])
@@ -446,15 +432,6 @@ def test_a_file_that_another_program_edited_opens_where_that_is_asked_for(tmp_pa
     opened = open_result(tmp_path / "a.h5", unsealed=True)
     assert opened.law == "my-own-law" and not opened.sealed
     assert opened.sensor_force.tobytes() == values()["sensor_force"].tobytes()
-
-
-def test_a_result_with_a_case_of_this_version_gives_it_back(tmp_path):
-    chain = load_case("steel-chain")
-    a_result(case=chain).save(tmp_path / "a.h5")
-    opened = open_result(tmp_path / "a.h5")
-    assert opened.case.resolved() == chain.resolved()
-    assert opened.provenance["case_sha256"] == chain.sha256
-    assert digest_of_case(json.loads(opened.provenance["case_resolved_json"])) == chain.sha256
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -695,29 +672,6 @@ def test_the_claim_of_a_killed_process_is_taken_over_and_swept_up(tmp_path):
     with claim(tmp_path / "a.h5"):
         assert left_in(tmp_path) == [".a.h5.lock", ".b.h5.1.part"]
     assert left_in(tmp_path) == [".b.h5.1.part"]
-
-
-@pytest.mark.promise("R7")
-def test_of_many_who_find_a_dead_claim_one_takes_it(tmp_path):
-    fork = multiprocessing.get_context("fork")
-    for _ in range(5):
-        claim_and_die(tmp_path / "a.h5")
-        start, done, wins = fork.Barrier(8), fork.Barrier(8), fork.Value("i", 0)
-
-        def contend(start=start, done=done, wins=wins):
-            start.wait()
-            with contextlib.suppress(FileError), claim(tmp_path / "a.h5"):
-                with wins.get_lock():
-                    wins.value += 1
-                done.wait(20)
-                return
-            done.wait(20)
-
-        children = [in_a_child(contend) for _ in range(8)]
-        for child in children:
-            child.join()
-        assert wins.value == 1
-    assert left_in(tmp_path) == []
 
 
 def test_a_result_too_large_for_a_file_is_refused(tmp_path, monkeypatch):

@@ -13,7 +13,7 @@ from granchain.contact.law import Quantity
 from granchain.output import open_result
 from granchain.output.result import Result
 from granchain.output.units import READ_BY_UDUNITS, unit_attributes
-from granchain.output.variables import MECHANISM, VARIABLES
+from granchain.output.variables import VARIABLES, VARIABLES_OF_MECHANISM
 from granchain.output.writer import NUMBERS
 from granchain.status import Status
 
@@ -37,7 +37,9 @@ def test_udunits_reads_every_unit_of_the_table_as_it_is_meant() -> None:
 
 @pytest.mark.plain
 def test_every_unit_of_a_file_is_in_the_table() -> None:
-    units = {name: entry.unit for name, entry in {**VARIABLES, **MECHANISM}.items()} | {name: unit for name, (unit, _) in NUMBERS.items()}
+    units = {name: entry.unit for name, entry in {**VARIABLES, **VARIABLES_OF_MECHANISM}.items()} | {
+        name: unit for name, (unit, _) in NUMBERS.items()
+    }
     assert {name: unit for name, unit in units.items() if unit not in READ_BY_UDUNITS} == {}
     for law in laws().values():
         for quantity in (*law.history, *law.inputs):

@@ -21,8 +21,8 @@ from granchain.errors import FileError, GranchainError
 from granchain.output.provenance import NUMBERS, TEXTS, data_sha256
 from granchain.output.result import Result
 from granchain.output.units import unit_of_attributes
-from granchain.output.variables import CONTENT, ENSEMBLE, FORMAT, LABELS, STUDY, Unread, VariableEntry, check_axes, variable_table
-from granchain.output.whole import DAMAGED, HEAD, LARGEST_FILE, OUTPUT_MARK, StoredFile, check_seal, quoted
+from granchain.output.variables import CONTENT, ENSEMBLE, FORMAT, LABELS, STUDY_OF_RUNS, Unread, VariableEntry, check_axes, variable_table
+from granchain.output.whole import BYTES_WITH_MARK, DAMAGED, LARGEST_FILE, OUTPUT_MARK, StoredFile, check_seal, quoted
 from granchain.output.writer import CHUNK
 from granchain.status import Message, Status
 
@@ -124,7 +124,7 @@ def stored_file(path: str | os.PathLike[str], largest: int = LARGEST_FILE) -> St
     # The signature of HDF5: HDF5 File Format Specification 3.0, II.A.
     if content.part(0, 8) != b"\x89HDF\r\n\x1a\n":
         raise FileError(f"{os.fspath(path)}: got a file that is not HDF5, allowed an output file of granchain; name another")
-    if OUTPUT_MARK not in content.part(0, HEAD):
+    if OUTPUT_MARK not in content.part(0, BYTES_WITH_MARK):
         raise FileError(f"{os.fspath(path)}: got HDF5 that granchain did not write, allowed an output file of granchain; name another")
     return content
 
@@ -347,7 +347,7 @@ def check_format(file: Any, wanted: str = "") -> None:
     if content != wanted:
         if content == ENSEMBLE:
             raise HoldsEnsembleError
-        how = OPENS_STUDY if content == STUDY else "open it as such"
+        how = OPENS_STUDY if content == STUDY_OF_RUNS else "open it as such"
         raise RefusedError(f"holds {quoted(content) or 'the result of one run'}, allowed {wanted or 'the result of one run'}; {how}")
     written = text_attribute(file, "granchain_format")
     if written != FORMAT:

@@ -28,9 +28,9 @@ from granchain.output.reader import (
     stored_file,
     text_attribute,
 )
-from granchain.output.result import Result, dataset_of
+from granchain.output.result import Result
 from granchain.output.units import unit_of_attributes
-from granchain.output.variables import ENSEMBLE, LABELS, VARIABLES, Unread, Variable
+from granchain.output.variables import ENSEMBLE, LABELS, VARIABLES, Unread
 from granchain.output.whole import DAMAGED, LARGEST_FILE, check_seal
 from granchain.plain_data import canonical
 from granchain.status import Message, Status
@@ -263,16 +263,12 @@ class StoredEnsemble:
 
     def to_xarray(self) -> Any:
         """All of it as an `xarray.Dataset`."""
+        import xarray
+
         with self._lock, refusing(self.path):
             self._afford("all of it", sum(bytes_of(dataset) for dataset in self._datasets.values()))
-            variables = {}
-            for name, header in self.headers.items():
-                dataset = self._datasets[name]
-                values = np.array(self._texts(name), dtype=object) if dataset.dtype.kind == "O" else dataset[()]
-                variables[name] = Variable(header.dims, values, header.unit, header.long_name)
-            attributes = {name: text_attribute(self._file, name) for name in self._file.attrs}
-        coordinates = attributes.pop("coordinates", "").split()
-        return dataset_of(variables, attributes, coordinates)
+            with self._content.stream() as stream, xarray.open_dataset(stream, engine="h5netcdf") as opened:
+                return opened.load()
 
 
 def verify_ensemble(path: str | os.PathLike[str]) -> StoredEnsemble:

@@ -32,7 +32,7 @@ from granchain.output.reader import (
     stored_file,
     text_attribute,
 )
-from granchain.output.variables import CONTENT, FORMAT, STUDY, Variable
+from granchain.output.variables import CONTENT, FORMAT, STUDY_OF_RUNS, Variable
 from granchain.output.whole import (
     LARGEST_FILE,
     NEW_FILE,
@@ -196,7 +196,7 @@ def is_study(path: str | os.PathLike[str], unsealed: bool = False) -> bool:
     content = stored_file(path)
     check_seal(path, content, unsealed)
     with refusing(path), content.stream() as stream, h5py.File(stream, "r") as file:
-        return CONTENT in file.attrs and text_attribute(file, CONTENT) == STUDY
+        return CONTENT in file.attrs and text_attribute(file, CONTENT) == STUDY_OF_RUNS
 
 
 def open_study(path: str | os.PathLike[str], unsealed: bool = False) -> Any:
@@ -213,7 +213,7 @@ def open_study(path: str | os.PathLike[str], unsealed: bool = False) -> Any:
     content = stored_file(path)
     check_seal(path, content, unsealed)
     with refusing(path), content.stream() as stream, h5py.File(stream, "r") as file:
-        check_format(file, STUDY)
+        check_format(file, STUDY_OF_RUNS)
         if len(file) > MOST_VARIABLES:
             raise RefusedError(f"holds {len(file)} names, a study at most {MOST_VARIABLES}; it is not one of granchain's")
         held = {name: member(file, name) for name in file if name != "provenance"}

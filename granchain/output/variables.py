@@ -18,7 +18,7 @@ FORMAT = "1"
 # Attribute of a file that does not hold the result of one run: says what it holds.
 CONTENT = "granchain_content"
 ENSEMBLE = "ensemble"
-STUDY = "study"
+STUDY_OF_RUNS = "study"
 
 
 class VariableEntry(NamedTuple):
@@ -82,7 +82,7 @@ AXES = {"time": "T", "energy_time": "T", "snapshot_time": "T", "position": "X"}
 _TURN = ("time",)
 
 # The variables that the file of a mechanism has beside time and ledger, or has with other axes.
-MECHANISM: dict[str, VariableEntry] = {
+VARIABLES_OF_MECHANISM: dict[str, VariableEntry] = {
     "crank_angle": VariableEntry(_TURN, "rad", "angle by which the crank has turned since the start"),
     "slider_position": VariableEntry(
         _TURN, "m", "distance of the slider, or of the centre of its slot's arc, from the shaft, positive outward"
@@ -102,7 +102,7 @@ MECHANISM: dict[str, VariableEntry] = {
 
 def variable_table(names: Iterable[str]) -> dict[str, VariableEntry]:
     """The variables that a file may have that has these: a mechanism's has the angle of its crank."""
-    return VARIABLES | MECHANISM if "crank_angle" in names else VARIABLES
+    return VARIABLES | VARIABLES_OF_MECHANISM if "crank_angle" in names else VARIABLES
 
 
 LABELS = ("sensor_bead", "sensor_contact", "bead", "contact")
@@ -286,7 +286,7 @@ def what_to_ask_for(name: str, variables: Mapping[str, Variable]) -> str:
             if axis in dims:
                 return f"this result has no {name}; to get it, {advice} in the case, and run it again"
         return f"this result has no {name}"
-    if name in MECHANISM:
+    if name in VARIABLES_OF_MECHANISM:
         return f"this result has no {name}: it is not that of a mechanism"
     near = nearest(name, [*variables, *VARIABLES, *_RESERVED])
     return f"a result has no {name}" + (f"; did you mean {near}?" if near else f"; this one has {', '.join(variables)}")

@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 
 from granchain.errors import FileError, printable
 
-T = TypeVar("T")
+Returned = TypeVar("Returned")
 
 # Lock files held by this process, with the process (a fork inherits this table, not the claim) and the thread.
 _HELD: dict[str, tuple[int, int]] = {}
@@ -56,7 +56,7 @@ SEAL_LENGTH = len(SEAL % (64 * b"0"))
 # An output file has this in its first bytes, the name of an attribute, and a file without it is never replaced: a case, a trace.
 OUTPUT_MARK = b"granchain_format"
 # Bytes in which a mark is looked for; in an output file it is near the 1000th.
-HEAD = 65_536
+BYTES_WITH_MARK = 65_536
 
 DAMAGED = "the file was damaged or changed after it was written; take another copy, or run the case again"
 UNSEALED = (
@@ -224,7 +224,7 @@ def replaceable(path: Path, marks: tuple[bytes, ...]) -> bool:
         return True
     try:
         with path.open("rb") as file:
-            head = file.read(HEAD)
+            head = file.read(BYTES_WITH_MARK)
     except FileNotFoundError:
         return True
     return not head or any(mark in head for mark in marks)
@@ -401,7 +401,7 @@ class Growing:
         """From now on nothing more is written, and `check` raises."""
         self._error = self._error or OSError(errno.ECANCELED, os.strerror(errno.ECANCELED))
 
-    def aside(self, function: Callable[[Callable[[float], Any]], T], progress: Callable[[float], Any] = float) -> T:
+    def aside(self, function: Callable[[Callable[[float], Any]], Returned], progress: Callable[[float], Any] = float) -> Returned:
         """Call a function in a thread that hears no signal: an exception of a signal's handler, raised where the library writes this file
         and calls us, would end the process.
 

@@ -18,7 +18,7 @@ from granchain.errors import CaseError
 from granchain.keys import Table, declared, shown
 from granchain.output.provenance import granchain_version, source_hash, versions
 from granchain.output.result import dataset_of
-from granchain.output.variables import CONTENT, FORMAT, STUDY, Variable
+from granchain.output.variables import CONTENT, FORMAT, STUDY_OF_RUNS, Variable
 from granchain.plain_data import canonical
 from granchain.status import Status
 from granchain.studies.measures import OF_MEMBER, OF_SENSOR, Measures
@@ -113,7 +113,7 @@ def attributes_of_study(plan: Plan, found: Measures) -> dict[str, Any]:
         "Conventions": "CF-1.11",
         "title": plan.case.title_with({key: values_in_words(values) for key, values in plan.vary.items()}) or "untitled case",
         "granchain_format": FORMAT,
-        CONTENT: STUDY,
+        CONTENT: STUDY_OF_RUNS,
         "granchain_version": granchain_version(),
         "law": ", ".join(dict.fromkeys(taken)),
         "status": ", ".join(ends),
