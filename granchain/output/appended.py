@@ -170,7 +170,10 @@ class Appended:
         FileError
             Where it cannot be written; what counts of it is then as it was.
         """
-        if self._length and not self._still_there():
+        there = False
+        with contextlib.suppress(OSError):
+            there = replaceable(self.path, (RECORDS_MARK,)) and self.path.stat().st_size >= self._length
+        if not there:
             self._begin()
         new = {name: arrays[name][self.rows.get(name, 0) : count] for name, count in settled.items() if count > self.rows.get(name, 0)}
         needed = sum(rows.nbytes for rows in new.values())
@@ -197,11 +200,6 @@ class Appended:
             os.fsync(file.fileno())
         self._length, self._digest = length, digest
         self.rows = self.rows | {name: self.rows.get(name, 0) + len(rows) for name, rows in new.items()}
-
-    def _still_there(self) -> bool:
-        with contextlib.suppress(OSError):
-            return replaceable(self.path, (RECORDS_MARK,)) and self.path.stat().st_size >= self._length
-        return False
 
     def _opened(self) -> int:
         if self._length:

@@ -61,6 +61,9 @@ def save_conclusion(path: str | os.PathLike[str], kind: str, case: Case | None, 
     ------
     FileError
     """
+    about = {} if case is None else {
+        "case": case.as_given(), "case_resolved": case.resolved(), "case_toml": case.toml, "case_sha256": case.sha256
+    }  # fmt: skip
     document = {
         # its first bytes say whose file it is: see `whole.OUTPUT_MARK`
         OUTPUT_MARK.decode(): FORMAT,
@@ -69,17 +72,12 @@ def save_conclusion(path: str | os.PathLike[str], kind: str, case: Case | None, 
         "versions": json.loads(versions()),
         "source_hash": source_hash(),
         "written": datetime.now(UTC).isoformat(timespec="seconds"),
-        **({} if case is None else about_case(case)),
+        **about,
         **facts,
     }
     document |= {SEALED_BY: sha256_of(document)}
     text = json.dumps(document, allow_nan=False, indent=1)
     write_whole(path, text.encode() + b"\n", overwrite, marks=(OUTPUT_MARK,))
-
-
-def about_case(case: Case) -> dict[str, Any]:
-    """What the file says of its case."""
-    return {"case": case.as_given(), "case_resolved": case.resolved(), "case_toml": case.toml, "case_sha256": case.sha256}
 
 
 def read_conclusion(path: str | os.PathLike[str], unsealed: bool = False) -> dict[str, Any]:

@@ -124,7 +124,9 @@ class SideBySide:
             names = {}
             for name, variable in result.variables.items():
                 if variable.dims == (name,) and name in LABELS:
-                    self._label(first + place, name, variable.data)
+                    known = self._labels.setdefault(name, {})
+                    number, _ = known.setdefault(variable.data.tobytes(), (len(known), variable.data))
+                    self._which.setdefault(name, np.full(self._count, -1))[first + place] = number
                 else:
                     column = names[name] = self._column(name, variable)
                     held.setdefault(column, [None] * len(results))[place] = variable.data
@@ -149,11 +151,6 @@ class SideBySide:
         if column not in self._columns:
             self._columns[column] = RunColumn(self._make(column, (self._count, *like.shape)), like.dims, like.unit, like.long_name)
         return column
-
-    def _label(self, place: int, name: str, labels: np.ndarray) -> None:
-        known = self._labels.setdefault(name, {})
-        number, _ = known.setdefault(labels.tobytes(), (len(known), labels))
-        self._which.setdefault(name, np.full(self._count, -1))[place] = number
 
     def _put(self, column: str, first: int, values: Sequence[np.ndarray | None]) -> None:
         """Put the values of some runs into their rows, as many at once as are held."""

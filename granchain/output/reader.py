@@ -181,13 +181,16 @@ def _read_result(file: Any, size: int, variables: Choice | None, most: float, ha
 
     attributes: dict[str, Any] = {name: text_attribute(file, name) for name in ("title", "granchain_version", "law", "status")}
     attributes["time_step"] = _finite_number(file.attrs.get_id("time_step"), file.attrs["time_step"], "time_step")
-    meanings = {name: (unit_of(dataset), text_attribute(dataset, "long_name")) for name, dataset in datasets.items()}
-    for name, (unit, _) in meanings.items():
+    meanings: dict[str, tuple[str, str]] = {}
+    for name, dataset in datasets.items():
+        unit = unit_of_attributes(dataset.attrs, partial(text_attribute, dataset)) or text_attribute(dataset, "units")
+        meanings[name] = unit, text_attribute(dataset, "long_name")
         if name in table and unit != table[name].unit:
             raise RefusedError(f"{name} is in {unit!r}, and must be in {table[name].unit!r}; it is not one of granchain's")
     provenance = provenance_of(file)
     headers = {name: Unread(dims[name], dataset.shape, *meanings[name]) for name, dataset in datasets.items()}
-    chosen = set(headers) if variables is None else _with_axes(variables(headers), headers)
+    chosen = set(headers) if variables is None else headers.keys() & set(variables(headers))
+    chosen |= {axis for name in chosen for axis in headers[name].dims}
     rows = thinned_rows({name: dataset for name, dataset in datasets.items() if name in chosen}, dims, most)
     data = {name: _rows_of_dataset(dataset, rows.get(dims[name][0])) for name, dataset in datasets.items() if name in chosen}
     whole = variables is None and not rows
@@ -199,12 +202,6 @@ def _read_result(file: Any, size: int, variables: Choice | None, most: float, ha
         if provenance.get("data_sha256") != data_sha256(result.variables if whole else stored):
             raise RefusedError(f"its data differ from their hash; {DAMAGED}")
     return result
-
-
-def _with_axes(names: Iterable[str], headers: Mapping[str, Unread]) -> set[str]:
-    """The variables of these names that the file has, with their axes."""
-    chosen = {name for name in names if name in headers}
-    return chosen | {axis for name in chosen for axis in headers[name].dims}
 
 
 class _Stored(NamedTuple):
@@ -419,11 +416,6 @@ def provenance_of(file: Any, more: tuple[str, ...] = ()) -> dict[str, Any]:
             check_text(dataset, name)
             found[name] = dataset.asstr()[()]
     return found
-
-
-def unit_of(dataset: Any) -> str:
-    """The unit of a variable; one that has none is refused."""
-    return unit_of_attributes(dataset.attrs, partial(text_attribute, dataset)) or text_attribute(dataset, "units")
 
 
 def text_attribute(item: Any, name: str) -> str:

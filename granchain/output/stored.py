@@ -251,15 +251,14 @@ class StoredEnsemble:
         """What the file states about each variable."""
         with refusing(self.path):
             return {
-                name: Unread(self._dims(name), d.shape, unit_of_attributes(d.attrs), str(d.attrs.get("long_name", "")))
+                name: Unread(
+                    (name,) if d.is_scale else tuple(axis[0].name.lstrip("/") if len(axis) else "?" for axis in d.dims),
+                    d.shape,
+                    unit_of_attributes(d.attrs),
+                    str(d.attrs.get("long_name", "")),
+                )
                 for name, d in self._datasets.items()
             }
-
-    def _dims(self, name: str) -> tuple[str, ...]:
-        dataset = self._datasets[name]
-        if dataset.is_scale:
-            return (name,)
-        return tuple(next(iter(axis.keys()), "?") if not len(axis) else axis[0].name.lstrip("/") for axis in dataset.dims)
 
     def to_xarray(self) -> Any:
         """All of it as an `xarray.Dataset`."""

@@ -230,10 +230,6 @@ def replaceable(path: Path, marks: tuple[bytes, ...]) -> bool:
     return not head or any(mark in head for mark in marks)
 
 
-def _part(target: Path, process: int) -> Path:
-    return target.with_name(f".{target.name}.{process}.part")
-
-
 def write_whole(
     path: str | os.PathLike[str],
     content: bytes | Iterable[bytes | memoryview],
@@ -262,7 +258,7 @@ def write_whole(
         With path, bytes needed and what to do; no part of the file is then left.
     """
     target, keep = end_of_links(path, overwrite), None if keep is None else end_of_links(keep)
-    part = _part(target, os.getpid())
+    part = target.with_name(f".{target.name}.{os.getpid()}.part")
     pieces = [content] if isinstance(content, bytes) else list(content)
     with _WRITING, sentences(target, sum(memoryview(piece).nbytes for piece in pieces)):
         _check_target(target, overwrite, marks)
@@ -456,15 +452,10 @@ def room_beside(path: str | os.PathLike[str], needed: float) -> None:
 
 
 def _publish(part: Path, target: Path, overwrite: bool) -> None:
-    """Give a file that is whole its name."""
+    """Give a file that is whole its name; without `overwrite` unless the name is taken, even since a moment ago."""
     if overwrite:
         os.replace(part, target)
-    else:
-        _publish_new(part, target)
-
-
-def _publish_new(part: Path, target: Path) -> None:
-    """Give the file its name, unless the name is taken, even since a moment ago."""
+        return
     try:
         os.link(part, target)
     except FileExistsError:
