@@ -200,7 +200,7 @@ def test_two_links_to_one_file_have_one_claim(here: Path) -> None:
     with claim("one", overwrite=True):
         assert Path(".run.h5.lock").exists()
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.returncode == 1 and "run.h5: got a file that another run (process" in done.stderr
+    assert done.returncode == 1 and "run.h5: got a file that another run is writing" in done.stderr
 
 
 @pytest.mark.promise("R5")
