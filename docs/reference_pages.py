@@ -20,7 +20,7 @@ from granchain.cli import options
 from granchain.contact.law import Quantity
 from granchain.keys import Table
 from granchain.output.provenance import NUMBERS, TEXTS
-from granchain.output.variables import MECHANISM, VARIABLES
+from granchain.output.variables import VARIABLES, VARIABLES_OF_MECHANISM
 from granchain.status import Status
 
 
@@ -186,7 +186,7 @@ def output_file() -> str:
         "Beside `time` and the ledger. Its contacts have no variables of their own.",
         grid(
             ("variable", "axes", "unit", "meaning"),
-            [(f"`{name}`", ", ".join(entry.dims), entry.unit, entry.long_name) for name, entry in MECHANISM.items()],
+            [(f"`{name}`", ", ".join(entry.dims), entry.unit, entry.long_name) for name, entry in VARIABLES_OF_MECHANISM.items()],
         ),
         "## History of the contacts",
         "What a law with memory leaves behind, one value a contact, at the end of the run. A unit whose power is no whole number (n is the "
