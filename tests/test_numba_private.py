@@ -18,7 +18,7 @@ from support.processes import answer
 from support.rows import run_row, steel_row
 
 from granchain.contact import elementary
-from granchain.engine import fields
+from granchain.engine import fields, law_hash
 from granchain.errors import GranchainWarning
 from granchain.jit import cache, fingerprint, options, private
 from granchain.jit.accessors import gatherer, put_rows, row_from
@@ -200,3 +200,32 @@ def test_what_is_missing_is_noted_with_what_is_lost(monkeypatch: pytest.MonkeyPa
     cache.tell_what_numba_lacks()  # once
     monkeypatch.setattr(fingerprint, "_DISPATCHERS", None)
     assert fingerprint.compiled_by_user(numba.njit(lambda x: x)) is None
+
+
+@pytest.mark.plain
+def test_what_is_shared_is_saved_by_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(numba.config, "DISABLE_JIT", 0)
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+
+    @options.shared
+    def twice(x):  # type: ignore[no-untyped-def]
+        return 2.0 * x
+
+    def loop(x):  # type: ignore[no-untyped-def]
+        return twice(x)
+
+    assert compiled(loop)(3.0) == 6.0
+    assert len(list(tmp_path.rglob("*.nbi"))) == 2
+    monkeypatch.setattr(numba.config, "DISABLE_JIT", 1)
+    cache.compile_shared(twice)  # nothing is compiled
+
+
+@pytest.mark.plain
+def test_what_is_remembered_of_laws_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(options, "MOST_REACHES", 1)
+    monkeypatch.setattr(options, "_reaches", reaches := {})
+    monkeypatch.setattr(law_hash, "MOST_RECORDS", 1)
+    monkeypatch.setattr(law_hash, "_records", records := {})
+    for law in ("hertz", "tsuji"):
+        run_row(steel_row(3), law, 1e-6).law_record()
+        assert len(reaches) <= 1 and len(records) == 1

@@ -113,6 +113,11 @@ def test_a_missing_file_of_a_loop_is_compiled_anew_without_a_word(cache: Path) -
     assert run() == (6.0, 1, [])
 
 
+def test_a_file_that_cannot_be_read_is_of_no_use(cache: Path) -> None:
+    with pytest.warns(GranchainWarning, match="of a compiled loop cannot be read: Is a directory; it is still there"):
+        assert loop_content(str(cache)) is None
+
+
 def test_a_file_that_cannot_be_taken_away_is_said_and_the_run_goes_on(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run()
     flipped(files(cache)["code"], np.random.default_rng(1))

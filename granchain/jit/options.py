@@ -58,13 +58,10 @@ def _lowerings() -> dict[tuple[bool, bool], type]:
     native: Any = private("numba.core.typed_passes", "NativeLowering")
     lower: Any = private("numba.core.lowering", "Lower")
     make_function = private("numba._dynfunc", "make_function")
-    library._optimize_final_module, library._finalize_final_module, library._finalize_dynamic_globals  # noqa: B018
+    library._finalize_final_module, library._finalize_dynamic_globals  # noqa: B018
 
     class InnerLibrary(library):
-        """LLVM's code of a function, to be linked into that of a loop: optimised there, and machine code there alone."""
-
-        def _optimize_final_module(self) -> None:
-            pass
+        """LLVM's code of a function, to be linked into that of a loop: there alone it becomes machine code."""
 
         def _finalize_final_module(self) -> None:
             self._finalize_dynamic_globals()
@@ -112,8 +109,8 @@ def _lowerings() -> dict[tuple[bool, bool], type]:
 def _compilers() -> dict[tuple[bool, bool], dict[str, Any]]:
     """Options with which functions (inside a loop, whose arrays are rows) are compiled.
 
-    Numba would optimise each function inside a loop and make machine code of it, and again of the loop that holds them all: a fifth of
-    a first run. Without the promise that rows do not overlap, all addresses would be compared before each sweep, and short rows, a
+    Numba would make machine code of each function inside a loop, and again of the loop that holds them all: a tenth of a first run.
+    Without the promise that rows do not overlap, all addresses would be compared before each sweep, and short rows, a
     wave's front, be taken contact by contact.
     """
     compiler: Any
