@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from granchain.analysis import Peak, energy_balance, observed_order, richardson, sensor_peak
+from granchain.analysis import energy_balance, observed_order, richardson, sensor_peak
 from granchain.case import Case
 from granchain.contact import laws
-from granchain.engine.timestep import TimeStep, time_step_of
+from granchain.engine.timestep import time_step_of
 from granchain.output import Result
 from granchain.plain_data import plain_data
 from granchain.simulation import prepare, run
@@ -210,10 +210,15 @@ def verify(case: Case, tolerance: float = 1e-3) -> Verification:
     confirmed, used, known = confirms(order, stated), order_of_bars(order, stated), max(coarsest, tested)
     sensors = sensor_errors(case, results, factors, stride // close, used, CONFIRMED if confirmed else UNCONFIRMED)
     steps = tuple(factor * own.value for factor in factors)
+    balances = [energy_balance(result) for result in results]
+    residuals = tuple(math.nan if balance is None else balance.largest_residual for balance in balances)
+    # the step at which the largest of the error bars is the tolerance
+    bar = max((sensor.relative for sensor in sensors), default=math.nan)
+    sufficient = min(known, own.value * (tolerance / bar) ** (1.0 / used)) if bar > 0.0 else known if sensors else math.nan
     return Verification(
         title=case.title, law=case.contact.law, time_step=own.value, limit=own.limit, steps=steps, interval=stride * own.value,
-        order=order, order_stated=stated, confirmed=confirmed, residuals=tuple(map(residual_of, results)), sensors=sensors,
-        tolerance=tolerance, sufficient_step=sufficient(sensors, own, used, tolerance, known), largest_known_step=known,
+        order=order, order_stated=stated, confirmed=confirmed, residuals=residuals, sensors=sensors,
+        tolerance=tolerance, sufficient_step=sufficient, largest_known_step=known,
     )  # fmt: skip
 
 
@@ -277,10 +282,10 @@ def sensor_errors(
     finer = round(1.0 / factors[-1])
     found = []
     for i, bead in enumerate(case.sensors.beads):
-        tops = [first_peak(result, i, n) for result, n in zip(results, common, strict=True)]
-        sampled, close = first_peak(results[own], i, every), first_peak(results[own], i)
+        tops = [sensor_peak(result, i, n) for result, n in zip(results, common, strict=True)]
+        sampled, close = sensor_peak(results[own], i, every), sensor_peak(results[own], i)
         # samples as far apart as those at the case's own step, at each place that they can have on the pulse, and closer ones
-        placed, closest = [first_peak(results[-1], i, finer, phase) for phase in range(finer)], first_peak(results[-1], i)
+        placed, closest = [sensor_peak(results[-1], i, finer, phase) for phase in range(finer)], sensor_peak(results[-1], i)
         if not all(top.complete for top in (*tops, sampled, close, *placed, closest)):
             continue
         found.append(
@@ -295,11 +300,6 @@ def sensor_errors(
             )
         )
     return tuple(found)
-
-
-def first_peak(result: Result, sensor: int, every: int = 1, phase: int = 0) -> Peak:
-    """Peak of a sensor's first pulse, from every so many of its samples, beginning with one of the first."""
-    return sensor_peak(result, sensor, every, phase)
 
 
 def sampling_error(sampled: float, close: float, placed: list[float], closest: float) -> float:
@@ -319,17 +319,3 @@ def error_bar(values: list[float], factors: tuple[float, ...], order: float, saf
     # from each pair the error of its finer step, and from that the one of the case's own; where the order holds the pairs agree
     own = [abs(richardson(coarse, fine, wide / narrow, order).error) / narrow**order for (coarse, fine), (wide, narrow) in pairs]
     return safety * max(own)
-
-
-def residual_of(result: Result) -> float:
-    """Largest residual of the ledger, relative; nan where there is none."""
-    balance = energy_balance(result)
-    return math.nan if balance is None else balance.largest_residual
-
-
-def sufficient(sensors: tuple[SensorError, ...], own: TimeStep, order: float, tolerance: float, known: float) -> float:
-    """The step at which the largest of the error bars is the tolerance, at most the largest known one [s]."""
-    if not sensors:
-        return math.nan
-    largest = max(sensor.relative for sensor in sensors)
-    return min(known, own.value * (tolerance / largest) ** (1.0 / order)) if largest > 0.0 else known

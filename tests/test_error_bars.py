@@ -11,11 +11,11 @@ import pytest
 from support.random_cases import jumps, kind_of, random_cases
 
 import granchain as gc
-from granchain.analysis import first_pulse
+from granchain.analysis import first_pulse, sensor_peak
 from granchain.case import Case
 from granchain.output import Result
 from granchain.simulation import prepare
-from granchain.verification import SensorError, Verification, first_peak, verify
+from granchain.verification import SensorError, Verification, verify
 
 # Times the case's own step is divided by for the value that counts as true: of order two, 1/256 of its error is left.
 REFINED = 16.0
@@ -63,7 +63,7 @@ def exact_peak(fine: Result, sensor: int) -> Exact:
     beside = np.abs(force[[i - 1, i + 1]] - force[i])
     if beside.max() > JUMP * abs(force[i]):
         return Exact(float(force[i]), float(fine.time[i]), float(beside.min()), float(fine.time[1] - fine.time[0]))
-    top = first_peak(fine, sensor)
+    top = sensor_peak(fine, sensor)
     return Exact(top.force, top.time, 0.0, 0.0)
 
 

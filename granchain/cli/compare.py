@@ -14,8 +14,7 @@ from granchain.cli.text import notify, number_text, paragraph, print_json, print
 from granchain.errors import CaseError, TraceError
 
 if TYPE_CHECKING:
-    from granchain.comparison import Agreement, Band, Comparison, ResultAgreement
-    from granchain.output import Result
+    from granchain.comparison import Agreement, Comparison, ResultAgreement
 
 
 @app.command()
@@ -64,7 +63,9 @@ def compare(
     with claim_conclusion(out, overwrite):
         measured = read_trace(trace)
         results = [open_result(file, unsealed=unsealed) for file in files]
-        found = compared(*results, trace=measured, labels=labels_of_files(files, results), cutoff=cutoff, tolerances=bounds)
+        laws = [result.law for result in results]
+        labels = [law if laws.count(law) == 1 else f"{law} ({Path(file).stem})" for file, law in zip(files, laws, strict=True)]
+        found = compared(*results, trace=measured, labels=labels, cutoff=cutoff, tolerances=bounds)
         if members != 0:
             from granchain.studies.bands import MEMBERS
             from granchain.studies.within import with_bands
@@ -85,7 +86,7 @@ def compare(
             "\n".join(map(paragraph, comparison_heading(found))),
             *comparison_tables(found),
             *map(paragraph, conclusion(found)),
-            *band_tables(found),
+            *(band_table(found, one) for one in found.results if one.members),
         ]
         print_text("\n\n".join(parts))
         for name in (figure, out):
@@ -131,12 +132,6 @@ def read_bands(items: Sequence[str]) -> dict[str, Any]:
     return table
 
 
-def labels_of_files(files: Sequence[str], results: Sequence[Result]) -> list[str]:
-    """The contact law of each result; with the name of its file where a law comes twice."""
-    laws = [result.law for result in results]
-    return [law if laws.count(law) == 1 else f"{law} ({Path(file).stem})" for file, law in zip(files, laws, strict=True)]
-
-
 # Factor and unit of a table.
 SHOWN = {
     "peak": (1.0, "peak force [N]"), "arrival": (1e6, "arrival of the peak [us]"), "width": (1e6, "width at half height [us]"),
@@ -162,7 +157,8 @@ def comparison_tables(found: Comparison) -> list[str]:
     """A table for each number: measured with its uncertainty, and each result with its difference."""
     parts = []
     for name, (factor, title) in SHOWN.items():
-        rows = [("bead", "measured", "+-", *(cell for one in found.results for cell in (one.label, off_heading(name))))]
+        off = "off [us]" if name == "arrival" else "off [%]"
+        rows = [("bead", "measured", "+-", *(cell for one in found.results for cell in (one.label, off)))]
         for k, sensor in enumerate(found.results[0].sensors):
             if name == "speed" and k + 1 == len(found.results[0].sensors):
                 continue
@@ -186,21 +182,24 @@ def comparison_tables(found: Comparison) -> list[str]:
     return parts
 
 
-def band_tables(found: Comparison) -> list[str]:
-    """For each result with bands: is the measurement within?"""
-    return [band_table(found, one) for one in found.results if one.members]
-
-
 def band_table(found: Comparison, one: ResultAgreement) -> str:
     """Ends of the intervals in which measurements of this uncertainty would lie, and whether these do."""
     from granchain.comparison import IN_BAND
 
-    spread = ", ".join(f"{key} {sized(part)}" for key, part in one.tolerance.items())
+    spread = ", ".join(
+        f"{key} {100.0 * part['uniform']:.3g} % half width" if isinstance(part, dict) else f"{key} {100.0 * part:.3g} %"
+        for key, part in one.tolerance.items()
+    )
     rows: list[tuple[str, ...]] = [("bead", "peak [N]", "from", "to", "", "arrival [us]", "from", "to", "", "force in band")]
     for k, sensor in enumerate(one.sensors):
         cells = [place_words(found, k)]
         for side, factor, band in ((sensor.peak, 1.0, sensor.peak_band), (sensor.arrival, 1e6, sensor.arrival_band)):
-            cells += band_cells(side.measured, factor, band)
+            measured = number_text(factor * side.measured)
+            if band is None:
+                cells += [measured, "-", "-", ""]
+                continue
+            ends = [number_text(factor * end) for end in (band.low_measured, band.high_measured)]
+            cells += [measured, *ends, {True: "within", False: "outside", None: "-"}[band.holds(side.measured)]]
         force = sensor.force_band
         cells.append(f"{100.0 * force.inside:.3g} %" if force is not None and math.isfinite(force.inside) else "-")
         rows.append(tuple(cells))
@@ -210,28 +209,10 @@ def band_table(found: Comparison, one: ResultAgreement) -> str:
     return paragraph(words) + "\n" + text_table(rows, ">" * len(rows[0]))
 
 
-def sized(tolerance: Any) -> str:
-    """A tolerance in words."""
-    half = isinstance(tolerance, dict)
-    return f"{100.0 * (tolerance['uniform'] if half else tolerance):.3g} %" + (" half width" if half else "")
-
-
-def band_cells(measured: float, factor: float, band: Band | None) -> list[str]:
-    """A measured number, the ends of its interval, and whether it is within."""
-    if band is None:
-        return [number_text(factor * measured), "-", "-", ""]
-    word = {True: "within", False: "outside", None: "-"}[band.holds(measured)]
-    return [number_text(factor * measured), number_text(factor * band.low_measured), number_text(factor * band.high_measured), word]
-
-
 def place_words(found: Comparison, k: int) -> str:
     """A sensor's bead, with a word where another pulse has merged with the first."""
     merged = any(one.sensors[k].merged for one in found.results)
     return f"{found.results[0].sensors[k].bead}" + (" merged" if merged else "")
-
-
-def off_heading(name: str) -> str:
-    return "off [us]" if name == "arrival" else "off [%]"
 
 
 def off_words(name: str, factor: float, side: Agreement) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -48,6 +48,7 @@ def equivalent(
     """Find the inputs, such as the restitution, with which laws come nearest to what another law does in a chain."""
     load_laws(law_module)
     from granchain.case import load_case
+    from granchain.case.document import toml_value
     from granchain.output.conclusion import claim_conclusion, save_conclusion
     from granchain.studies.equivalent import FREE_RESTITUTION
     from granchain.studies.equivalent import equivalent as searched
@@ -55,8 +56,16 @@ def equivalent(
     asked = load_case(case, changes or [])
     ranges = read_ranges(free) if free else dict(FREE_RESTITUTION)
     with claim_conclusion(out, overwrite):
-        found = searched(asked, to=to, laws=[read_law(one) for one in law], free=ranges, measure=measure, moves=moves, threads=threads)
-        facts = facts_of_equivalence(found)
+        laws = [toml_value(one) if one.lstrip().startswith("{") else one for one in law]
+        found = searched(asked, to=to, laws=laws, free=ranges, measure=measure, moves=moves, threads=threads)
+        first = found[0]
+        facts = {
+            "to": first.to,
+            "measure": first.measure,
+            "free": {name: list(ends) for name, ends in first.free.items()},
+            "sensor_bead": list(first.sensor_bead),
+            "laws": [one.as_dict() for one in found],
+        }
         if out is not None:
             save_conclusion(out, "equivalence", asked, facts, overwrite)
     if figure is not None:
@@ -76,13 +85,6 @@ def equivalent(
             notify(message)
 
 
-def read_law(text: str) -> Any:
-    """A name, or a table of a law and inputs."""
-    from granchain.case.document import toml_value
-
-    return toml_value(text) if text.lstrip().startswith("{") else text
-
-
 def read_ranges(items: Sequence[str]) -> dict[str, tuple[float, float]]:
     """KEY=LOW:HIGH as numbers."""
     found, problems = {}, []
@@ -96,18 +98,6 @@ def read_ranges(items: Sequence[str]) -> dict[str, tuple[float, float]]:
     if problems:
         raise CaseError(problems)
     return found
-
-
-def facts_of_equivalence(found: Sequence[Equivalent]) -> dict[str, Any]:
-    """What was found, for JSON."""
-    first = found[0]
-    return {
-        "to": first.to,
-        "measure": first.measure,
-        "free": {name: list(ends) for name, ends in first.free.items()},
-        "sensor_bead": list(first.sensor_bead),
-        "laws": [one.as_dict() for one in found],
-    }
 
 
 def print_equivalence(case: Case, found: Sequence[Equivalent]) -> list[str]:
@@ -125,17 +115,15 @@ def print_equivalence(case: Case, found: Sequence[Equivalent]) -> list[str]:
         if len(tied) > 1:
             parts.append(paragraph(f"{', '.join(tied)} reach the same residual: at these inputs they do the same in this chain."))
     heads = ("bead", *(one.law for one in found))
-    rows = [(str(bead), *(off_text(one.per_bead[k]) for one in found)) for k, bead in enumerate(first.sensor_bead)]
+    rows = [heads]
+    for k, bead in enumerate(first.sensor_bead):
+        left = [100.0 * one.per_bead[k] for one in found]
+        rows.append((str(bead), *(f"{value:+.3g}" if math.isfinite(value) else "-" for value in left)))
     sign = "norm of the difference" if first.measure == "traces" else f"more or less than {first.to}"
-    parts.append(f"what remains unexplained, {sign} [%]\n" + text_table([heads, *rows], ">" * len(heads)))
+    parts.append(f"what remains unexplained, {sign} [%]\n" + text_table(rows, ">" * len(heads)))
     if any(one.moves for one in found):
         parts.append(table_of_moves(found))
     return parts
-
-
-def off_text(value: float) -> str:
-    """A part of one, in percent, with its sign."""
-    return f"{100.0 * value:+.3g}" if math.isfinite(value) else "-"
 
 
 def table_of_moves(found: Sequence[Equivalent]) -> str:

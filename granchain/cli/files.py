@@ -103,7 +103,7 @@ def info(
     machine = "crank_angle" in result.variables
     numbers = summary(result)
     if as_json:
-        facts = {
+        found = {
             "command": "info",
             "file": file,
             "sealed": result.sealed,
@@ -111,9 +111,10 @@ def info(
             **(in_json(result) if machine else numbers.as_dict()),
             "messages": [message._asdict() for message in result.messages],
         }
-        print_json({**facts, "variables": variable_facts(result), "provenance": result.provenance})
+        print_json({**found, "variables": variable_facts(result), "provenance": result.provenance})
         return
-    print_text(text_table(file_heading(result), "<<"))
+    facts = [("title", result.title), ("law", result.law), ("status", result.status.label), ("time step", f"{result.time_step:.6g} s")]
+    print_text(text_table([*facts, *stated_provenance(result.provenance)], "<<"))
     rows = [(v["name"], f"({', '.join(v['dims'])})", v["shape"], v["unit"], v["long_name"]) for v in variable_facts(result)]
     print_text(text_table(rows, "<<><<"))
     print_text(as_table(result) if machine else run_numbers(numbers))
@@ -182,12 +183,6 @@ def processor() -> str:
             if name.strip() == "model name":
                 return value.strip()
     return platform.processor() or platform.machine()
-
-
-def file_heading(result: Result) -> list[tuple[str, str]]:
-    """What a file states about itself."""
-    facts = [("title", result.title), ("law", result.law), ("status", result.status.label), ("time step", f"{result.time_step:.6g} s")]
-    return facts + stated_provenance(result.provenance)
 
 
 def stated_provenance(provenance: Mapping[str, Any]) -> list[tuple[str, str]]:

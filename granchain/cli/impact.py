@@ -61,7 +61,11 @@ def impact(
     if data is not None:
         from granchain.cli.measured import against_data
 
-        refuse_numbers(numbers)
+        given = [name for name, text in numbers.items() if text is not None]
+        if given:
+            raise CaseError(
+                f"impact: got {' and '.join(given)} beside --data, allowed neither; each measured impact has its own: leave it out"
+            )
         return against_data(names, data, fit, changes or [], out, overwrite, as_json)
     if fit is not None or not names:
         got, what = ("--fit without --data", "--data DIR beside it") if fit is not None else ("no law", "one at least, or --data DIR")
@@ -168,13 +172,6 @@ def study(names: Sequence[str], numbers: Mapping[str, str | None], changes: Sequ
         restitutions=sweep,
         swept="restitution" if sweep else "speed" if "--speeds" in values else "",
     )
-
-
-def refuse_numbers(numbers: Mapping[str, str | None]) -> None:
-    """Measured impacts have their own speeds."""
-    given = [name for name, text in numbers.items() if text is not None]
-    if given:
-        raise CaseError(f"impact: got {' and '.join(given)} beside --data, allowed neither; each measured impact has its own: leave it out")
 
 
 def read_numbers(name: str, text: str, problems: Problems) -> list[float]:
@@ -332,24 +329,18 @@ def impact_table(asked: Study, rows: Sequence[ImpactRow]) -> str:
     sides = "<" + ">" * len(asked.laws)
     names = [law.name for law in asked.laws]
     if not asked.swept:
-        lines = [(f"{name} [{unit}]" if unit else name, *(shown_number(row, name) for row in rows)) for name, unit in UNITS.items()]
-        return text_table([("", *names), *lines], sides)
+        lines = [("", *names)]
+        for name, unit in UNITS.items():
+            values = [getattr(row.result, name, None) for row in rows]
+            cells = ["-" if value is None else number_text(value) for value in values]
+            lines.append((f"{name} [{unit}]" if unit else name, *cells))
+        return text_table(lines, sides)
     first = "speed [m/s]" if asked.swept == "speed" else "asked restitution"
     by_law = [[row for row in rows if row.law == name] for name in names]
-    cells = [
-        (
-            f"{(at[0].speed if asked.swept == 'speed' else at[0].asked):g}",
-            *(row.shown for row in at),
-        )
-        for at in zip(*by_law, strict=True)
-    ]
-    return text_table([(first, *names), *cells], sides)
-
-
-def shown_number(row: ImpactRow, name: str) -> str:
-    """A number of an impact for a table; a dash where there is none."""
-    value = getattr(row.result, name, None)
-    return "-" if value is None else number_text(value)
+    lines = [(first, *names)]
+    for at in zip(*by_law, strict=True):
+        lines.append((f"{(at[0].speed if asked.swept == 'speed' else at[0].asked):g}", *(row.shown for row in at)))
+    return text_table(lines, sides)
 
 
 def facts(asked: Study, rows: Sequence[ImpactRow]) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from granchain.errors import CaseError, LawError, clean
 
 if TYPE_CHECKING:
     from granchain.certificates import Certificate
-    from granchain.contact.law import ContactLaw, Quantity
+    from granchain.contact.law import ContactLaw
 
 
 @app.command()
@@ -138,14 +138,12 @@ LAW_COLUMNS = ("law", "what it is", "inputs", "source")
 
 def law_row(law: type[ContactLaw]) -> tuple[str, ...]:
     """Cells of a law for `LAW_COLUMNS`."""
-    return law.name, law.summary(), "\n".join(map(input_line, law.inputs)) or "none", str(law.source)
-
-
-def input_line(quantity: Quantity) -> str:
-    """An input with its unit, its limits and what it is where the case gives none."""
-    unit = f" [{quantity.unit}]" if quantity.unit else ""
-    default = "" if quantity.required or quantity.default is None else f", default {json.dumps(quantity.default)}"
-    return f"{quantity.name}{unit}: {quantity.range}{default}"
+    lines = []
+    for quantity in law.inputs:
+        unit = f" [{quantity.unit}]" if quantity.unit else ""
+        default = "" if quantity.required or quantity.default is None else f", default {json.dumps(quantity.default)}"
+        lines.append(f"{quantity.name}{unit}: {quantity.range}{default}")
+    return law.name, law.summary(), "\n".join(lines) or "none", str(law.source)
 
 
 def law_facts(law: type[ContactLaw]) -> dict[str, Any]:

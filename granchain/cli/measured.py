@@ -11,8 +11,7 @@ from granchain.cli.text import number_text, paragraph, print_json, print_text, t
 from granchain.errors import CaseError, LawError
 
 if TYPE_CHECKING:
-    from granchain.comparison.impacts import ImpactComparison, LawAgainstImpacts
-    from granchain.comparison.printed import MeasuredImpact
+    from granchain.comparison.impacts import ImpactComparison
 
 # Laws beside each other in a table: more do not fit a line.
 MOST_COLUMNS = 6
@@ -34,7 +33,9 @@ def against_data(
     if as_json:
         print_json({"command": "impact", **found.as_dict(), "figure": out})
         return
-    parts = [*impacts_heading(found), ranking(found), *impact_tables(found), *problems(found)]
+    about = found.data.about
+    heading = [f"{about.title}: {about.kind} ({about.who})", *(f"Doubt: {doubt}" for doubt in about.doubt)]
+    parts = [*map(paragraph, heading), ranking(found), *impact_tables(found), *problems(found)]
     print_text("\n\n".join(parts))
     if out is not None:
         print_text(out)
@@ -80,12 +81,6 @@ def read_changes(names: Sequence[str], changes: Sequence[str]) -> tuple[dict[str
     return inputs, pair
 
 
-def impacts_heading(found: ImpactComparison) -> list[str]:
-    """What is compared, and what there is to doubt of it."""
-    about = found.data.about
-    return [paragraph(f"{about.title}: {about.kind} ({about.who})"), *(paragraph(f"Doubt: {doubt}") for doubt in about.doubt)]
-
-
 def ranking(found: ImpactComparison) -> str:
     """The laws, the nearest first: what was fitted, rms and largest residual over the rows that laws are ranked by."""
     from granchain.comparison.impacts import at_bound
@@ -98,15 +93,13 @@ def ranking(found: ImpactComparison) -> str:
     for name in found.ranking:
         one = found.laws[name]
         worst = max((row for row in one.rows if row.measured.use != "show"), key=lambda row: abs(row.residual))
-        value = [fitted_words(one) + (" (at the limit)" if at_bound(one) else "")] if found.fit else []
+        fitted = "-"
+        if one.fitted is not None:
+            name_of_it = "" if one.parameter == "yield_stress_ratio" else f"{one.parameter} "
+            fitted = f"{name_of_it}{one.fitted:.4g}" + (f" {one.unit}" if one.unit != "1" else "")
+        value = [fitted + (" (at the limit)" if at_bound(one) else "")] if found.fit else []
         rows.append((name, *value, f"{one.rms:.4g}", f"{worst.residual:+.3g}", worst.measured.case))
     return text_table(rows, "<" + "<" * len(fit) + ">><")
-
-
-def fitted_words(one: LawAgainstImpacts) -> str:
-    """A fitted parameter."""
-    name = "" if one.parameter == "yield_stress_ratio" else f"{one.parameter} "
-    return "-" if one.fitted is None else f"{name}{one.fitted:.4g}" + (f" {one.unit}" if one.unit != "1" else "")
 
 
 def impact_tables(found: ImpactComparison) -> list[str]:
@@ -120,20 +113,13 @@ def impact_tables(found: ImpactComparison) -> list[str]:
         rows = [("case", "measured", "+-", *(one.law for one in some))]
         for k in places:
             row = found.data.rows[k]
-            rows.append((row.case, number_text(row.measured), uncertainty(row), *(impact_cell(one.rows[k].computed) for one in some)))
+            computed = [one.rows[k].computed for one in some]
+            uncertain = "-" if row.uncertainty is None else f"{row.uncertainty:.2g}"
+            cells = [number_text(math.nan if value is None else value) for value in computed]
+            rows.append((row.case, number_text(row.measured), uncertain, *cells))
         parts.append(f"{shown_quantity(quantity)}\n" + text_table(rows, "<" + ">" * (len(rows[0]) - 1)))
     hidden = sum(any(row.computed is not None for row in one.rows) for one in found.laws.values()) - len(some)
     return parts + ([f"{hidden} more laws are in the output of --json."] if hidden > 0 else [])
-
-
-def uncertainty(row: MeasuredImpact) -> str:
-    """Two digits, or a dash where it is not stated."""
-    return "-" if row.uncertainty is None else f"{row.uncertainty:.2g}"
-
-
-def impact_cell(value: float | None) -> str:
-    """A computed number."""
-    return number_text(math.nan if value is None else value)
 
 
 def problems(found: ImpactComparison) -> list[str]:

@@ -25,7 +25,7 @@ from granchain.errors import CaseError, FileError, LawError, RunError, clean
 from granchain.status import Status
 
 if TYPE_CHECKING:
-    from granchain.analysis import SensorPulse, Summary
+    from granchain.analysis import Summary
     from granchain.case import Case
     from granchain.output import Checkpoint, Result
 
@@ -431,18 +431,14 @@ def report_run(result: Result, target: Path, as_json: bool) -> None:
     print_text(f"{result.status.label}: {target}")
 
 
-def arrival_of(pulse: SensorPulse) -> str:
-    """Arrival of a pulse for a table, in microseconds."""
-    if not pulse.complete:
-        return "not yet"
-    return ("merged " if pulse.merged else "") + number_text(pulse.arrival * 1e6)
-
-
 def run_numbers(summary: Summary) -> str:
     """Peaks and arrivals, speed of the wave, energy balance."""
     parts = []
     if summary.sensors:
-        rows = [(str(p.bead), number_text(p.peak), arrival_of(p)) for p in summary.sensors]
+        rows = []
+        for pulse in summary.sensors:
+            arrival = ("merged " if pulse.merged else "") + number_text(pulse.arrival * 1e6) if pulse.complete else "not yet"
+            rows.append((str(pulse.bead), number_text(pulse.peak), arrival))
         parts.append(text_table([("sensor bead", "peak [N]", "arrival [us]"), *rows], ">>>"))
         if any(pulse.sampled for pulse in summary.sensors):
             parts.append("these peaks are the largest samples: the force jumps between samples, and the file does not hold its jumps")

@@ -65,7 +65,9 @@ def tolerance_of(text: str) -> float:
 
 def print_verification(found: Verification) -> None:
     """Steps with their ledgers, order, error bars, and what to do with them."""
-    rows = [(f"{step:.6g}", f"{step / found.limit:.3g}", residual_text(r)) for step, r in zip(found.steps, found.residuals, strict=True)]
+    rows = []
+    for step, residual in zip(found.steps, found.residuals, strict=True):
+        rows.append((f"{step:.6g}", f"{step / found.limit:.3g}", f"{residual:.1e}" if math.isfinite(residual) else "-"))
     print_text(text_table([("step [s]", "of the stability limit", "largest ledger residual"), *rows], ">>>"))
     print_text(paragraph(about_order(found)))
     if not found.sensors:
@@ -81,11 +83,6 @@ def print_verification(found: Verification) -> None:
     ]  # fmt: skip
     print_text(text_table([heads, *bars], ">>>>>>>>"))
     print_text(paragraph(step_words(found)))
-
-
-def residual_text(value: float) -> str:
-    """A residual of the ledger; a dash where there is none."""
-    return f"{value:.1e}" if math.isfinite(value) else "-"
 
 
 def about_order(found: Verification) -> str:

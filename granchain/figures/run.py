@@ -112,7 +112,9 @@ def force_traces(
         rows = given_panels(ax, len(beads))
         figure = figure_of(rows[0])
     words = labels_of(results, labels)
-    beyond = _static_force_of(results)
+    # a force that was there before the wave may take up most of the traces
+    rest = max(float(np.abs(result.sensor_force[0]).max()) for result in results)
+    beyond = rest > AT_REST * max(float(np.nanmax(np.abs(result.sensor_force))) for result in results)
     handles: dict[str, Any] = {}
     for axes, bead in zip(rows, beads, strict=True):
         text = body_name(bead)
@@ -147,13 +149,6 @@ def force_traces(
         legend_below(rows[0], given=ax is not None, handles=[handles[word] for word in words if word in handles])
     put_heading(rows[0], results, note, given=ax is not None)
     return figure, rows
-
-
-def _static_force_of(results: Sequence[Result]) -> bool:
-    """Whether a force that was there before the wave takes up most of the traces."""
-    rest = max(float(np.abs(result.sensor_force[0]).max()) for result in results)
-    largest = max(float(np.nanmax(np.abs(result.sensor_force))) for result in results)
-    return rest > AT_REST * largest
 
 
 def _leave_room(rows: np.ndarray) -> None:
@@ -444,8 +439,12 @@ def energy(result: Result, ax: Sequence[Axes] | None = None) -> tuple[Figure, np
     size = residual_share(result.energy_residual, put_in, parts["recoverable"])
     rest.set_yscale("log")
     rest.plot(time, np.where(size > 0.0, size, math.nan), color="#555555", linewidth=1.0, label="residual")
-    bound = _bound(result)
-    if bound is not None and put_in > 0.0:
+    try:
+        bound = float(result.case.energy.bound)
+    except (CaseError, AttributeError):
+        # this version cannot read the case
+        bound = math.nan
+    if not math.isnan(bound) and put_in > 0.0:
         rest.axhline(bound, color=palette()[2], linewidth=0.9, linestyle=":", label="bound of the run")
     if not np.any(size > 0.0):
         rest.text(0.5, 0.5, "exactly 0 throughout", transform=rest.transAxes, ha="center", va="center", fontsize=small_type())
@@ -511,14 +510,6 @@ def losses(result: Result, ax: Axes | None = None) -> tuple[Figure, Axes]:
     axes.set_ylabel(f"energy lost ({joule})")
     put_heading(axes, [result], given=ax is not None)
     return figure, axes
-
-
-def _bound(result: Result) -> float | None:
-    """Bound that the case sets on the ledger; None where this version cannot read the case."""
-    try:
-        return float(result.case.energy.bound)
-    except (CaseError, AttributeError):
-        return None
 
 
 _CHAIN_FIGURES: dict[str, tuple[Callable[..., tuple[Any, Any]], tuple[str, ...]]] = {

@@ -58,7 +58,11 @@ def run_blocks(result: Result, name: str, checks: Sequence[Check] | None = None)
     blocks += [Paragraph(str(one), warning=True) if one.warning else Paragraph(f"{one.text}.") for one in result.messages]
     if not result.sealed:
         blocks.append(Paragraph("warning: the file has no seal: another program changed it or cut it off.", warning=True))
-    blocks += [*pulse_blocks(numbers), *ledger(numbers)] if checks is None else check_blocks(checks)
+    if checks is None:
+        blocks += [*pulse_blocks(numbers), *ledger(numbers)]
+    else:
+        rows = [(one.what, brief(one.value), one.unit, "" if one.printed is None else brief(one.printed)) for one in checks]
+        blocks += [Heading("Checks", 2), Grid(("check", "value", "unit", "printed by its source"), tuple(rows))]
     blocks += pictures(result)
     try:
         contact = json.loads(result.provenance.get("case_resolved_json", "{}")).get("contact", {})
@@ -108,12 +112,6 @@ def ledger(numbers: Summary) -> list[Block]:
         Grid(("energy at the end", "[J]", "[% of put in]"), rows),
         Paragraph(f"Largest residual of the ledger {balance.largest_residual:.1e} of {balance.put_in:.6g} J put in."),
     ]
-
-
-def check_blocks(checks: Sequence[Check]) -> list[Block]:
-    """Numbers of a mechanism's run, beside those that its source prints."""
-    rows = tuple((one.what, brief(one.value), one.unit, "" if one.printed is None else brief(one.printed)) for one in checks)
-    return [Heading("Checks", 2), Grid(("check", "value", "unit", "printed by its source"), rows)]
 
 
 def pictures(result: Result) -> list[Block]:

@@ -37,7 +37,9 @@ def study_blocks(study: Any, name: str) -> list[Block]:
     blocks.append(Heading("Figures", 2))
     for what, draw in study_figures(study).items():
         blocks.append(picture_or_reason(what, draw, what.replace("-", " ").replace("_", " ")))
-    laws = laws_of_study(study)
+    laws = str(study.attrs["law"]).split(", ") if "law" in study.attrs else []
+    if "contact.law" in study.coords:
+        laws = [str(law) for law in np.unique(study["contact.law"].values)]
     blocks += [block for law in laws for block in law_blocks(law, {})]
     blocks += case_blocks({"case_resolved_json": study.attrs.get("case_resolved_json")})
     told = {
@@ -68,10 +70,3 @@ def spread_rows(values: np.ndarray) -> tuple[str, str, str, str]:
         brief(float(there.min())),
         brief(float(there.max())),
     )
-
-
-def laws_of_study(study: Any) -> list[str]:
-    """The contact laws of the members."""
-    if "contact.law" in study.coords:
-        return [str(law) for law in np.unique(study["contact.law"].values)]
-    return str(study.attrs["law"]).split(", ") if "law" in study.attrs else []
