@@ -97,7 +97,7 @@ def cite(*objects: Any) -> str:
             # outside an entry BibTeX skips everything but an @
             comments[" ".join(f"% contact law {name}: {source}".replace("@", "(at)").split())] = None
             entries += works_of(law.source) if law is not None else []
-        entries += _data_of(about) if about is not None else []
+        entries += _entry_of_data(about) if about is not None else []
         entries += [_work(words, doi) for words, doi in getattr(one, "works", ())]
     own = [_package(version) for version in versions or {granchain_version(): None}]
     head = "\n".join([*comments, "\n"]) if comments else ""
@@ -181,7 +181,7 @@ def _work(words: str, doi: str, equation: str = "") -> BibliographyEntry:
     return BibliographyEntry(key, "misc", fields)
 
 
-def _data_of(about: Any) -> list[BibliographyEntry]:
+def _entry_of_data(about: Any) -> list[BibliographyEntry]:
     """The data of a trace; nothing where nothing says whose they are."""
     title, who, doi, figure, kind = (str(getattr(about, name, "") or "") for name in ("title", "who", "doi", "figure", "kind"))
     if not (title or who or doi):
