@@ -25,7 +25,7 @@ MOST_NAMES_OF_A_FIGURE = 3
 Draw = Callable[[], tuple[Any, Any]]
 
 # What a file holds, as messages call it.
-CHAIN, MECHANISM, STUDY, CONCLUSION = "the run of a chain", "the run of a mechanism", "a study", "a conclusion"
+A_CHAIN, A_MECHANISM, A_STUDY, A_CONCLUSION = "the run of a chain", "the run of a mechanism", "a study", "a conclusion"
 
 
 @app.command()
@@ -55,9 +55,9 @@ def plot(
     if label is not None and len(label) != len(files):
         raise CaseError(f"--label: got {len(label)}, allowed {len(files)}, one for each file; give each its --label WORD")
     kind = kind_of(files, unsealed)
-    if kind == STUDY:
+    if kind == A_STUDY:
         figures, known = figures_of_studies(files, unsealed)
-    elif kind == CONCLUSION:
+    elif kind == A_CONCLUSION:
         figures, known = figures_of_conclusions(files, unsealed)
     else:
         figures, known = figures_of_results(files, only, label, unsealed)
@@ -76,11 +76,12 @@ def kind_of(files: Sequence[str], unsealed: bool = False) -> str:
     for file in files:
         try:
             if Path(file).suffix.lower() == ".json":
-                kind = CONCLUSION
+                kind = A_CONCLUSION
             elif is_study(file, unsealed):
-                kind = STUDY
+                kind = A_STUDY
             else:
-                kind = MECHANISM if "crank_angle" in open_result(file, variables=lambda headers: (), unsealed=unsealed).unread else CHAIN
+                names = open_result(file, variables=lambda headers: (), unsealed=unsealed).unread
+                kind = A_MECHANISM if "crank_angle" in names else A_CHAIN
             kinds.setdefault(kind, []).append(file)
         except FileError as error:
             problems.append(str(error))
