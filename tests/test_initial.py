@@ -321,9 +321,9 @@ def test_overlaps_that_are_not_small_beside_the_beads_are_warned_of() -> None:
     assert deep(state) == []
     state.contacts.reach[5] = 0.2 * 2.38e-3
     (said,) = deep(state)
-    assert said.startswith("warning: contact 5 had an overlap of 0.000476 m, 20 % of the smaller radius")
+    assert said.warning and said.text.startswith("contact 5 had an overlap of 0.000476 m, 20 % of the smaller radius")
     # a^2 = R overlap with R = 1.19 mm, half the radius of two equal spheres: sqrt(.5 .2) = .316 of it
-    assert "a contact radius of 0.000753 m, 0.32 of it" in said
+    assert "a contact radius of 0.000753 m, 0.32 of it" in said.text
     # there is no contact beyond a free end
     state.contacts.reach[5], state.contacts.reach[BEADS] = 0.0, 1e-3
     assert deep(state) == []
