@@ -52,6 +52,15 @@ PART_HEAD = b'{"granchain_format": "%s", "granchain_content": "part of a study"}
 _CHECK = 16
 
 
+def part_beside(path: str | os.PathLike[str]) -> Path | None:
+    """FILE.part of a study, where there are members in it; the command line asks for it by its name, where it is loaded."""
+    with contextlib.suppress(OSError, FileError):
+        target = end_of_links(path)
+        part = target.with_name(f"{target.name}.part")
+        return part if part.stat().st_size > len(PART_HEAD) else None
+    return None
+
+
 class StudyPart:
     """FILE.part: the members of a study that are done; take the `claim` of FILE first.
 
