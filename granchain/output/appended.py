@@ -170,9 +170,10 @@ class Appended:
         FileError
             Where it cannot be written; what counts of it is then as it was.
         """
-        there = False
+        # before the first write whatever is there is looked at where it is opened
+        there = not self._length
         with contextlib.suppress(OSError):
-            there = replaceable(self.path, (RECORDS_MARK,)) and self.path.stat().st_size >= self._length
+            there = there or (replaceable(self.path, (RECORDS_MARK,)) and self.path.stat().st_size >= self._length)
         if not there:
             self._begin()
         new = {name: arrays[name][self.rows.get(name, 0) : count] for name, count in settled.items() if count > self.rows.get(name, 0)}
