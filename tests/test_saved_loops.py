@@ -80,9 +80,9 @@ DAMAGES: dict[str, Callable[[Path, np.random.Generator], object]] = {
 }
 
 
-def files(cache: Path) -> dict[str, Path]:
-    """The index and the code of the only loop."""
-    (index,), (code,) = cache.rglob("*.nbi"), cache.rglob("*.nbc")
+def files(cache: Path, name: str = "*") -> dict[str, Path]:
+    """The index and the code of the only function of this name."""
+    (index,), (code,) = cache.rglob(f"{name}.nbi"), cache.rglob(f"{name}.nbc")
     return {"index": index, "code": code}
 
 
@@ -194,7 +194,7 @@ LOAD = """
     import test_saved_loops as t
     state = run_row(steel_row(12), "hertz", 2e-6)
     (signature,), loop = state.loop.signatures, state.loop
-    place = t.files(Path({cache!r}))
+    place = t.files(Path({cache!r}), "loop.loop_*")
     whole = {{which: path.read_bytes() for which, path in place.items()}}
     draw, refused = np.random.default_rng({seed}), 0
     for _ in range({n}):
