@@ -436,7 +436,7 @@ def test_a_long_chain_with_snapshots_is_stopped_at_once(tmp_path: Path, figure: 
     """20,000 beads: half a second after the signal no more steps are done; the file is whole, and the run can go on."""
     command = [
         sys.executable, "-m", "granchain", "run", "steel-chain-hertz", "--set=chain.beads=20000", "--set=sensors.beads=[10]",
-        "--set=sensors.contacts=[]", "--set=snapshots.interval=6e-7", "--set=time.end=3e-3", "--out", "run.h5",
+        "--set=sensors.contacts=[]", "--set=snapshots.interval=6e-6", "--set=time.end=3e-2", "--out", "run.h5",
     ]  # fmt: skip
     with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         # also on a busy machine it has begun by then, and recorded
