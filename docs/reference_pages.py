@@ -19,9 +19,9 @@ from granchain.case import Case, case_names, listing, load_case, load_mechanism,
 from granchain.cli import options
 from granchain.contact.law import Quantity
 from granchain.keys import Table
-from granchain.output.provenance import NUMBERS, TEXTS
-from granchain.output.variables import VARIABLES, VARIABLES_OF_MECHANISM
 from granchain.status import Status
+from granchain.store.provenance import NUMBERS, TEXTS
+from granchain.store.variables import VARIABLES, VARIABLES_OF_MECHANISM
 
 
 def grid(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from granchain.contact.pair import Pair
     from granchain.material import Material
     from granchain.mechanism.runs import run_mechanism
-    from granchain.output import Result, open_result
     from granchain.progress import ProgressLine
     from granchain.sensor import Sensor
     from granchain.simulation import run
+    from granchain.store import Result, open_result
     from granchain.studies import Ensemble, open_ensemble, run_many
     from granchain.studies.bands import bands
     from granchain.studies.distributions import Disorder, Distribution, disorder, distribution, lognormal, normal, uniform
@@ -52,7 +52,7 @@ _HOMES = {
     "granchain.waves.dispersion": ("dispersion",),
     "granchain.material": ("Material",),
     "granchain.mechanism.runs": ("run_mechanism",),
-    "granchain.output": ("Result", "open_result"),
+    "granchain.store": ("Result", "open_result"),
     "granchain.progress": ("ProgressLine",),
     "granchain.sensor": ("Sensor",),
     "granchain.simulation": ("run",),

@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from granchain.contact import laws
 from granchain.contact.law import Source
 from granchain.errors import GranchainError
-from granchain.output.provenance import granchain_version
+from granchain.store.provenance import granchain_version
 
 # A work as a source names it: authors, year, and what else it says.
 _WORK = re.compile(r"(?P<who>.+?),? (?P<year>1[5-9]\d\d|20\d\d)\b,? ?(?P<rest>.*)", re.DOTALL)

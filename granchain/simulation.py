@@ -29,10 +29,10 @@ from granchain.engine.state import Recording, State
 from granchain.engine.timestep import Planned, TimeStep, time_steps_together
 from granchain.errors import CaseError, FileError, LawError, RunError
 from granchain.keys import Problems, check_whole
-from granchain.output import Checkpoint, Result
-from granchain.output.checkpoint import Saved
 from granchain.run_end import Certificates, about_allowed_step, about_step, balanced, open_ledger, relative_residual, stopped
 from granchain.status import Message, Status
+from granchain.store import Checkpoint, Result
+from granchain.store.checkpoint import Saved
 
 # Wall time that a block of steps may take [s]: how soon an interruption is heard.
 BLOCK_SECONDS = 0.02

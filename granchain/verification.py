@@ -17,10 +17,10 @@ from granchain.analysis import energy_balance, observed_order, richardson, senso
 from granchain.case import Case
 from granchain.contact import laws
 from granchain.engine.timestep import time_step_of
-from granchain.output import Result
 from granchain.plain_data import plain_data
 from granchain.simulation import prepare, run
 from granchain.status import Status
+from granchain.store import Result
 
 # The steps, in units of the case's own: one above it, or none where twice the step is beyond what is tested.
 AROUND, BELOW = (2.0, 1.0, 0.5), (1.0, 0.5, 0.25)

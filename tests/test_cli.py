@@ -30,8 +30,8 @@ from granchain.cli.run import Interruption, Progress
 from granchain.cli.text import text_table
 from granchain.contact.user import load_law_module
 from granchain.errors import FileError, LawError, clean
-from granchain.output import open_result
 from granchain.status import Message
+from granchain.store import open_result
 
 ROOT = Path(granchain.__file__).parents[1]
 

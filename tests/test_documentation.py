@@ -176,7 +176,7 @@ def test_the_generated_reference_names_every_key_option_and_public_name(monkeypa
 
     import granchain
     from granchain.case.tables import TABLES
-    from granchain.output.variables import VARIABLES, VARIABLES_OF_MECHANISM
+    from granchain.store.variables import VARIABLES, VARIABLES_OF_MECHANISM
 
     pages = {name: make() for name, make in reference_pages.PAGES.items()}
     for name, model in TABLES.items():

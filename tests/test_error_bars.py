@@ -13,8 +13,8 @@ from support.random_cases import jumps, kind_of, random_cases
 import granchain as gc
 from granchain.analysis import first_pulse, sensor_peak
 from granchain.case import Case
-from granchain.output import Result
 from granchain.simulation import prepare
+from granchain.store import Result
 from granchain.verification import SensorError, Verification, verify
 
 # Times the case's own step is divided by for the value that counts as true: of order two, 1/256 of its error is left.

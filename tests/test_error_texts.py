@@ -57,7 +57,7 @@ def test_the_words_of_every_error_stand_in_a_test(figure):
 
 
 # Files whose sentences say it in their own order.
-ELSEWHERE = ("traces/", "output/foreign.py", "jit/cache.py")
+ELSEWHERE = ("traces/", "store/foreign.py", "jit/cache.py")
 
 
 @pytest.mark.promise("I2")

@@ -25,9 +25,9 @@ from granchain.engine.setup import contacts_of
 from granchain.engine.state import Recording, State
 from granchain.engine.timestep import time_step_of
 from granchain.errors import FileError
-from granchain.output import Checkpoint, open_result, whole, writer
-from granchain.output import verify_file as verify
-from granchain.output.checkpoint import Saved
+from granchain.store import Checkpoint, open_result, whole, writer
+from granchain.store import verify_file as verify
+from granchain.store.checkpoint import Saved
 
 ROOT = Path(granchain.__file__).parents[1]
 SECRET = b"the secret of another file" * 100
@@ -321,7 +321,7 @@ import sys
 sys.path.insert(0, sys.argv[1])
 import os
 from granchain.errors import FileError
-from granchain.output import open_result
+from granchain.store import open_result
 good = os.environ.get("GOOD", "")
 for path in sys.stdin.read().split():
     try:

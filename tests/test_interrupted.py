@@ -16,7 +16,7 @@ from support.processes import computing
 
 import granchain as gc
 from granchain.cli import obey
-from granchain.output.study import open_study
+from granchain.store.study import open_study
 
 ROOT = Path(gc.__file__).parents[1]
 

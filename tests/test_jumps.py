@@ -22,7 +22,7 @@ from granchain.engine.setup import contacts_of
 from granchain.engine.state import Recording, State
 from granchain.engine.timestep import time_step_of
 from granchain.errors import LawError
-from granchain.output import Result
+from granchain.store import Result
 
 # Two beads of the steel chain; hardness of 2.8 yield stresses, as Kogut and Etsion have it.
 PAIR = Pair(

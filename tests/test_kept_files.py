@@ -11,7 +11,7 @@ import pytest
 from granchain import load_case
 from granchain.case.document import CASES
 from granchain.cli import obey
-from granchain.output import Checkpoint
+from granchain.store import Checkpoint
 
 ROOT = Path(__file__).parents[1]
 SMALL = [f"--set={change}" for change in ("chain.beads=3", "sensors.beads=[2]", "sensors.contacts=[1]", "time.end=2e-5")]
@@ -84,7 +84,7 @@ def test_a_file_with_the_name_of_a_checkpoint_stays(here, capsys):
 
 
 def _saved():
-    from granchain.output.checkpoint import Saved
+    from granchain.store.checkpoint import Saved
 
     return Saved({}, "2026-11-22T08:00:00+00:00", 0.0)
 

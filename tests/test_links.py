@@ -16,11 +16,11 @@ from support.disks import mounting
 import granchain as gc
 from granchain.cli import obey
 from granchain.errors import FileError
-from granchain.output import Checkpoint, claim, write_whole
-from granchain.output.conclusion import claim_conclusion, save_conclusion
-from granchain.output.study import StudyPart
-from granchain.output.whole import OUTPUT_MARK
 from granchain.status import Status
+from granchain.store import Checkpoint, claim, write_whole
+from granchain.store.conclusion import claim_conclusion, save_conclusion
+from granchain.store.study import StudyPart
+from granchain.store.whole import OUTPUT_MARK
 
 SMALL = ("chain.beads=20", "sensors.beads=[9]", "sensors.contacts=[0]", "time.end=1e-4", "snapshots.interval=2e-5")
 RUN = ("steel-chain-hertz", *(word for key in SMALL for word in ("--set", key)))
@@ -196,7 +196,7 @@ def test_a_device_outside_dev_is_not_replaced(here: Path) -> None:
 def test_two_links_to_one_file_have_one_claim(here: Path) -> None:
     Path("one").symlink_to("run.h5")
     Path("other").symlink_to("run.h5")
-    code = "import sys; from granchain.output import claim\nwith claim('other', overwrite=True): pass"
+    code = "import sys; from granchain.store import claim\nwith claim('other', overwrite=True): pass"
     with claim("one", overwrite=True):
         assert Path(".run.h5.lock").exists()
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

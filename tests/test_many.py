@@ -19,10 +19,10 @@ import granchain as gc
 from granchain import simulation
 from granchain.engine import coefficients, scans, setup, stack
 from granchain.errors import CaseError, FileError, GranchainWarning, RunError
-from granchain.output.units import unit_of_attributes
-from granchain.output.whole import SEAL, SEAL_LENGTH
 from granchain.simulation import prepare, recording_of
 from granchain.status import Status
+from granchain.store.units import unit_of_attributes
+from granchain.store.whole import SEAL, SEAL_LENGTH
 from granchain.studies import many, members
 
 # Without rate and history, with a rate and an onset, with dents: each kind of loop.

@@ -21,9 +21,9 @@ from test_many import outcasts, short, single, study
 import granchain as gc
 from granchain.engine import stack
 from granchain.errors import CaseError, FileError, GranchainWarning, RunError
-from granchain.output import ensemble as side
-from granchain.output.whole import SEAL, SEAL_LENGTH
 from granchain.status import Status
+from granchain.store import ensemble as side
+from granchain.store.whole import SEAL, SEAL_LENGTH
 from granchain.studies import many, members
 
 

@@ -21,8 +21,8 @@ from test_hostile_files import seal
 from granchain.cli import obey
 from granchain.errors import FileError, TraceError
 from granchain.figures import drawn
-from granchain.output import open_result, reader, writer
-from granchain.output.limit import COPIES
+from granchain.store import open_result, reader, writer
+from granchain.store.limit import COPIES
 from granchain.traces import Asked, import_trace, read_trace
 
 # Of the fast tests; enough beside the 3 MB that tracemalloc sees of modules which are loaded first.
@@ -179,7 +179,7 @@ def measured(command, folder):
 @pytest.fixture(scope="module", autouse=True)
 def loaded():
     """The modules that readers load when they are first needed."""
-    import granchain.output.foreign
+    import granchain.store.foreign
     import granchain.traces.binary
 
     assert scipy.io and granchain

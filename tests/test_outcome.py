@@ -20,7 +20,7 @@ from granchain.engine.setup import contacts_of
 from granchain.engine.state import Recording, State
 from granchain.engine.timestep import TimeStep
 from granchain.errors import LawError
-from granchain.output.variables import holds_nan
+from granchain.store.variables import holds_nan
 
 # Laws whose circle of contact is known, and that lose energy in dents.
 FAST = ["ma-liu"]

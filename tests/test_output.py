@@ -29,11 +29,11 @@ from support.example_results import HISTORY, LABELS, LAYOUT, StandIn, a_result, 
 from granchain.case import Case, load_case
 from granchain.contact.law import Quantity
 from granchain.errors import CaseError, FileError, GranchainWarning
-from granchain.output import Result, claim, open_result, provenance, whole, writer
-from granchain.output import verify_file as verify
-from granchain.output.reader import is_of_case
 from granchain.simulation import run
 from granchain.status import Message, Status
+from granchain.store import Result, claim, open_result, provenance, whole, writer
+from granchain.store import verify_file as verify
+from granchain.store.reader import is_of_case
 
 MESSAGES = [Message(""), Message("\x1b[31m", warning=True), Message("日本")]
 
@@ -227,7 +227,7 @@ def test_the_provenance_holds_the_case_the_hashes_and_the_versions(saved):
 def test_the_source_hash_is_over_names_and_contents_of_the_package_files():
     root = Path(whole.__file__).parents[1]
     names = sorted(path.relative_to(root).as_posix() for path in root.rglob("*.py"))
-    assert {"errors.py", "output/reader.py", "contact/law.py"} <= set(names)
+    assert {"errors.py", "store/reader.py", "contact/law.py"} <= set(names)
     total = hashlib.sha256(b"".join(f"{name}\n".encode() + hashlib.sha256((root / name).read_bytes()).digest() for name in names))
     provenance.source_hash.cache_clear()
     assert a_result().provenance["source_hash"] == total.hexdigest()
@@ -303,7 +303,7 @@ def test_the_dump_programs_read_every_value_without_a_word(saved, program):
 
 
 def test_importing_the_module_loads_no_h5py_and_no_xarray():
-    code = "import sys, granchain.output; print([name for name in ('h5py', 'xarray', 'numba') if name in sys.modules])"
+    code = "import sys, granchain.store; print([name for name in ('h5py', 'xarray', 'numba') if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=Path(whole.__file__).parents[2])
     assert done.stdout.strip() == "[]"
 
@@ -675,7 +675,7 @@ def test_the_claim_of_a_killed_process_is_taken_over_and_swept_up(tmp_path):
 
 
 def test_a_result_too_large_for_a_file_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr("granchain.output.result.LARGEST_FILE", 1000)
+    monkeypatch.setattr("granchain.store.result.LARGEST_FILE", 1000)
     with pytest.raises(FileError, match=r"a\.h5: got a result of \d+ bytes, allowed at most 1000; record less"):
         a_result().save(tmp_path / "a.h5")
     assert left_in(tmp_path) == []

@@ -15,8 +15,8 @@ from granchain import analysis, figures
 from granchain.cli import obey
 from granchain.errors import GranchainError
 from granchain.figures.motion import contact_forces
-from granchain.output.conclusion import save_conclusion
 from granchain.status import Status
+from granchain.store.conclusion import save_conclusion
 
 pytestmark = pytest.mark.filterwarnings("error")
 

@@ -25,9 +25,9 @@ from granchain.cli import obey
 from granchain.cli import run as cli_run
 from granchain.cli.run import Interruption, Progress, duration
 from granchain.errors import FileError, GranchainWarning
-from granchain.output import Checkpoint, appended, result, whole
-from granchain.output.checkpoint import Saved
 from granchain.status import Status
+from granchain.store import Checkpoint, appended, result, whole
+from granchain.store.checkpoint import Saved
 
 # Samples at each step of some .04 us, snapshots at many of them: records of 110 kB, which are appended a kilobyte at a time.
 CHANGES = {
@@ -170,7 +170,7 @@ def test_damaged_records_are_seen_before_anything_is_taken(damage: str, tmp_path
 def test_a_checkpoint_that_lies_about_its_records_is_refused(records: Any, tmp_path: Path) -> None:
     import hashlib
 
-    from granchain.output.whole import SEAL, SEAL_LENGTH
+    from granchain.store.whole import SEAL, SEAL_LENGTH
 
     chk = tmp_path / "run.chk"
     gc.run(small(), checkpoint=chk, watch=Stop(0.3))
@@ -200,7 +200,7 @@ def test_a_file_that_has_the_name_of_the_records_stays(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("always", "short_blocks")
 def test_a_disk_that_fills_while_records_are_appended_leaves_the_checkpoint_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("granchain.output.checkpoint.LEAST_RATIO", 0.0)
+    monkeypatch.setattr("granchain.store.checkpoint.LEAST_RATIO", 0.0)
     case = small()
     with mounting(tmp_path) as mount:
         folder = mount("size=96k")
@@ -213,7 +213,7 @@ def test_a_disk_that_fills_while_records_are_appended_leaves_the_checkpoint_befo
 
 KILLED = """
 import sys, granchain as gc
-from granchain.output import Checkpoint, appended
+from granchain.store import Checkpoint, appended
 from granchain import simulation
 appended.AT_LEAST, simulation.BLOCK_SECONDS, simulation.FIRST_BLOCK = 1, 1e-12, 400
 case = gc.load_case("steel-chain").replace(**{changes})
@@ -226,9 +226,9 @@ gc.run(case, checkpoint=Checkpoint(sys.argv[1], 1e-9), resume=len(sys.argv) > 2)
 def test_a_run_killed_at_any_moment_goes_on_to_the_same_bits(kills: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A checkpoint after every few steps: the kill comes while records are appended, while the state is written, or between."""
     # most of the wall time is then writing
-    monkeypatch.setattr("granchain.output.checkpoint.LEAST_RATIO", 0.0)
+    monkeypatch.setattr("granchain.store.checkpoint.LEAST_RATIO", 0.0)
     program = KILLED.replace("{changes}", "{**" + repr(CHANGES) + "}").replace(
-        'print("ready"', 'import granchain.output.checkpoint as c; c.LEAST_RATIO = 0.0\nprint("ready"'
+        'print("ready"', 'import granchain.store.checkpoint as c; c.LEAST_RATIO = 0.0\nprint("ready"'
     )
     chk, random, resumed = tmp_path / "run.chk", np.random.default_rng(14), 0
 
@@ -263,7 +263,7 @@ def test_a_file_that_is_written_piece_by_piece_says_the_same(tmp_path: Path, mon
     one = gc.run(small())
     one.save(tmp_path / "image.h5")
     monkeypatch.setattr(result, "LARGEST_IMAGE", 1)
-    monkeypatch.setattr("granchain.output.writer.WRITTEN_AT_ONCE", 5000)
+    monkeypatch.setattr("granchain.store.writer.WRITTEN_AT_ONCE", 5000)
     parts: list[float] = []
     one.save(tmp_path / "pieces.h5", progress=parts.append)
     assert parts == sorted(parts) and len(parts) >= 5 and parts[-1] <= 1.0
@@ -277,7 +277,7 @@ def test_a_file_that_is_written_piece_by_piece_says_the_same(tmp_path: Path, mon
 
 def test_a_disk_that_fills_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(result, "LARGEST_IMAGE", 1)
-    monkeypatch.setattr("granchain.output.writer.WRITTEN_AT_ONCE", 5000)
+    monkeypatch.setattr("granchain.store.writer.WRITTEN_AT_ONCE", 5000)
     one, less = gc.run(small()), gc.run(small().replace(**{"sensors.interval": 1e-6, "snapshots": None}))
     with mounting(tmp_path) as mount:
         folder = mount("size=128k")
@@ -299,7 +299,7 @@ def test_a_second_signal_loses_nothing_that_is_on_the_disk(during: str, tmp_path
     monkeypatch.setattr(appended, "AT_LEAST", 1)
     monkeypatch.setattr(appended, "BYTES_AT_ONCE", 4000)
     monkeypatch.setattr(result, "LARGEST_IMAGE", 1)
-    monkeypatch.setattr("granchain.output.writer.WRITTEN_AT_ONCE", 5000)
+    monkeypatch.setattr("granchain.store.writer.WRITTEN_AT_ONCE", 5000)
     monkeypatch.setattr("granchain.cli.signals.TOGETHER_SECONDS", 0.0)
     command = ["run", "steel-chain", *KEYS, "--out", "run.h5"]
     advance, answered = Progress.advance, []

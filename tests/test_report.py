@@ -15,10 +15,10 @@ import pytest
 import granchain as gc
 from granchain import errors
 from granchain.cli import obey
-from granchain.output import Result, open_result
-from granchain.output.conclusion import read_conclusion, save_conclusion
 from granchain.pages.report import report
 from granchain.status import Message, Status
+from granchain.store import Result, open_result
+from granchain.store.conclusion import read_conclusion, save_conclusion
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 

@@ -12,8 +12,8 @@ from support.processes import answer
 
 import granchain as gc
 from granchain import simulation
-from granchain.output import open_result
-from granchain.output import verify_file as verify
+from granchain.store import open_result
+from granchain.store import verify_file as verify
 
 ROOT = Path(gc.__file__).parents[1]
 

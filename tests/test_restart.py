@@ -27,9 +27,9 @@ from granchain.engine.setup import contacts_of
 from granchain.engine.state import Recording, State
 from granchain.engine.timestep import time_step_of
 from granchain.errors import FileError, GranchainWarning
-from granchain.output import Checkpoint, checkpoint, open_result
-from granchain.output.checkpoint import Saved
 from granchain.status import Status
+from granchain.store import Checkpoint, checkpoint, open_result
+from granchain.store.checkpoint import Saved
 
 WALL = End("wall")
 # A push of a micrometre along one sine, of the order of the overlaps of the struck chain.

@@ -14,8 +14,8 @@ from support.example_results import a_result
 from granchain import load_case, run
 from granchain.cli import obey
 from granchain.errors import FileError
-from granchain.output import open_result, whole, writer
-from granchain.output import verify_file as verify
+from granchain.store import open_result, whole, writer
+from granchain.store import verify_file as verify
 
 TRACE = Path(__file__).parents[1] / "data" / "synthetic2026"
 pytestmark = pytest.mark.promise("R9")

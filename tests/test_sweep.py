@@ -429,7 +429,7 @@ def test_a_study_that_is_interrupted_keeps_what_is_done(tmp_path, monkeypatch):
 
 
 def test_a_damaged_study_is_refused(tmp_path):
-    from granchain.output.study import is_study, open_study
+    from granchain.store.study import is_study, open_study
 
     file = tmp_path / "study.h5"
     study = gc.sweep(short(), {"striker.speed": [0.5]}, out=file)

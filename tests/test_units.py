@@ -10,12 +10,12 @@ import pytest
 
 from granchain.contact import laws
 from granchain.contact.law import Quantity
-from granchain.output import open_result
-from granchain.output.result import Result
-from granchain.output.units import READ_BY_UDUNITS, unit_attributes
-from granchain.output.variables import VARIABLES, VARIABLES_OF_MECHANISM
-from granchain.output.writer import NUMBERS
 from granchain.status import Status
+from granchain.store import open_result
+from granchain.store.result import Result
+from granchain.store.units import READ_BY_UDUNITS, unit_attributes
+from granchain.store.variables import VARIABLES, VARIABLES_OF_MECHANISM
+from granchain.store.writer import NUMBERS
 
 # Each unit with its powers of m, kg and s, and a factor: of the SI Brochure, 9th edition 2019, tables 2 and 4, doi:10.59161/AUEZ1291.
 SAME_IN_BASE_UNITS = {

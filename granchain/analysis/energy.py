@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 if TYPE_CHECKING:
-    from granchain.output import Result
+    from granchain.store import Result
 
 # The ledger: kinetic + recoverable + plastic + viscous + clamp (+ drag) - external
 # - (kinetic + recoverable at the start) = residual.

@@ -26,7 +26,7 @@ from granchain.errors import CaseError, GranchainError, LawError
 from granchain.plain_data import plain_data
 
 if TYPE_CHECKING:
-    from granchain.output import Result
+    from granchain.store import Result
 
 # The variables that `summary` looks into.
 SUMMARISED = (

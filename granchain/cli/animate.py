@@ -30,7 +30,7 @@ def animate(
 ) -> None:
     """Show the row in motion, as a GIF: displacements magnified, forces as colours."""
     from granchain.figures import animation, page, save_animation
-    from granchain.output import open_result
+    from granchain.store import open_result
 
     target = out if out is not None else f"{Path(file).stem}.gif"
     if Path(target).suffix.lower() != ".gif":

@@ -82,10 +82,10 @@ def data_of(folder: Path) -> Any:
 
 def laws_of_file(file: str) -> Any:
     """The result, ensemble or study of a file."""
-    from granchain.output import open_result
-    from granchain.output.reader import HoldsEnsembleError, nothing
-    from granchain.output.stored import StoredEnsemble
-    from granchain.output.study import is_study, open_study
+    from granchain.store import open_result
+    from granchain.store.reader import HoldsEnsembleError, nothing
+    from granchain.store.stored import StoredEnsemble
+    from granchain.store.study import is_study, open_study
 
     if is_study(file):
         return SimpleNamespace(law=str(open_study(file).attrs["law"]), provenance={})
@@ -100,7 +100,7 @@ def conclusion_of(file: str) -> list[Any]:
     """Laws and data of what --out FILE.json of a command wrote."""
     from granchain.citation import laws_in
     from granchain.contact import laws
-    from granchain.output.conclusion import read_conclusion
+    from granchain.store.conclusion import read_conclusion
 
     document = read_conclusion(file)
     names = laws_in(document.get("case", {}).get("contact", {})) + [str(one.get("law", "")) for one in document.get("results", [])]

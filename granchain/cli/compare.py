@@ -50,8 +50,8 @@ def compare(
 ) -> None:
     """Compare results with a measured trace: peaks, arrivals, widths, impulses, speeds, residuals; bands where tolerances are stated."""
     from granchain.comparison import compare as compared
-    from granchain.output import open_result
-    from granchain.output.conclusion import claim_conclusion, save_conclusion
+    from granchain.store import open_result
+    from granchain.store.conclusion import claim_conclusion, save_conclusion
     from granchain.traces import read_trace
 
     bounds = read_tolerances(tolerances or [])

@@ -49,7 +49,7 @@ def equivalent(
     load_laws(law_module)
     from granchain.case import load_case
     from granchain.case.document import toml_value
-    from granchain.output.conclusion import claim_conclusion, save_conclusion
+    from granchain.store.conclusion import claim_conclusion, save_conclusion
     from granchain.studies.equivalent import FREE_RESTITUTION
     from granchain.studies.equivalent import equivalent as searched
 

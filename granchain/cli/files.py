@@ -23,8 +23,8 @@ from granchain.cli.text import print_json, print_text, text_table
 from granchain.errors import CaseError
 
 if TYPE_CHECKING:
-    from granchain.output import Result
-    from granchain.output.variables import Unread
+    from granchain.store import Result
+    from granchain.store.variables import Unread
 
 # Bytes of a file that `info` sums up at most.
 LARGEST_SUMMARY = 2.56e8
@@ -90,9 +90,9 @@ def info(
             print_text(text_table(about.items(), "<<"))
         return
     from granchain.analysis import SUMMARISED, summary
-    from granchain.output import open_result
-    from granchain.output import verify_file as verified
-    from granchain.output.reader import HoldsEnsembleError
+    from granchain.store import open_result
+    from granchain.store import verify_file as verified
+    from granchain.store.reader import HoldsEnsembleError
 
     try:
         data_sha256 = verified(file) if verify else None
@@ -128,8 +128,8 @@ def info(
 
 def info_of_ensemble(file: str, verify: bool, unsealed: bool, as_json: bool) -> None:
     """What the file of an ensemble holds."""
-    from granchain.output.stored import StoredEnsemble, verify_ensemble
-    from granchain.output.variables import ENSEMBLE
+    from granchain.store.stored import StoredEnsemble, verify_ensemble
+    from granchain.store.variables import ENSEMBLE
 
     stored = verify_ensemble(file) if verify else StoredEnsemble(file, unsealed=unsealed)
     labels = [status.label for status in stored.status]
@@ -161,7 +161,7 @@ def info_of_ensemble(file: str, verify: bool, unsealed: bool, as_json: bool) -> 
 def about_system() -> dict[str, str]:
     """What a report of a defect needs to know of the system; nothing that names its user or machine but the cache folder."""
     from granchain.jit.cache import cache_folder
-    from granchain.output.provenance import source_hash, versions
+    from granchain.store.provenance import source_hash, versions
 
     found = {"granchain": __version__, **json.loads(versions()), "source_hash": source_hash()}
     for package in ("llvmlite", "scipy", "matplotlib", "pydantic", "typer"):
@@ -198,7 +198,7 @@ def stated_provenance(provenance: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 def variable_facts(result: Result) -> list[dict[str, Any]]:
     """The variables of a file, read or not."""
-    from granchain.output.variables import Unread, variable_table
+    from granchain.store.variables import Unread, variable_table
 
     headers = result.unread | {name: Unread(v.dims, v.shape, v.unit, v.long_name) for name, v in result.variables.items()}
     return facts_of_variables(dict(sorted(headers.items(), key=lambda item: [*variable_table(headers), item[0]].index(item[0]))))

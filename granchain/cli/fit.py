@@ -38,7 +38,7 @@ def fit(
     """Find numbers of a case from a measured trace, with errors, correlations and what is left at each sensor."""
     load_laws(law_module)
     from granchain.case import load_case
-    from granchain.output.conclusion import claim_conclusion, save_conclusion
+    from granchain.store.conclusion import claim_conclusion, save_conclusion
     from granchain.studies.fit import fit as fitted
 
     asked = load_case(case, changes or [])

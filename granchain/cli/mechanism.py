@@ -15,7 +15,7 @@ from granchain.plain_data import plain_data
 
 if TYPE_CHECKING:
     from granchain.mechanism.checks import Check
-    from granchain.output import Result
+    from granchain.store import Result
 
 
 @app.command()
@@ -42,7 +42,7 @@ def computed_mechanism(name: str, changes: list[str], target: Path, overwrite: b
     from granchain.case import load_mechanism
     from granchain.contact import law_named
     from granchain.mechanism.runs import run_mechanism
-    from granchain.output import claim
+    from granchain.store import claim
 
     case = load_mechanism(name, changes)
     with claim(target, overwrite):

@@ -15,7 +15,7 @@ from granchain.cli.text import notify, print_text
 from granchain.errors import CaseError, FileError, GranchainError, nearest
 
 if TYPE_CHECKING:
-    from granchain.output import Result
+    from granchain.store import Result
 
 # Bytes that are drawn of one axis of time.
 LARGEST_PLOT = 1.6e7
@@ -68,8 +68,8 @@ def plot(
 
 def kind_of(files: Sequence[str], unsealed: bool = False) -> str:
     """What all the files hold; files of unlike kinds are refused."""
-    from granchain.output.reader import open_result
-    from granchain.output.study import is_study
+    from granchain.store.reader import open_result
+    from granchain.store.study import is_study
 
     kinds: dict[str, list[str]] = {}
     problems = []
@@ -109,7 +109,7 @@ def figures_of_studies(files: Sequence[str], unsealed: bool) -> tuple[dict[str, 
     """The figures of studies, each by itself, and the names that --only may have."""
     from granchain.figures import study_figures
     from granchain.figures.studies import LEAST_DISTRIBUTION
-    from granchain.output.study import open_study
+    from granchain.store.study import open_study
 
     figures: dict[str, Draw] = {}
     names: list[str] = []
@@ -127,7 +127,7 @@ def figures_of_studies(files: Sequence[str], unsealed: bool) -> tuple[dict[str, 
 
 def figures_of_conclusions(files: Sequence[str], unsealed: bool) -> tuple[dict[str, Draw], list[str]]:
     """The figure of each file that --out FILE.json of a command wrote."""
-    from granchain.output.conclusion import read_conclusion
+    from granchain.store.conclusion import read_conclusion
 
     figures: dict[str, Draw] = {}
     names = []
@@ -155,7 +155,7 @@ def figures_of_results(
     """The figures of runs: over each other those that can be, each by itself the others; and the names that --only may have."""
     from granchain.figures import SEVERAL, all_figures, drawn, known_figures, lacking, several_figures
     from granchain.figures.frame import labels_of
-    from granchain.output import open_result
+    from granchain.store import open_result
 
     stems = stems_of(files)
     results: list[Result] = [open_result(file, variables=drawn, most=LARGEST_PLOT, unsealed=unsealed) for file in files]
@@ -212,7 +212,7 @@ def chosen_figures(figures: Mapping[str, Draw], only: str, known: Sequence[str])
 def draw_all(figures: Mapping[str, Draw], out: str, ending: str, width: str | None, overwrite: bool) -> None:
     """Draw figures into a folder; nothing is drawn where one of them is there and stays."""
     from granchain.figures import page, save
-    from granchain.output.whole import folder_for
+    from granchain.store.whole import folder_for
 
     problems: list[GranchainError] = []
     with folder_for(out) as folder:

@@ -21,7 +21,7 @@ def report(
     unsealed: UnsealedOption = False,
 ) -> None:
     """Write a page of HTML about output files: it needs no network and no script to be read."""
-    from granchain.output import write_whole
+    from granchain.store import write_whole
 
     if not out.lower().endswith((".html", ".htm")):
         raise FileError(f"{out}: got another ending, allowed .html; name the page accordingly")

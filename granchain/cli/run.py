@@ -27,7 +27,7 @@ from granchain.status import Status
 if TYPE_CHECKING:
     from granchain.analysis import Summary
     from granchain.case import Case
-    from granchain.output import Checkpoint, Result
+    from granchain.store import Checkpoint, Result
 
 # A run shorter than this ends before a progress bar can be read [s]; it is drawn again this often [s].
 BAR_AFTER = 1.0
@@ -132,8 +132,8 @@ class OutputFile(NamedTuple):
 def computed_run(name: str, changes: Sequence[str], file: OutputFile, progress: Progress) -> Result:
     """Run a case and write its file; the right to write it is taken before anything is computed."""
     from granchain.case import load_case
-    from granchain.output import Checkpoint, claim
-    from granchain.output.checkpoint import CHECKPOINT_INTERVAL
+    from granchain.store import Checkpoint, claim
+    from granchain.store.checkpoint import CHECKPOINT_INTERVAL
 
     case = load_case(name, changes)
     progress.title, progress.target = case.title, file.target
@@ -170,9 +170,9 @@ def before(case: Case, file: OutputFile, checkpoint: Checkpoint) -> Result | Non
     if checkpoint.exists or not target.exists():
         return None
     from granchain.contact.law_record import LawRecord
-    from granchain.output import open_result
-    from granchain.output.reader import nothing
     from granchain.simulation import law_records
+    from granchain.store import open_result
+    from granchain.store.reader import nothing
 
     there = open_result(target, nothing)
     if there.provenance.get("case_sha256") != case.sha256:
@@ -317,7 +317,7 @@ class Progress:
 
     def begin(self, size: float) -> None:
         """Called before the first step with what will be recorded [bytes]: refuses what the disk, or a file, does not hold."""
-        from granchain.output.whole import LARGEST_FILE, room_beside
+        from granchain.store.whole import LARGEST_FILE, room_beside
 
         if size > LARGEST_FILE:
             raise FileError(

@@ -47,7 +47,7 @@ def spectrum(
     """Say what a chain lets through: transmission between two places, band edges with their errors, frequency over wavenumber."""
     load_laws(law_module)
     check_width(width)
-    from granchain.output import open_result
+    from granchain.store import open_result
     from granchain.waves.spectra import SEGMENTS
     from granchain.waves.spectra import spectrum as found_in
 

@@ -79,7 +79,7 @@ def sweep(
 def interrupted(target: Path) -> str:
     """What is printed of a study that was interrupted."""
     # in the middle of what may be its import
-    part = getattr(sys.modules.get("granchain.output.study"), "part_beside", lambda path: None)(target)
+    part = getattr(sys.modules.get("granchain.store.study"), "part_beside", lambda path: None)(target)
     return f"interrupted; {target} was not written" + (f": go on from {part} with --resume" if part is not None else "")
 
 

@@ -25,7 +25,7 @@ from granchain.keys import (
     suggestion,
     text_key,
 )
-from granchain.output.limit import Limit
+from granchain.store.limit import Limit
 from granchain.traces.folder import ABOUT, content_of, document_of
 
 IMPACTS = "impacts.csv"

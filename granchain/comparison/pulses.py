@@ -30,7 +30,7 @@ from granchain.errors import TraceError
 
 if TYPE_CHECKING:
     from granchain.analysis.reading import SensorReading
-    from granchain.output import Result
+    from granchain.store import Result
     from granchain.traces import Trace
 
 # Part of the uncertainty of the mean arrival that is one of the time shift; set by what covers, as

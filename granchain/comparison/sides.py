@@ -23,7 +23,7 @@ from granchain.analysis.results import is_smooth, jumps_at
 from granchain.sensor import NYQUIST, Sensor
 
 if TYPE_CHECKING:
-    from granchain.output import Result
+    from granchain.store import Result
     from granchain.traces import Trace
 
 # Where no filter is given and there is noise, forces are drawn and subtracted with a cutoff of so

@@ -18,15 +18,15 @@ import numpy as np
 
 from granchain.case.tolerances import flattened
 from granchain.errors import CaseError, FileError, GranchainError, clean, nearest
-from granchain.output import write_whole
-from granchain.output.result import check_result
+from granchain.store import write_whole
+from granchain.store.result import check_result
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
-    from granchain.output import Result
+    from granchain.store import Result
 
 
 _P = ParamSpec("_P")

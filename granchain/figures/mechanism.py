@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from granchain.output import Result
+    from granchain.store import Result
 
 # Colour of the motion without play.
 WITHOUT = "#222222"

@@ -13,12 +13,12 @@ import numpy as np
 
 from granchain.errors import CaseError, FileError, GranchainError
 from granchain.figures.frame import look, narrow, need, new_figure, put_heading, small_type, styled, time_unit
-from granchain.output import write_whole
+from granchain.store import write_whole
 
 if TYPE_CHECKING:
     from matplotlib.animation import FuncAnimation
 
-    from granchain.output import Result
+    from granchain.store import Result
 
 # Bodies that are drawn one by one: narrower than two dots of a screen they are not seen. Of more, so many bins are drawn.
 MOST_BODIES = 350

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from granchain.output import Result
+    from granchain.store import Result
 
 # A number that a fitted power law changes by less than this part from the first bead to the last does not decay: ours, some ten times
 # what the step `fast` leaves of a peak.

@@ -53,14 +53,14 @@ from granchain.figures.frame import (
 )
 from granchain.figures.pulses import need_sensors, peaks
 from granchain.figures.shading import shade
-from granchain.output.result import check_result
+from granchain.store.result import check_result
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from granchain.output import Result
-    from granchain.output.variables import Unread
+    from granchain.store import Result
+    from granchain.store.variables import Unread
 
 
 # Beads or contacts of a file that is drawn: a picture of more shows none of them.

@@ -29,7 +29,7 @@ from granchain.figures.frame import (
     time_unit,
     write_heading,
 )
-from granchain.output.units import unit_of_attributes
+from granchain.store.units import unit_of_attributes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -15,8 +15,8 @@ from granchain.engine.scans import settled
 from granchain.errors import GranchainError
 from granchain.mechanism.linkages import Ideal, ideal
 from granchain.mechanism.setup import dimensions_of, pair_of_surfaces, surfaces_of
-from granchain.output import Result
 from granchain.run_end import relative_residual
+from granchain.store import Result
 
 # Wang, Liu & Liu 2022, sec. 5.1, doi:10.1016/j.ijmecsci.2022.107214: critical overlaps [m], K_p [N/m], restitution, the largest overlap [m]
 # at the speed [m/s] that they start from.

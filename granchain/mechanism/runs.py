@@ -31,9 +31,9 @@ from granchain.mechanism.state import (
     field_rows,
     mechanism_clock,
 )
-from granchain.output import Result
 from granchain.run_end import Certificates, about_allowed_step, about_step, balanced, open_ledger, relative_residual, stopped
 from granchain.status import Message, Status
+from granchain.store import Result
 
 # Steps between two looks at a signal: some hundredth of a second.
 STEPS_OF_A_BLOCK = 2**16

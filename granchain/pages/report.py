@@ -10,14 +10,14 @@ from granchain.analysis import SUMMARISED
 from granchain.errors import CaseError, FileError, GranchainError
 from granchain.figures import drawn
 from granchain.mechanism.checks import checks_of
-from granchain.output import open_result
-from granchain.output.conclusion import read_conclusion
-from granchain.output.study import is_study, open_study
-from granchain.output.variables import Unread
 from granchain.pages.blocks import Block, document
 from granchain.pages.conclusions import conclusion_blocks
 from granchain.pages.run import run_blocks
 from granchain.pages.study import study_blocks
+from granchain.store import open_result
+from granchain.store.conclusion import read_conclusion
+from granchain.store.study import is_study, open_study
+from granchain.store.variables import Unread
 
 # Bytes that a figure draws of one axis of time.
 LARGEST_PICTURE = 4e6

@@ -13,8 +13,8 @@ from granchain.contact import laws
 from granchain.contact.law import ContactLaw
 from granchain.figures import all_figures, lacking
 from granchain.mechanism.checks import Check
-from granchain.output import Result
 from granchain.pages.blocks import Block, Folded, Grid, Heading, Paragraph, paragraphs, picture_or_reason
+from granchain.store import Result
 
 # What a figure shows, for who cannot see it.
 _FIGURE_WORDS = {

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from granchain.figures import study_figures
-from granchain.output.units import unit_of_attributes
 from granchain.pages.blocks import Block, Grid, Heading, Paragraph, picture_or_reason
 from granchain.pages.run import brief, case_blocks, citation, law_blocks
+from granchain.store.units import unit_of_attributes
 
 # Values of a key that a page lists.
 MOST_ROWS_OF_A_STUDY = 12

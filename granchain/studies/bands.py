@@ -17,10 +17,10 @@ from granchain.case.checks import MEMORY
 from granchain.case.tolerances import Tolerance, check_tolerances, held, tolerances_of
 from granchain.errors import CaseError, GranchainWarning, RunError
 from granchain.keys import Problems, check_whole, shown
-from granchain.output.provenance import granchain_version, source_hash, versions
-from granchain.output.result import dataset_of
-from granchain.output.variables import Variable
 from granchain.plain_data import canonical
+from granchain.store.provenance import granchain_version, source_hash, versions
+from granchain.store.result import dataset_of
+from granchain.store.variables import Variable
 from granchain.studies.distributions import Distribution, normal, uniform
 from granchain.studies.interruption import scipy_stats
 from granchain.studies.measures import Measures, measure, no_interruption

@@ -25,10 +25,10 @@ from granchain.contact.law_record import LawRecord
 from granchain.contact.user import file_of, load_law_module
 from granchain.errors import CaseError, GranchainError, LawError, RunError, text_of
 from granchain.keys import shown
-from granchain.output.provenance import granchain_version, source_hash
 from granchain.plain_data import canonical
 from granchain.simulation import law_records
 from granchain.status import Status
+from granchain.store.provenance import granchain_version, source_hash
 from granchain.studies.measures import MEASURED_TOGETHER, Measures, measure, no_interruption
 from granchain.studies.members import as_they_end
 

@@ -11,10 +11,10 @@ from typing import Any
 from granchain.case import Case, case_as_given
 from granchain.errors import RunError
 from granchain.markup import card, table
-from granchain.output import Result, claim
-from granchain.output.ensemble import EnsembleFile, SideBySide
-from granchain.output.stored import StoredEnsemble
 from granchain.status import Status
+from granchain.store import Result, claim
+from granchain.store.ensemble import EnsembleFile, SideBySide
+from granchain.store.stored import StoredEnsemble
 
 
 @dataclass(frozen=True)

@@ -13,11 +13,11 @@ from typing import Any
 from granchain.case import Case
 from granchain.case.checks import MEMORY
 from granchain.errors import CaseError, GranchainWarning, RunError
-from granchain.output import claim
-from granchain.output.ensemble import EnsembleFile
-from granchain.output.stored import StoredEnsemble
 from granchain.simulation import Ended, ended
 from granchain.status import Status
+from granchain.store import claim
+from granchain.store.ensemble import EnsembleFile
+from granchain.store.stored import StoredEnsemble
 from granchain.studies.ensemble import Ensemble, Member
 from granchain.studies.interruption import Interruptions
 from granchain.studies.members import Members, Piece, check_members, lots, memory_of

@@ -18,10 +18,10 @@ from granchain.case import Case
 from granchain.engine.law_hash import functions_sha256
 from granchain.engine.state import Recording, State
 from granchain.errors import GranchainError, GranchainWarning, text_of
-from granchain.output import Result
-from granchain.output.study import numbers_of_text, packed
 from granchain.simulation import Ended, ended, recording_of
 from granchain.status import Status
+from granchain.store import Result
+from granchain.store.study import numbers_of_text, packed
 from granchain.studies.many import LOT
 from granchain.studies.members import Members, Piece, Ready, check_members, lots, memory_of
 

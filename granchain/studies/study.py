@@ -16,11 +16,11 @@ from granchain.contact import laws
 from granchain.contact.law_record import LawRecord
 from granchain.errors import CaseError
 from granchain.keys import Table, declared, shown
-from granchain.output.provenance import granchain_version, source_hash, versions
-from granchain.output.result import dataset_of
-from granchain.output.variables import CONTENT, FORMAT, STUDY_OF_RUNS, Variable
 from granchain.plain_data import canonical
 from granchain.status import Status
+from granchain.store.provenance import granchain_version, source_hash, versions
+from granchain.store.result import dataset_of
+from granchain.store.variables import CONTENT, FORMAT, STUDY_OF_RUNS, Variable
 from granchain.studies.measures import OF_MEMBER, OF_SENSOR, Measures
 from granchain.studies.plan import TAKEN_NAMES, Plan
 

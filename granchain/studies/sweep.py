@@ -20,12 +20,12 @@ from granchain.contact.law_record import LawRecord
 from granchain.errors import CaseError, GranchainWarning, LawError, RunError
 from granchain.jit.options import fingerprint
 from granchain.keys import Problems, shown
-from granchain.output import claim
-from granchain.output.provenance import granchain_version, source_hash
-from granchain.output.study import StudyPart, open_study, save_study
-from granchain.output.whole import LARGEST_FILE
 from granchain.plain_data import sha256_of
 from granchain.simulation import law_records
+from granchain.store import claim
+from granchain.store.provenance import granchain_version, source_hash
+from granchain.store.study import StudyPart, open_study, save_study
+from granchain.store.whole import LARGEST_FILE
 from granchain.studies.elsewhere import Elsewhere, ExecutorError
 from granchain.studies.many import LOT
 from granchain.studies.measures import OF_MEMBER, OF_SENSOR, Measures, SummaryFunction, measure

@@ -25,8 +25,8 @@ from granchain.studies.bands import (
 )
 
 if TYPE_CHECKING:
-    from granchain.output import Result
     from granchain.sensor import Sensor
+    from granchain.store import Result
     from granchain.studies.measures import Measures
 
 # The ends of a band, and its middle.

@@ -19,7 +19,7 @@ import numpy as np
 
 from granchain.errors import FileError, TraceError
 from granchain.keys import shown
-from granchain.output.limit import Limit
+from granchain.store.limit import Limit
 from granchain.traces.columns import Column, Record
 from granchain.traces.headings import Heading, heading, known, same
 from granchain.traces.preamble import Clock, Preamble
@@ -43,7 +43,7 @@ def binary_columns(path: Path, content: bytes, limit: Limit) -> Record | None:
         return Record(_from_table(_npy(content, where), where))
     if content.startswith(b"PK\x03\x04"):
         return _from_arrays(_npz(content, where, limit), where)
-    from granchain.output.foreign import is_hdf5
+    from granchain.store.foreign import is_hdf5
 
     if is_hdf5(content):
         return _hdf5(path, limit)
@@ -108,8 +108,8 @@ def _npz(content: bytes, where: str, limit: Limit) -> dict[str, np.ndarray]:
 
 
 def _hdf5(path: Path, limit: Limit) -> Record:
-    from granchain.output import open_result
-    from granchain.output.foreign import foreign_numbers
+    from granchain.store import open_result
+    from granchain.store.foreign import foreign_numbers
 
     found = foreign_numbers(path, limit)
     if any(one.name == "provenance/wall_time" for one in found) or {"time", "sensor_bead", "sensor_force"} <= {one.name for one in found}:

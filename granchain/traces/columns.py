@@ -11,7 +11,7 @@ import numpy as np
 
 from granchain.errors import TraceError
 from granchain.keys import shown, suggestion
-from granchain.output.limit import Limit
+from granchain.store.limit import Limit
 from granchain.traces.headings import FORCE_UNITS, READING_UNITS, TIME_UNITS, bead_of, known, power_of, same, size_of, symbols
 from granchain.traces.preamble import NOTHING_SAID, Clock, Preamble
 from granchain.traces.trace import MOST_UNEVEN

@@ -14,9 +14,9 @@ import numpy as np
 from granchain.case.document import parsed, put_all
 from granchain.errors import CaseError, FileError, TraceError
 from granchain.keys import Problems, shown
-from granchain.output import write_whole
-from granchain.output.limit import DEFAULT_LIMIT, Limit
-from granchain.output.whole import folder_for
+from granchain.store import write_whole
+from granchain.store.limit import DEFAULT_LIMIT, Limit
+from granchain.store.whole import folder_for
 from granchain.traces.about import AboutTable, about_of, says_computed, written
 from granchain.traces.columns import Asked, samples_of
 from granchain.traces.text import text_columns

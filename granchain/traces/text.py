@@ -17,7 +17,7 @@ import numpy as np
 
 from granchain.errors import TraceError
 from granchain.keys import shown
-from granchain.output.limit import Limit
+from granchain.store.limit import Limit
 from granchain.traces.columns import Column, Record
 from granchain.traces.headings import factor_in, known, same, unit_in
 from granchain.traces.preamble import KEYS, key_of, preamble_of

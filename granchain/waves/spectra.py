@@ -9,14 +9,14 @@ import numpy as np
 
 from granchain.errors import CaseError, GranchainError, LawError
 from granchain.markup import card, table
-from granchain.output.result import check_result
 from granchain.plain_data import plain_data
+from granchain.store.result import check_result
 from granchain.theory import dispersion
 from granchain.waves.bands import RecordedRow, bands_of, mapped, relation
 from granchain.waves.dispersion import Cell, cell_of
 
 if TYPE_CHECKING:
-    from granchain.output import Result
+    from granchain.store import Result
     from granchain.theory import Dispersion
 
 # Ours: pieces of a record that are averaged, each half over the next; more make a spectrum smooth,

@@ -6,8 +6,8 @@ import json
 import numpy as np
 
 from granchain.contact.law import Quantity
-from granchain.output import Result
 from granchain.status import Message, Status
+from granchain.store import Result
 
 HISTORY = (Quantity("residual_overlap", "m", "overlap at which the contact opens", output=True), Quantity("my_dent", "", output=True))
 

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 import numpy as np
 
 from granchain.contact.law import Quantity
-from granchain.output import Result
 from granchain.status import Status
+from granchain.store import Result
 from granchain.theory import solitary_speed, solitary_wave
 
 # Contact stiffness and mass of steel spheres of 2.38 mm radius, rounded: any other would do.

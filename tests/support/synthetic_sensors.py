@@ -18,8 +18,8 @@ from granchain.contact import laws
 from granchain.engine.setup import contacts_of
 from granchain.engine.state import Recording, State
 from granchain.engine.timestep import time_step_of
-from granchain.output import Result
 from granchain.status import Status
+from granchain.store import Result
 from granchain.traces import Trace
 from granchain.traces.about import about_of
 from support.kinds import distinct_laws

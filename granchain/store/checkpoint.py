@@ -24,9 +24,9 @@ import numpy as np
 
 from granchain.contact.law_record import LawRecord
 from granchain.errors import FileError, GranchainWarning
-from granchain.output.appended import Appended, rows_in_output
-from granchain.output.provenance import source_hash, versions
-from granchain.output.whole import (
+from granchain.store.appended import Appended, rows_in_output
+from granchain.store.provenance import source_hash, versions
+from granchain.store.whole import (
     CHECKPOINT_ENDING,
     DAMAGED,
     LARGEST_FILE,

@@ -4,10 +4,10 @@
 to write a file during a long run, `Checkpoint` is what another process needs to go on with it. The only part of granchain that uses h5py.
 """
 
-from granchain.output.checkpoint import Checkpoint
-from granchain.output.reader import open_result, verify_file
-from granchain.output.result import Result
-from granchain.output.variables import Variable
-from granchain.output.whole import claim, write_whole
+from granchain.store.checkpoint import Checkpoint
+from granchain.store.reader import open_result, verify_file
+from granchain.store.result import Result
+from granchain.store.variables import Variable
+from granchain.store.whole import claim, write_whole
 
 __all__ = ["Checkpoint", "Result", "Variable", "claim", "open_result", "verify_file", "write_whole"]

@@ -12,10 +12,10 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
-from granchain.output.provenance import NUMBERS
-from granchain.output.variables import FORMAT, Variable, attributes_in_file
-from granchain.output.whole import SEAL, Growing
 from granchain.status import Message, Status
+from granchain.store.provenance import NUMBERS
+from granchain.store.variables import FORMAT, Variable, attributes_in_file
+from granchain.store.whole import SEAL, Growing
 
 # Values in one chunk: 256 KiB of f8, compressed well and read quickly at any number of columns.
 CHUNK = 32768

@@ -14,8 +14,10 @@ import numpy as np
 from granchain.case.document import digest_of_case
 from granchain.contact.law import Quantity
 from granchain.errors import FileError
-from granchain.output.ensemble import COUNTED, LARGEST_ENSEMBLE, UNSHARED, changed, tables_with
-from granchain.output.reader import (
+from granchain.plain_data import canonical
+from granchain.status import Message, Status
+from granchain.store.ensemble import COUNTED, LARGEST_ENSEMBLE, UNSHARED, changed, tables_with
+from granchain.store.reader import (
     LARGEST_RATIO,
     RefusedError,
     bytes_of,
@@ -28,12 +30,10 @@ from granchain.output.reader import (
     stored_file,
     text_attribute,
 )
-from granchain.output.result import Result
-from granchain.output.units import unit_of_attributes
-from granchain.output.variables import ENSEMBLE, LABELS, VARIABLES, Unread
-from granchain.output.whole import DAMAGED, LARGEST_FILE, check_seal
-from granchain.plain_data import canonical
-from granchain.status import Message, Status
+from granchain.store.result import Result
+from granchain.store.units import unit_of_attributes
+from granchain.store.variables import ENSEMBLE, LABELS, VARIABLES, Unread
+from granchain.store.whole import DAMAGED, LARGEST_FILE, check_seal
 
 # Names in the root of a file: those of some dozen laws, and of the keys that were varied.
 MOST_VARIABLES_OF_AN_ENSEMBLE = 2000

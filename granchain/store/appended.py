@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from granchain.errors import FileError
-from granchain.output.reader import RefusedError, check_format, check_stored, member, provenance_of, refusing, stored_file
-from granchain.output.whole import DAMAGED, NEW_FILE, StoredFile, check_ours, check_seal, replaceable, sentences
+from granchain.store.reader import RefusedError, check_format, check_stored, member, provenance_of, refusing, stored_file
+from granchain.store.whole import DAMAGED, NEW_FILE, StoredFile, check_ours, check_seal, replaceable, sentences
 
 RECORDS_MARK = b"granchain records 1\n"
 # Fewer bytes stay in the checkpoint, and a short run has no second file.

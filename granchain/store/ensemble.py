@@ -18,13 +18,13 @@ import numpy as np
 
 from granchain.case import Case
 from granchain.errors import FileError
-from granchain.output.provenance import granchain_version, source_hash, versions
-from granchain.output.result import Result, dataset_of
-from granchain.output.variables import CONTENT, ENSEMBLE, FORMAT, LABELS, VARIABLES, Variable
-from granchain.output.whole import Growing, room_beside
-from granchain.output.writer import CHUNK, attach_scales, put_provenance, storage_of
 from granchain.plain_data import canonical
 from granchain.status import Message, Status
+from granchain.store.provenance import granchain_version, source_hash, versions
+from granchain.store.result import Result, dataset_of
+from granchain.store.variables import CONTENT, ENSEMBLE, FORMAT, LABELS, VARIABLES, Variable
+from granchain.store.whole import Growing, room_beside
+from granchain.store.writer import CHUNK, attach_scales, put_provenance, storage_of
 
 # Axes along which each run has its own instants, or labels that the others do not share: the dimension that counts them, and the variable
 # that says how many.

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from granchain.errors import FileError
-from granchain.output.provenance import data_sha256, source_hash, versions
-from granchain.output.reader import (
+from granchain.store.provenance import data_sha256, source_hash, versions
+from granchain.store.reader import (
     LARGEST_RATIO,
     MOST_VARIABLES,
     RefusedError,
@@ -32,8 +32,8 @@ from granchain.output.reader import (
     stored_file,
     text_attribute,
 )
-from granchain.output.variables import CONTENT, FORMAT, STUDY_OF_RUNS, Variable
-from granchain.output.whole import (
+from granchain.store.variables import CONTENT, FORMAT, STUDY_OF_RUNS, Variable
+from granchain.store.whole import (
     LARGEST_FILE,
     NEW_FILE,
     OUTPUT_MARK,
@@ -44,7 +44,7 @@ from granchain.output.whole import (
     stays,
     write_whole,
 )
-from granchain.output.writer import file_image
+from granchain.store.writer import file_image
 
 # First line of FILE.part: by it the file is known to be one of ours.
 PART_HEAD = b'{"granchain_format": "%s", "granchain_content": "part of a study"}\n' % FORMAT.encode()

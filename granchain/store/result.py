@@ -15,8 +15,10 @@ import numpy as np
 from granchain.contact.law import Quantity
 from granchain.errors import FileError, GranchainError, GranchainWarning
 from granchain.markup import card, folded, table, trace_picture
-from granchain.output.provenance import NUMBERS, TEXTS, data_sha256, granchain_version, source_hash, versions
-from granchain.output.variables import (
+from granchain.plain_data import canonical
+from granchain.status import Message, Status
+from granchain.store.provenance import NUMBERS, TEXTS, data_sha256, granchain_version, source_hash, versions
+from granchain.store.variables import (
     SPARSE,
     Unread,
     Variable,
@@ -27,10 +29,8 @@ from granchain.output.variables import (
     holds_nan,
     what_to_ask_for,
 )
-from granchain.output.whole import LARGEST_FILE, OUTPUT_MARK, claim, write_whole
-from granchain.output.writer import image, root_attributes, write_large
-from granchain.plain_data import canonical
-from granchain.status import Message, Status
+from granchain.store.whole import LARGEST_FILE, OUTPUT_MARK, claim, write_whole
+from granchain.store.writer import image, root_attributes, write_large
 
 # Bytes of a file that is built in memory; a larger one is written piece by piece.
 LARGEST_IMAGE = 64 * 1024**2

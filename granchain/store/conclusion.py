@@ -13,10 +13,10 @@ from typing import Any
 
 from granchain.case import Case
 from granchain.errors import FileError
-from granchain.output.provenance import granchain_version, source_hash, versions
-from granchain.output.variables import FORMAT
-from granchain.output.whole import DAMAGED, OUTPUT_MARK, UNSEALED, StoredFile, claim, read_whole, write_whole
 from granchain.plain_data import sha256_of
+from granchain.store.provenance import granchain_version, source_hash, versions
+from granchain.store.variables import FORMAT
+from granchain.store.whole import DAMAGED, OUTPUT_MARK, UNSEALED, StoredFile, claim, read_whole, write_whole
 
 # Bytes of such a file, ours: the equivalence of six laws over eight sensors has 1e5.
 LARGEST_CONCLUSION = 2**26

@@ -11,7 +11,7 @@ import numpy as np
 
 from granchain.contact.law import Quantity
 from granchain.errors import nearest
-from granchain.output.units import unit_attributes
+from granchain.store.units import unit_attributes
 
 # Version of the file layout: a reader refuses another one.
 FORMAT = "1"
