@@ -25,7 +25,7 @@ from hypothesis import strategies as st
 from granchain import keys
 from granchain.case import Case, case_as_given, case_names, load_case
 from granchain.case.document import CASE_BYTES, CASES, put_value, toml_value
-from granchain.case.drives import DRIVE_BYTES
+from granchain.case.files import CSV_BYTES
 from granchain.contact import law, laws
 from granchain.contact.law import AS_PRINTED, RESTITUTION, STIFFNESS
 from granchain.contact.maliu import MaLiu
@@ -653,7 +653,7 @@ MEND = "write a comma between the two and points in the numbers"
         ("t,x\n", f'got "push.csv" without a row, {COLUMNS}; fill the table'),
         ("", f'got "push.csv" without a row, {COLUMNS}; fill the table'),
         (b"0,0\n1,\xff\n", 'got "push.csv" (not UTF-8), ' + LOOKED),
-        (b"#" * (DRIVE_BYTES + 1), 'got "push.csv" of more than 16 MiB, allowed at most 16 MiB; take fewer rows'),
+        (b"#" * (CSV_BYTES + 1), 'got "push.csv" of more than 16 MiB, allowed at most 16 MiB; take fewer rows'),
     ],
     ids=["three", "decimal comma", "semicolon", "nan", "two heads", "half a number", "underscore", "head only", "empty", "bytes", "long"],
 )

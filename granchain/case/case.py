@@ -29,7 +29,7 @@ from granchain.case.checks import (
     sizes,
 )
 from granchain.case.document import CASES, case_names, change, digest_of_case, jsonable, noted, plain_tables, read_document
-from granchain.case.drives import Files, files_named
+from granchain.case.files import Files, files_named
 from granchain.case.initial import bead_values, fastest_closing, moves
 from granchain.case.mechanism import mechanism_names
 from granchain.case.signals import Drive, signal_table

@@ -12,7 +12,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from granchain.case.document import some
-from granchain.case.drives import Files, check_drive, check_signal, read_drive
+from granchain.case.drives import check_drive, check_signal, read_drive
+from granchain.case.files import Files
 from granchain.case.initial import fastest_closing, read_initial
 from granchain.case.pairs import check_pairs, read_pairs
 from granchain.case.signals import Drive

@@ -3,78 +3,15 @@
 from __future__ import annotations
 
 import math
-import re
-import stat
-from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 
+from granchain.case.files import Files
 from granchain.case.signals import KEYS_ALLOWED, KEYS_NEEDED, KNOTS_PER_PERIOD, MOST_KNOTS, Drive, highest, knots, length, lines
 from granchain.case.tables import DRIVE_TABLE, DriveTable, TimeTable
+from granchain.csv_text import csv_numbers, csv_rows
 from granchain.keys import Problems, add_missing, shown
-
-# Ours: a drive table of this size holds some 400,000 rows.
-DRIVE_BYTES = 16 * 2**20
-
-_ROW = re.compile(r"[ \t]*([-+.0-9eE]{1,40})[ \t]*,[ \t]*([-+.0-9eE]{1,40})[ \t]*")
-# A first line that begins like a number is no header.
-_HEADER = re.compile(r"[ \t]*[^-+.0-9 \t].*")
-
-
-class Files:
-    """What the files hold that a case names: read once, so that a changed, stored or sent case is still the same.
-
-    Parameters
-    ----------
-    folder : Path or None
-        From which they are looked for; None: of a case that was stored or sent.
-    texts : mapping of str to str
-        Those that are known, by the name that the case has for them.
-    """
-
-    def __init__(self, folder: Path | None, texts: Mapping[str, str] | None = None):
-        self.folder, self.texts = folder, dict(texts or {})
-
-    def changed(self, changes: Any) -> Files:
-        """Those of a case with these changes: a file that they name is read again, where the case has a folder."""
-        again = set(files_named(changes)) if self.folder is not None else ()
-        return Files(self.folder, {name: text for name, text in self.texts.items() if name not in again})
-
-
-def files_named(tables: Any, key: str = "") -> Iterator[str]:
-    """The files that tables, or changes of them, name."""
-    if isinstance(tables, Mapping):
-        for name, value in tables.items():
-            yield from files_named(value, str(name))
-    elif isinstance(tables, str) and key.rpartition(".")[2].strip() == "file":
-        yield tables
-
-
-def csv_lines(where: str, file: str, files: Files, problems: Problems) -> list[str] | None:
-    """The lines of a file that a case names; None where it cannot be read."""
-    name = shown(file)
-    if file in files.texts:
-        return files.texts[file].splitlines()
-    try:
-        path = (files.folder or Path()) / file
-        if not stat.S_ISREG(path.stat().st_mode):
-            raise OSError(0, "not a file")
-        with path.open("rb") as opened:
-            content = opened.read(DRIVE_BYTES + 1)
-        text = content.decode("utf-8-sig") if len(content) <= DRIVE_BYTES else ""
-    except (OSError, ValueError) as error:
-        reason = "not UTF-8" if isinstance(error, UnicodeDecodeError) else getattr(error, "strerror", None) or "no such path"
-        advice = "check the name, which is looked for from the case file's folder"
-        problems.add(where, f"{name} ({reason})", "a CSV file that can be read", advice)
-        return None
-    if len(content) > DRIVE_BYTES:
-        problems.add(where, f"{name} of more than 16 MiB", "at most 16 MiB", "take fewer rows")
-        return None
-    files.texts[file] = text
-    return text.splitlines()
 
 
 def read_drive(where: str, end: DriveTable, files: Files, problems: Problems) -> Drive | None:
@@ -98,13 +35,14 @@ def read_drive(where: str, end: DriveTable, files: Files, problems: Problems) ->
     _refuse_beside(where, given, ("file",), "file", problems)
     where, name = f"{where}.file", shown(end.file)
     columns = "two columns, time [s] and displacement [m] or force [N]"
-    lines = csv_lines(where, end.file, files, problems)
-    if lines is None:
+    text = files.text(where, end.file, problems)
+    if text is None:
         return None
-    rows, faulty = two_columns("\n".join(lines))
+    rows, faulty = drive_rows(text)
     if faulty:
-        # Its number alone: the file may be anybody's, and a case comes from anywhere.
-        got, advice = f"{name}, in which line {faulty} is no two numbers", "write a comma between the two and points in the numbers"
+        # The line's number alone: the file may be anybody's, and a case comes from anywhere.
+        got = f"{name}, in which line {faulty} is no two numbers"
+        advice = "write a comma between the two and points in the numbers"
         problems.add(where, got, columns, advice)
         return None
     if not rows:
@@ -115,18 +53,18 @@ def read_drive(where: str, end: DriveTable, files: Files, problems: Problems) ->
 
 
 @lru_cache(maxsize=4)
-def two_columns(text: str) -> tuple[list[tuple[float, float]], int]:
-    """The rows of a table, and the number of the first line that is none; 0 where all are. Every change of a case asks for them."""
+def drive_rows(text: str) -> tuple[list[list[float]], int]:
+    """Rows of a drive's table, and the number of the first faulty line, 0 if there is none.
+
+    Kept from call to call, since every change of a case reads its drives again.
+    """
     rows = []
-    for i, line in enumerate(text.splitlines()):
-        match = _ROW.fullmatch(line)
-        try:
-            if match:
-                rows.append((float(match[1]), float(match[2])))
-            elif line.strip() and not (i == 0 and _HEADER.fullmatch(line)):
-                return [], i + 1
-        except ValueError:
-            return [], i + 1
+    for place, (line, cells) in enumerate(csv_rows(text)):
+        numbers = csv_numbers(cells)
+        if len(numbers) == 2:
+            rows.append(numbers)
+        elif place or cells[0].startswith(tuple("+-.0123456789")):
+            return [], line
     return rows, 0
 
 

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import csv
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from granchain.case.drives import Files, csv_lines
+from granchain.case.files import Files
 from granchain.case.tables import ChainTable, EndsTable, InitialTable, StrikerTable
+from granchain.csv_text import csv_numbers, csv_rows
 from granchain.keys import Problems, shown
 
 MOTION_COLUMNS = ("velocity", "displacement")
-BEAD_COLUMN = "bead"
 
 
 def read_initial(table: InitialTable, chain: ChainTable, files: Files, problems: Problems) -> InitialTable:
@@ -32,8 +31,8 @@ def read_initial(table: InitialTable, chain: ChainTable, files: Files, problems:
             advice = "give one for each bead, or a file with a column bead"
             problems.add(f"initial.{name}", f"{len(numbers)} numbers", f"{beads}, one for each bead of the chain", advice)
     if table.file is not None:
-        lines = csv_lines("initial.file", table.file, files, problems)
-        given = {} if lines is None else read_columns(shown(table.file), lines, beads, problems)
+        text = files.text("initial.file", table.file, problems)
+        given = {} if text is None else initial_columns(shown(table.file), text, beads, problems)
     for name in given:
         for where, segment in chain.places():
             if getattr(segment, name) is not None:
@@ -42,48 +41,37 @@ def read_initial(table: InitialTable, chain: ChainTable, files: Files, problems:
     return table if table.file is None else InitialTable(**given)
 
 
-def read_columns(file: str, lines: list[str], beads: int, problems: Problems) -> dict[str, tuple[float, ...]]:
-    """The columns of a file by name, a number for each bead; what is wrong is told."""
-    where, head = "initial.file", [name.strip() for name in next(csv.reader(lines[:1]), [])]
-    allowed = "a first line that names the columns: velocity, displacement or both, and bead where not all beads have a row"
-    named = [name for name in head if name != BEAD_COLUMN]
+def initial_columns(file: str, text: str, beads: int, problems: Problems) -> dict[str, tuple[float, ...]]:
+    """Columns of an initial file by name, a number for each bead; mistakes are reported."""
+    where, rows = "initial.file", csv_rows(text)
+    head = next(rows, (1, [""]))[1]
+    named = [name for name in head if name != "bead"]
     if not named or len(set(head)) != len(head) or not set(named) <= set(MOTION_COLUMNS):
-        problems.add(where, f"{file} with the first line {shown(','.join(head))}", allowed, "write for example bead,velocity")
+        got = f"{file} with the first line {shown(','.join(head))}"
+        allowed = "a first line that names the columns: velocity, displacement or both, and bead where not all beads have a row"
+        problems.add(where, got, allowed, "write for example bead,velocity")
         return {}
     columns = {name: [0.0] * beads for name in named}
-    met: set[int] = set()
-    for i, row in numbered_rows(lines):
-        number = f"{file}, in which line {i}"
-        values = numbers_in(row)
-        if len(values) != len(head):
-            problems.add(where, f"{number} is no row of {len(head)} numbers", ", ".join(head), "write commas between and points in them")
+    met: set[float] = set()
+    for line, cells in rows:
+        values = csv_numbers(cells)
+        if len(values) != len(head) or not all(map(math.isfinite, values)):
+            got = f"{file}, in which line {line} is no row of {len(head)} numbers"
+            problems.add(where, got, ", ".join(head), "write commas between and points in them")
             return {}
-        bead = values[head.index(BEAD_COLUMN)] if BEAD_COLUMN in head else len(met) + 1
+        bead = dict(zip(head, values, strict=True)).get("bead", len(met) + 1)
         if bead not in range(1, beads + 1) or bead in met:
-            got = f"{number} is of bead {bead:g}" + (" once more" if bead in met else "")
-            problems.add(where, got, f"each bead from 1 to {beads} once at most", "give the beads of this chain, the striker is none")
+            got = f"{file}, in which line {line} is of bead {bead:g}" + (" once more" if bead in met else "")
+            advice = "give the beads of this chain, the striker is none"
+            problems.add(where, got, f"each bead from 1 to {beads} once at most", advice)
             return {}
-        met.add(int(bead))
+        met.add(bead)
         for name in named:
             columns[name][int(bead) - 1] = values[head.index(name)]
-    if BEAD_COLUMN not in head and len(met) != beads:
+    if "bead" not in head and len(met) != beads:
         advice = "give a row for each bead, or a column bead"
         problems.add(where, f"{file} with {len(met)} rows", f"{beads}, one for each bead of the chain", advice)
     return {name: tuple(values) for name, values in columns.items()}
-
-
-def numbered_rows(lines: list[str]) -> Iterator[tuple[int, str]]:
-    """The lines with something in them below the first, with their numbers."""
-    return ((i, line) for i, line in enumerate(lines[1:], start=2) if line.strip())
-
-
-def numbers_in(line: str) -> list[float]:
-    """The finite numbers that commas part; none where there is anything else."""
-    try:
-        values = [float(part) if "_" not in part else math.nan for part in line.split(",")]
-    except ValueError:
-        return []
-    return values if all(map(math.isfinite, values)) else []
 
 
 def moves(chain: ChainTable, initial: InitialTable | None) -> bool:

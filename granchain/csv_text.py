@@ -1,0 +1,37 @@
+"""Rows of a small CSV text: tables of drives, initial motions and measured impacts."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator
+
+_NUMBER = re.compile(r"[-+.0-9eE]{1,40}")
+
+
+def csv_rows(text: str) -> Iterator[tuple[int, list[str]]]:
+    """Line number and cells of each line that is neither empty nor a comment.
+
+    A line whose quotation marks do not match is one cell.
+    """
+    for number, line in enumerate(text.splitlines(), start=1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        cells = line.split(",")
+        if '"' in line:
+            try:
+                (cells,) = csv.reader([line], strict=True)
+            except csv.Error:
+                cells = [line]
+        yield number, [cell.strip() for cell in cells]
+
+
+def csv_numbers(cells: list[str]) -> list[float]:
+    """The numbers of a row of cells; none where a cell holds anything else.
+
+    A number beyond the range of a double is infinite.
+    """
+    try:
+        return [float(cell) for cell in cells] if all(map(_NUMBER.fullmatch, cells)) else []
+    except ValueError:
+        return []
