@@ -158,7 +158,7 @@ def test_a_file_made_at_random_comes_in_right_or_is_refused(count, seed, figure)
 @pytest.mark.parametrize(("count", "seed"), CHUNKS)
 def test_blocks_of_numbers_are_read_to_the_same_values_as_line_by_line(count, seed, figure, monkeypatch):
     draw, differ, blocks = random.Random(seed), 0, 0
-    clean = text._Reading._clean
+    clean = text._Reading._add_block
     monkeypatch.setattr(text, "BLOCK", 800)
 
     def counted(self, *block):
@@ -179,7 +179,7 @@ def test_blocks_of_numbers_are_read_to_the_same_values_as_line_by_line(count, se
         found = []
         monkeypatch.setattr(text, "ENOUGH", made.preamble + 6)
         for way in (counted, lambda *block: False):
-            monkeypatch.setattr(text._Reading, "_clean", way)
+            monkeypatch.setattr(text._Reading, "_add_block", way)
             try:
                 record = text_columns(bytes(content), "made.csv", made.asked.get("decimal"))
                 found.append([record.broken, *((column.name, column.unit, column.values.tobytes()) for column in record.columns)])

@@ -116,13 +116,6 @@ def two_groups(file):
             file[f"{group}/{name}"] = values
 
 
-def twice_in_an_archive():
-    stream = io.BytesIO(npz(time=TIME, bead_3=FORCE[:, 0]))
-    with zipfile.ZipFile(stream, "a") as archive, pytest.warns(UserWarning, match="Duplicate name"):
-        archive.writestr("bead_3.npy", npy(FORCE[:, 1]))
-    return stream.getvalue()
-
-
 def fields(lines, *more):
     """Columns in front of the first lines, as old oscilloscopes put their preamble."""
     return [",".join([*(more[i] if i < len(more) else ("", "")), "", line, ""]) for i, line in enumerate(lines)]
@@ -470,11 +463,11 @@ BAD = {
         SI,
         r"bead 3: got a value that is no finite number at sample",
     ),
-    "npy of objects": (lambda: npy(np.array([Harm()] * 9), allow_pickle=True), SI, r"got values of type object, allowed real numbers"),
-    "npy that claims more than it has": (huge_npy, SI, r"got a file of another length than it claims|no whole .npy file"),
+    "npy of objects": (lambda: npy(np.array([Harm()] * 9), allow_pickle=True), SI, r"got no whole .npy or .npz file"),
+    "npy that claims more than it has": (huge_npy, SI, r"no whole .npy or .npz file"),
     "npy of complex numbers": (lambda: npy(np.zeros((20, 3), complex)), SI, r"got values of type complex128"),
     "npz without a time": (lambda: npz(a=TIME, b=TIME), SI, r'got the arrays "a", "b", allowed one named "time"'),
-    "npz cut off": (lambda: npz(time=TIME, bead_3=TIME)[:200], SI, r"got no whole .npz file"),
+    "npz cut off": (lambda: npz(time=TIME, bead_3=TIME)[:200], SI, r"got no whole .npy or .npz file"),
     "HDF5 cut off": (lambda: hdf5(plain_hdf5)[:1500], Asked(), r"cannot be read as HDF5"),
     "HDF5 that reads other files": (lambda: hdf5(virtual), SI, r"'bead 3' keeps its data in another file"),
     "HDF5 with data elsewhere": (lambda: hdf5(external), SI, r"'bead 3' keeps its data in another file"),
@@ -580,7 +573,6 @@ BAD = {
     "HDF5 outside its valid range": (lambda: hdf5(outside_its_range), Asked(), r"bead 3: got a value that is no finite number at sample"),
     "HDF5 packed by words": (lambda: hdf5(lambda file: packed_netcdf(file, scale_factor="m")), Asked(), r"got 'm' for scale_factor"),
     "HDF5 with the times of another group": (lambda: hdf5(two_groups), SI, r'"second/bead 8" in another group than the only times'),
-    "npz with a name twice": (twice_in_an_archive, SI, r'got "bead_3.npy" 2 times, allowed one array'),
     "npz with as many sensors as samples": (lambda: npz(time=TIME[:8], force=np.zeros((8, 8))), SI, r"as many rows as columns"),
     "TDMS cut off": (lambda: b"TDSm" + bytes(50), SI, r"npTDMS|cannot be read as a TDMS file"),
 }
@@ -755,7 +747,7 @@ def test_a_folder_that_knows_its_experiment_keeps_what_it_says():
         (b"", r"kind: got nothing"),
         (b"[[[", "got text that is not TOML"),
         (b"\xff", "got bytes that are not UTF-8"),
-        (b"a" * 2**21, "got 2097152 bytes, allowed 1048576"),
+        (b"a" * 2**21, "got more than 1 MB"),
         (b"a = " + b"[" * 5000, "nested without end"),
         (b'kind = "measured"\n[[table]]\nfile = "../x.csv"', r"file: got \"../x.csv\""),
     ],
@@ -786,7 +778,7 @@ def test_a_zip_that_unpacks_to_gigabytes_is_refused_unpacked():
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("time.npy", npy(TIME))
         # what the directory says of it
-        archive.infolist()[0].file_size = 600 * 2**20
+        archive.infolist()[0].file_size = 1200 * 2**20
     with pytest.raises(FileError, match=r"which take 1.26e\+03 MB of memory to read, allowed 1e\+03 MB; .* --limit 1.4e\+09"):
         brought_in(stream.getvalue(), SI)
 

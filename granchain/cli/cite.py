@@ -70,7 +70,7 @@ def data_of(folder: Path) -> Any:
     """What the `about.toml` of a folder of measured data says of them, of a trace or of impacts."""
     from granchain.traces.folder import ABOUT, document_of
 
-    document = document_of(folder / ABOUT, "name a folder with a smaller one")
+    document = document_of(folder / ABOUT)
     said = {name: value for name in SAID if isinstance(value := document.get(name), str)}
     if not (said.get("title") or said.get("who") or said.get("doi")):
         raise FileError(f"{folder / ABOUT}: got neither title, who nor doi, allowed one of them; say whose data they are")

@@ -168,7 +168,7 @@ def read_impacts(folder: str | os.PathLike[str]) -> MeasuredImpacts:
     if not Path(folder).is_dir():
         raise FileError(f"{folder}: got no folder, allowed one that holds {ABOUT} and {IMPACTS}; name it")
     problems = Problems()
-    about: ImpactsTable | None = read_table(ImpactsTable, "", document_of(Path(folder) / ABOUT, f"put numbers in {IMPACTS}"), problems)
+    about: ImpactsTable | None = read_table(ImpactsTable, "", document_of(Path(folder) / ABOUT), problems)
     cells = _cells_of(Path(folder) / IMPACTS)
     inputs: dict[str, float] = {}
     rows: tuple[MeasuredImpact, ...] = ()

@@ -7,12 +7,9 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from granchain.case.tables import ToleranceTable
-from granchain.case.tolerances import Tolerance, tolerances_of
+from granchain.case.tolerances import tolerances_of
 from granchain.errors import TraceError
 from granchain.keys import Problems, Table, choice, key, number_key, read_table, text_key
-
-# Words in a file that show that no instrument recorded it.
-COMPUTED_WORDS = ("synthetic", "simulat")
 
 
 class UncertaintyTable(Table):
@@ -94,32 +91,20 @@ def about_of(document: Mapping[str, Any], where: str) -> AboutTable:
 
 def written(about: AboutTable) -> str:
     """The text of an about.toml; what is at its default is left out."""
-    lines = [
-        f"{name} = {_value(value)}" for name, value in about if isinstance(value, str) and (value or name in ("who", "doi", "licence"))
-    ]
+    lines = [f"{name} = {_toml(value)}" for name, value in about if isinstance(value, str) and (value or name in ("who", "doi", "licence"))]
     for name in ("uncertainty", "sensor"):
-        table = getattr(about, name)
-        values = table.model_dump(exclude_defaults=True)
-        lines += ["", f"[{name}]", *(f"{key} = {_value(value)}" for key, value in values.items())] if values else []
+        values = getattr(about, name).model_dump(exclude_defaults=True)
+        lines += ["", f"[{name}]", *(f"{key} = {_toml(value)}" for key, value in values.items())] if values else []
     if about.tolerance is not None:
         known = tolerances_of(about.tolerance, "tolerance", Problems())
-        lines += ["", "[tolerance]", *(f"{_value(key)} = {_tolerance(value)}" for key, value in known.items())]
+        values = {key: f"{{ uniform = {value['uniform']!r} }}" if isinstance(value, dict) else repr(value) for key, value in known.items()}
+        lines += ["", "[tolerance]", *(f"{_toml(key)} = {value}" for key, value in values.items())]
     for name in ("fact", "table"):
         for entry in getattr(about, name):
-            lines += ["", f"[[{name}]]", *(f"{key} = {_value(value)}" for key, value in entry if value != "")]
+            lines += ["", f"[[{name}]]", *(f"{key} = {_toml(value)}" for key, value in entry if value != "")]
     return "\n".join(lines) + "\n"
 
 
-def _tolerance(value: Tolerance) -> str:
-    return f"{{ uniform = {value['uniform']!r} }}" if isinstance(value, dict) else repr(value)
-
-
-def _value(value: Any) -> str:
-    # A JSON text is a TOML text, but for DEL, which `text` does not let in.
+def _toml(value: Any) -> str:
+    # A JSON text is a TOML text, but for DEL, which `text_key` does not let in.
     return json.dumps(value, ensure_ascii=False)
-
-
-def says_computed(words: str) -> str:
-    """The word by which a text shows that its data were computed; empty where it does not."""
-    low = words.lower()
-    return next((word for word in COMPUTED_WORDS if word in low), "")

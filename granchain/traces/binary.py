@@ -8,12 +8,10 @@ from __future__ import annotations
 import io
 import math
 import zipfile
-import zlib
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -21,7 +19,7 @@ from granchain.errors import FileError, TraceError
 from granchain.keys import shown
 from granchain.store.limit import Limit
 from granchain.traces.columns import Column, Record
-from granchain.traces.headings import Heading, heading, known, same
+from granchain.traces.headings import factor_in, known, same, unit_in
 from granchain.traces.preamble import Clock, Preamble
 
 _TIME_NAMES = ("time", "t")
@@ -36,75 +34,44 @@ def binary_columns(path: Path, content: bytes, limit: Limit) -> Record | None:
     ------
     FileError, TraceError
     """
-    where = str(path)
-    if content.startswith(b"\x93NUMPY"):
-        stream = io.BytesIO(content)
-        limit.check(where, 2 * len(content), _npy_size(stream, len(content), where)[0])
-        return Record(_from_table(_npy(content, where), where))
-    if content.startswith(b"PK\x03\x04"):
-        return _from_arrays(_npz(content, where, limit), where)
     from granchain.store.foreign import is_hdf5
 
+    where = str(path)
+    if content.startswith((b"\x93NUMPY", b"PK\x03\x04")):
+        return _numpy(content, where, limit)
     if is_hdf5(content):
         return _hdf5(path, limit)
     if content.startswith(b"MATLAB 5.0 MAT-file"):
-        return _from_arrays(_mat(content, where, limit), where)
+        return _matlab(content, where, limit)
     if content.startswith(b"TDSm"):
         return _tdms(content, where, limit)
     return None
 
 
-def _npy_size(stream: BinaryIO, size: int, where: str) -> tuple[int, np.dtype[Any]]:
-    """How many numbers an .npy file claims, and of what kind; nothing in it is executed."""
+def _numpy(content: bytes, where: str, limit: Limit) -> Record:
+    """Columns of an .npy or .npz file; nothing in it is executed."""
     try:
-        version = np.lib.format.read_magic(stream)
-        header = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}[version]
-        shape, _, kind = header(stream)
-        if kind.kind not in "fiu" or kind.names:
-            raise TraceError(f"{where}: got values of type {kind!s:.40}, allowed real numbers; save the numbers alone")
-        if math.prod(shape) * kind.itemsize != size - stream.tell():
-            raise TraceError(f"{where}: got a file of another length than it claims, allowed a whole .npy file; save it again")
-        return math.prod(shape), kind
-    except TraceError:
+        unpacked = len(content)
+        if content.startswith(b"PK"):
+            with zipfile.ZipFile(io.BytesIO(content)) as archive:
+                unpacked = sum(member.file_size for member in archive.infolist())
+        limit.check(where, len(content) + unpacked)
+        loaded = np.load(io.BytesIO(content), allow_pickle=False)
+        arrays = {"": loaded} if isinstance(loaded, np.ndarray) else {name: np.asarray(loaded[name]) for name in loaded}
+    except FileError:
         raise
     except Exception as error:  # The header is a text of Python's: damaged, it ends in any error of its reader.
-        raise TraceError(
-            f"{where}: got no whole .npy file ({shown(str(error))[1:-1]}), allowed an array of numbers; save it again"
-        ) from None
-
-
-def _npy(content: bytes, where: str) -> np.ndarray:
-    """An array of numbers whose size was looked at."""
-    try:
-        return np.asarray(np.load(io.BytesIO(content), allow_pickle=False), dtype=float)
-    except Exception as error:  # As above.
-        raise TraceError(
-            f"{where}: got no whole .npy file ({shown(str(error))[1:-1]}), allowed an array of numbers; save it again"
-        ) from None
-
-
-def _npz(content: bytes, where: str, limit: Limit) -> dict[str, np.ndarray]:
-    try:
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            members = [member for member in archive.infolist() if not member.is_dir()]
-            if not any(member.filename.endswith(".npy") for member in members):
-                raise TraceError(f"{where}: got an archive without arrays, such as a spreadsheet's, allowed .npz; export it as CSV")
-            for name, count in Counter(member.filename for member in members).items():
-                if not name.endswith(".npy") or count > 1:
-                    what = f"{count} times" if name.endswith(".npy") else "beside the arrays"
-                    raise TraceError(f"{where}: got {shown(name)} {what}, allowed one array of numbers for each name; save them again")
-            # Other ways of packing, which np.savez does not use, take the memory that they declare.
-            if any(member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) for member in members):
-                raise TraceError(f"{where}: got arrays packed in a way that NumPy does not use, allowed np.savez; save them again")
-            held, numbers = len(content) + 2 * max((member.file_size for member in members), default=0), 0
-            limit.check(where, held)
-            for member in members:
-                with archive.open(member) as stream:
-                    numbers += _npy_size(stream, member.file_size, f"{where}: {member.filename}")[0]  # type: ignore[arg-type]
-            limit.check(where, held, numbers)
-            return {member.filename[:-4]: _npy(archive.read(member), f"{where}: {member.filename}") for member in members}
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError, ValueError) as error:
-        raise TraceError(f"{where}: got no whole .npz file ({shown(str(error))[1:-1]}), allowed arrays of numbers; save it again") from None
+        reason = shown(str(error))[1:-1]
+        raise TraceError(f"{where}: got no whole .npy or .npz file ({reason}), allowed arrays of numbers; save it again") from None
+    for name, array in arrays.items():
+        if array.dtype.kind not in "fiu":
+            raise TraceError(
+                f"{where}: {shown(name)}: got values of type {array.dtype!s:.40}, allowed real numbers; save the numbers alone, "
+                "those of a spreadsheet as CSV"
+            )
+    limit.check(where, len(content) + unpacked, sum(array.size for array in arrays.values()))
+    numbers = {name: np.asarray(array, dtype=float) for name, array in arrays.items()}
+    return Record(_table_columns(numbers[""], where)) if "" in numbers else _array_columns(numbers, where)
 
 
 def _hdf5(path: Path, limit: Limit) -> Record:
@@ -112,39 +79,36 @@ def _hdf5(path: Path, limit: Limit) -> Record:
     from granchain.store.foreign import foreign_numbers
 
     found = foreign_numbers(path, limit)
-    if any(one.name == "provenance/wall_time" for one in found) or {"time", "sensor_bead", "sensor_force"} <= {one.name for one in found}:
+    names = {dataset.name for dataset in found}
+    if "provenance/wall_time" in names or {"time", "sensor_bead", "sensor_force"} <= names:
         result = open_result(path)
         forces = zip(result.sensor_bead.tolist(), result.sensor_force.T, strict=True)
         columns = [Column("time", "s", result.time), *(Column(f"bead {bead}", "N", force) for bead, force in forces)]
         return Record(columns, Preamble(f"simulated by granchain, contact law {result.law}"))
-    units = {one.name: one.unit for one in found}
-    return _from_arrays({one.name: one.values for one in found}, str(path), units)
+    return _array_columns({name: values for name, _, values in found}, str(path), {name: unit for name, unit, _ in found})
 
 
-def _mat(content: bytes, where: str, limit: Limit) -> dict[str, np.ndarray]:
+def _matlab(content: bytes, where: str, limit: Limit) -> Record:
+    """Columns of a file of MATLAB before 7.3, which is HDF5."""
     from scipy.io import loadmat, whosmat
 
     stream = io.BytesIO(content)
     try:
-        # Versions before 7.3; 7.3 is HDF5.
-        claimed = {name: shape for name, shape, kind in whosmat(stream) if kind in _MAT_KINDS and not name.startswith("__")}  # type: ignore[arg-type]
+        claimed = {name: shape for name, shape, kind in whosmat(stream) if kind in _MATLAB_NUMBERS}  # type: ignore[arg-type]
         limit.check(where, 2 * len(content), sum(math.prod(shape) for shape in claimed.values()))
         stream.seek(0)
-        variables = loadmat(stream, struct_as_record=True, variable_names=list(claimed)) if claimed else {}  # type: ignore[arg-type]
+        variables = loadmat(stream, variable_names=list(claimed)) if claimed else {}  # type: ignore[arg-type]
+        arrays = {name: np.asarray(variables[name], dtype=float) for name in claimed if variables[name].dtype.kind in "fiu"}
     except FileError:
         raise
     except Exception as error:  # On a damaged file scipy raises many built-in exceptions.
         reason = shown(f"{type(error).__name__}: {error}")[1:-1]
         raise FileError(f"{where}: cannot be read as a MATLAB file ({reason}); save it again, or export it as CSV") from None
-    return {
-        name: np.asarray(values, dtype=float)
-        for name, values in variables.items()
-        if not name.startswith("__") and isinstance(values, np.ndarray) and values.dtype.kind in "fiu"
-    }
+    return _array_columns(arrays, where)
 
 
 # Classes of MATLAB's arrays of numbers.
-_MAT_KINDS = ("double", "single", *(f"{sign}int{size}" for sign in ("", "u") for size in (8, 16, 32, 64)))
+_MATLAB_NUMBERS = ("double", "single", *(f"{sign}int{size}" for sign in ("", "u") for size in (8, 16, 32, 64)))
 
 
 def _tdms(content: bytes, where: str, limit: Limit) -> Record:
@@ -166,100 +130,88 @@ def _tdms(content: bytes, where: str, limit: Limit) -> Record:
     except Exception as error:  # On a damaged file npTDMS raises many built-in exceptions.
         reason = shown(f"{type(error).__name__}: {error}")[1:-1]
         raise FileError(f"{where}: cannot be read as a TDMS file ({reason}); take another copy, or export it as CSV") from None
-    columns = [_column(name, _word(properties.get("unit_string")), values, where) for name, properties, values in arrays]
+    columns = [_named_column(name, str(properties.get("unit_string") or "") or None, values, where) for name, properties, values in arrays]
     clocks = {(p.get("wf_start_offset", 0.0), p["wf_increment"]) for _, p, _ in arrays if p.get("wf_increment")}
     if len(clocks) > 1:
         raise TraceError(f"{where}: got channels with {len(clocks)} clocks, allowed one; export the channels of one clock")
-    if not clocks:
+    start, increment = map(float, clocks.pop() if clocks else (0.0, 0.0))
+    if not 0.0 < increment < math.inf:
         return Record(columns)
-    start, increment = (float(value) for value in clocks.pop())
-    return Record(
-        columns, Preamble(clock=Clock(increment, start, "s", f"wf_increment {increment:g}") if 0.0 < increment < math.inf else None)
-    )
+    return Record(columns, Preamble(clock=Clock(increment, start, "s", f"wf_increment {increment:g}")))
 
 
-def _word(value: Any) -> str | None:
-    return value if isinstance(value, str) and value else None
-
-
-def _from_table(array: np.ndarray, where: str) -> list[Column]:
+def _table_columns(array: np.ndarray, where: str) -> list[Column]:
     """Columns of one array: the longer axis is that of the samples."""
-    if array.ndim == 1:
-        array = array[:, np.newaxis]
-    if array.ndim != 2:
+    if array.ndim not in (1, 2):
         raise TraceError(f"{where}: got an array with {array.ndim} axes, allowed one or two: samples, and time beside forces; save it so")
-    if array.shape[0] < array.shape[1]:
-        array = array.T
-    names = ["time", *(f"column {k}" for k in range(2, array.shape[1] + 1))] if array.shape[1] > 1 else ["column 1"]
-    return [Column(name, None, values) for name, values in zip(names, array.T, strict=True)]
+    columns = np.atleast_2d(array) if array.ndim == 1 or array.shape[0] < array.shape[1] else array.T
+    names = ["time", *(f"column {k}" for k in range(2, len(columns) + 1))] if len(columns) > 1 else ["column 1"]
+    return [Column(name, None, values) for name, values in zip(names, columns, strict=True)]
 
 
-def _column(name: str, unit: str | None, values: np.ndarray, where: str) -> Column:
+def _named_column(name: str, unit: str | None, values: np.ndarray, where: str) -> Column:
     """A column under its name in the file, which may hold its unit as a heading does."""
-    named: Heading = heading(name.rpartition("/")[2])
-    if unit and named.unit and known(named.unit) and not same(unit, named.unit):
+    heading = name.rpartition("/")[2]
+    named = unit_in(heading)
+    if unit and named and known(named) and not same(unit, named):
         raise TraceError(
-            f"{where}: {shown(name)}: got the unit {shown(unit)} under a name that says {named.unit}, allowed one; mend one of them"
+            f"{where}: {shown(name)}: got the unit {shown(unit)} under a name that says {named}, allowed one; mend one of them"
         )
-    return Column(name, unit or named.unit, values, factor=named.factor)
+    return Column(name, unit or named, values, factor=factor_in(heading))
 
 
-def _from_arrays(arrays: dict[str, np.ndarray], where: str, units: Mapping[str, str | None] = MappingProxyType({})) -> Record:
+def _array_columns(arrays: dict[str, np.ndarray], where: str, units: Mapping[str, str | None] = MappingProxyType({})) -> Record:
     """Columns of named arrays: those that are as long as the time and beside it or below it, or of the only table."""
     arrays = {name: np.squeeze(values) for name, values in arrays.items()}
-    clock = _picoscope(arrays)
+    clock = _picoscope_clock(arrays)
     times = [name for name in arrays if name.rpartition("/")[2].lower() in _TIME_NAMES and arrays[name].ndim == 1]
     if clock is not None and not times:
-        columns = [_column(name, units.get(name), values, where) for name, values in arrays.items() if values.ndim == 1]
-        return Record(columns, Preamble(clock=clock))
+        vectors = {name: values for name, values in arrays.items() if values.ndim == 1}
+        return Record([_named_column(name, units.get(name), values, where) for name, values in vectors.items()], Preamble(clock=clock))
+    names = ", ".join(map(shown, list(arrays)[:10])) or "none"
     if not times:
-        tables = {name: values for name, values in arrays.items() if values.size > 1}
+        tables = [values for values in arrays.values() if values.size > 1]
         if len(tables) == 1:
-            return Record(_from_table(next(iter(tables.values())), where))
-        names = ", ".join(shown(name) for name in list(arrays)[:10]) or "none"
+            return Record(_table_columns(tables[0], where))
         raise TraceError(
             f'{where}: got the arrays {names}, allowed one named "time" with the forces beside it, or a single table; name it so'
         )
     if len(times) > 1:
-        names = ", ".join(shown(name) for name in times[:NAMED])
-        raise TraceError(f"{where}: got {len(times)} arrays of time, {names}, allowed one clock; give each record a file of its own")
+        raise TraceError(f"{where}: got {len(times)} arrays of time among {names}, allowed one clock; give each record a file of its own")
     time = arrays.pop(times[0])
-    group = times[0].rpartition("/")[0]
-    columns, out = [_column(times[0], units.get(times[0]), time, where)], []
+    group, n = times[0].rpartition("/")[0], len(time)
+    columns, out = [_named_column(times[0], units.get(times[0]), time, where)], []
     for name, values in arrays.items():
-        fits = values.ndim in (1, 2) and len(time) in values.shape
-        if fits and group and not name.startswith(f"{group}/"):
+        if values.ndim not in (1, 2) or n not in values.shape:
+            out += [shown(name)] if values.size > 1 else []
+            continue
+        if group and not name.startswith(f"{group}/"):
             raise TraceError(
                 f"{where}: got {shown(name)} in another group than the only times, {shown(times[0])}, allowed one record; copy the "
                 "times and forces that belong together into a file of their own"
             )
-        if fits:
-            columns += _columns_like(name, units.get(name), values, len(time), where)
-        elif values.size > 1:
-            out.append(name)
+        if values.shape == (n, n):
+            raise TraceError(
+                f"{where}: {shown(name)}: got as many rows as columns, allowed one axis of samples; save each sensor under its name"
+            )
+        column = _named_column(name, units.get(name), values, where)
+        if values.ndim == 1:
+            columns.append(column)
+        else:
+            table = enumerate(values.T if values.shape[0] == n else values, start=1)
+            columns += [replace(column, name=f"{name}, column {k}", values=force) for k, force in table]
     if len(columns) == 1:
-        raise TraceError(f"{where}: got no array as long as its {len(time)} times, allowed one force for each time; save them together")
+        raise TraceError(f"{where}: got no array as long as its {n} times, allowed one force for each time; save them together")
     more = f" and {len(out) - NAMED} more" if len(out) > NAMED else ""
-    notes = (f"left out, being no array of {len(time)} numbers: {', '.join(map(shown, out[:NAMED]))}{more}",) if out else ()
+    notes = (f"left out, being no array of {n} numbers: {', '.join(out[:NAMED])}{more}",) if out else ()
     return Record(columns, Preamble(notes=notes))
 
 
-def _picoscope(arrays: dict[str, np.ndarray]) -> Clock | None:
+def _picoscope_clock(arrays: dict[str, np.ndarray]) -> Clock | None:
     """The clock of a file of PicoScope: Tstart and Tinterval in seconds beside the channels ("Importing into MATLAB", PicoScope 6)."""
-    clock = {name.lower(): name for name in arrays if name.lower() in ("tstart", "tinterval", "length") and arrays[name].ndim == 0}
-    if "tinterval" not in clock or not 0.0 < float(arrays[clock["tinterval"]]) < math.inf:
+    scalars = {name.lower(): name for name in arrays if arrays[name].ndim == 0}
+    interval = float(arrays[scalars["tinterval"]]) if "tinterval" in scalars else 0.0
+    if not 0.0 < interval < math.inf:
         return None
-    values = {name: float(arrays.pop(stored)) for name, stored in clock.items()}
-    return Clock(values["tinterval"], values.get("tstart", 0.0), "s", f"Tinterval {values['tinterval']:g}")
-
-
-def _columns_like(name: str, unit: str | None, values: np.ndarray, length: int, where: str) -> Sequence[Column]:
-    if values.ndim == 1:
-        return [_column(name, unit, values, where)]
-    if values.shape == (length, length):
-        raise TraceError(
-            f"{where}: {shown(name)}: got as many rows as columns, allowed one axis of samples; save each sensor under its name"
-        )
-    table = values if values.shape[0] == length else values.T
-    made = [_column(name, unit, column, where) for column in table.T]
-    return [Column(f"{name}, column {k}", column.unit, column.values, factor=column.factor) for k, column in enumerate(made, start=1)]
+    start = float(arrays[scalars["tstart"]]) if "tstart" in scalars else 0.0
+    return Clock(interval, start, "s", f"Tinterval {interval:g}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -13,10 +13,10 @@ from granchain.errors import TraceError
 from granchain.keys import shown, suggestion
 from granchain.store.limit import Limit
 from granchain.traces.headings import FORCE_UNITS, READING_UNITS, TIME_UNITS, bead_of, known, power_of, same, size_of, symbols
-from granchain.traces.preamble import NOTHING_SAID, Clock, Preamble
+from granchain.traces.preamble import Clock, Preamble
 from granchain.traces.trace import MOST_UNEVEN
 
-_TIME_NAME = re.compile(r"\s*(t|time|zeit|temps|tempo|x-axis|x_value|x)\b", re.IGNORECASE)
+_TIME_NAME = re.compile(r"\s*(t|time|zeit|x-axis|x_value|x)\b", re.IGNORECASE)
 _UNNAMED = re.compile("column [0-9]+")
 _INDEX_NAME = re.compile(r"\s*(sequence|index|sample|samples|point|points|number|nr|no|n|i|#)\.?\s*$", re.IGNORECASE)
 # By how much the mean step of a column of times may differ from the interval that the lines above state: both are printed rounded.
@@ -42,7 +42,7 @@ class Record:
     """Columns of a file, what stands above them, and the first line without numbers in their midst."""
 
     columns: Sequence[Column]
-    preamble: Preamble = NOTHING_SAID
+    preamble: Preamble = field(default_factory=Preamble)
     broken: int | None = None
 
 
@@ -109,36 +109,47 @@ def samples_of(record: Record, asked: Asked, where: str, limit: Limit) -> Sample
     force = np.empty((len(times), len(forces)))
     for k, (newton, column) in enumerate(zip(newtons, forces, strict=True)):
         np.multiply(column.values, newton, out=force[:, k])
-    notes = (*record.preamble.notes, *notes)
-    if asked.resample is not None:
-        times, force, resampled = _resampled(times, force, asked.resample, where, limit)
-        notes += resampled
-    return Samples(times, beads, force, notes)
+    samples = Samples(times, beads, force, (*record.preamble.notes, *notes))
+    return samples if asked.resample is None else _resampled(samples, asked.resample, where, limit)
 
 
 def _clocked(record: Record, asked: Asked, where: str) -> tuple[Column, list[Column]]:
     """The column of time, in the file or made from what is given of its clock, and the others."""
     columns, clock = list(record.columns), record.preamble.clock
     if asked.interval is not None:
-        return _made(record, Clock(asked.interval, 0.0, "s", "--interval"), where), columns
+        return _time_of_clock(record, Clock(asked.interval, 0.0, "s", "--interval"), where), columns
     named = [i for i, column in enumerate(columns) if _TIME_NAME.match(column.name) or size_of(column.unit, TIME_UNITS) is not None]
     if len(named) > 1:
         names = ", ".join(shown(columns[i].name) for i in named)
         raise TraceError(f"{where}: got {len(named)} columns of time, {names}, allowed one clock; give each record a file of its own")
-    first = named[0] if named else 0
-    time, forces = columns[first], [column for i, column in enumerate(columns) if i != first]
+    time = columns[named[0] if named else 0]
+    forces = [column for column in columns if column is not time]
     time = replace(time, unit=time.unit or record.preamble.time_unit)
+    values, index_name = time.values, bool(_INDEX_NAME.match(time.name))
+    step = float(values[-1] - values[0]) / (len(values) - 1) if len(values) > 1 else math.nan
+    # 0, 1, 2, ... or 1, 2, 3, ...
+    counts = len(values) > 1 and bool(values[0] in (0.0, 1.0) and (np.diff(values) == 1.0).all())
     if clock is not None:
-        if not named and not _is_index(time) and not _on(time, clock):
-            return _made(record, clock, where), columns
-        if _is_index(time) and (time.unit is None or size_of(time.unit, TIME_UNITS) is None or not _on(time, clock)):
-            made = _made(record, clock, where)
-            return replace(made, values=clock.start + clock.interval * (time.values - time.values[0])), forces
-        return _agreeing(time, clock, asked, where), forces
-    counts = _is_index(time) and (bool(_INDEX_NAME.match(time.name)) or time.unit is None)
-    unfit = not named and (bool(_INDEX_NAME.match(time.name)) or size_of(time.unit, FORCE_UNITS | READING_UNITS) is not None)
+        runs_with_it = abs(step - clock.interval) <= _SAME_CLOCK * clock.interval
+        if not (named or counts or runs_with_it):
+            return _time_of_clock(record, clock, where), columns
+        unit, stated = size_of(asked.time_unit or time.unit, TIME_UNITS), size_of(clock.unit, TIME_UNITS)
+        if counts and not (runs_with_it and size_of(time.unit, TIME_UNITS)):
+            made = _time_of_clock(record, clock, where)
+            return replace(made, values=clock.start + clock.interval * (values - values[0])), forces
+        if time.unit is None and runs_with_it:
+            time = replace(time, unit=clock.unit)
+        elif unit is not None and stated is not None and not abs(unit * step / (stated * clock.interval) - 1.0) <= _SAME_CLOCK:
+            interval = f"{stated * clock.interval:.6g}"
+            raise TraceError(
+                f"{where}: {shown(time.name)}: got times {unit * step:.6g} s apart, where {clock.words} says {interval} s, allowed one "
+                f"clock; take out the line that is wrong, or say the interval and leave the column out: --interval {interval} --beads -,..."
+            )
+        return time, forces
+    counts = counts and (index_name or time.unit is None)
+    unfit = not named and (index_name or size_of(time.unit, FORCE_UNITS | READING_UNITS) is not None)
     if unfit or (counts and asked.time_unit is None):
-        beads = ",".join(["-" if counts or _INDEX_NAME.match(time.name) else "9", *(str(16 + 7 * i) for i in range(len(forces)))])
+        beads = ",".join(["-" if counts or index_name else "9", *(str(16 + 7 * i) for i in range(len(forces)))])
         raise TraceError(
             f"{where}: got no column of time: {shown(time.name)} {'counts samples' if counts else 'is none'}, allowed times, or how often "
             f"the samples were taken; say it in seconds, and the bead of each column: --interval 1e-6 --beads {beads}"
@@ -157,37 +168,7 @@ def _clocked(record: Record, asked: Asked, where: str) -> tuple[Column, list[Col
     return time, forces
 
 
-def _is_index(column: Column) -> bool:
-    """Whether a column counts: 0, 1, 2."""
-    return len(column.values) > 1 and bool(column.values[0] in (0.0, 1.0) and (np.diff(column.values) == 1.0).all())
-
-
-def _step(column: Column) -> float:
-    values = column.values
-    return float(values[-1] - values[0]) / (len(values) - 1) if len(values) > 1 else math.nan
-
-
-def _on(column: Column, clock: Clock) -> bool:
-    """Whether a column runs with a clock, in the clock's own unit."""
-    return abs(_step(column) - clock.interval) <= _SAME_CLOCK * clock.interval
-
-
-def _agreeing(time: Column, clock: Clock, asked: Asked, where: str) -> Column:
-    """A column of time that the lines above describe too: one unit for both, or a refusal."""
-    if time.unit is None and _on(time, clock):
-        return replace(time, unit=clock.unit)
-    unit = size_of(asked.time_unit or time.unit, TIME_UNITS)
-    stated = size_of(clock.unit, TIME_UNITS)
-    if unit is not None and stated is not None and not abs(unit * _step(time) / (stated * clock.interval) - 1.0) <= _SAME_CLOCK:
-        interval = f"{stated * clock.interval:.6g}"
-        raise TraceError(
-            f"{where}: {shown(time.name)}: got times {unit * _step(time):.6g} s apart, where {clock.words} says {interval} s, allowed one "
-            f"clock; take out the line that is wrong, or say the interval and leave the column out: --interval {interval} --beads -,..."
-        )
-    return time
-
-
-def _made(record: Record, clock: Clock, where: str) -> Column:
+def _time_of_clock(record: Record, clock: Clock, where: str) -> Column:
     """A column of time from a clock alone: the file must be one record."""
     if record.broken is not None:
         raise TraceError(
@@ -202,17 +183,15 @@ def _made(record: Record, clock: Clock, where: str) -> Column:
 
 
 def _with_units(forces: list[Column], units: Sequence[str], where: str, problems: list[str]) -> list[Column]:
-    """Columns with the units that the lines above give for all of them."""
-    if len(units) > 1 and len(units) != len(forces):
-        units = ()
-    named: list[str | None] = list(units) if len(units) == len(forces) else [units[0] if units else None] * len(forces)
-    for column, unit in zip(forces, named, strict=True):
+    """Columns with the units that the lines above give: one for all of them, or one for each."""
+    stated: Sequence[str | None] = units if len(units) == len(forces) else [units[0] if len(units) == 1 else None] * len(forces)
+    for column, unit in zip(forces, stated, strict=True):
         if column.unit is not None and unit is not None and not same(column.unit, unit):
             problems.append(
                 f"{where}: {_called(column, 'force')}: got the unit {column.unit} where the lines above say {shown(unit)}, allowed one; "
                 "take out the one that is wrong"
             )
-    return [replace(column, unit=column.unit if column.unit is not None else unit) for column, unit in zip(forces, named, strict=True)]
+    return [replace(column, unit=column.unit if column.unit is not None else unit) for column, unit in zip(forces, stated, strict=True)]
 
 
 def _called(column: Column, what: str) -> str:
@@ -266,27 +245,22 @@ def _newton(column: Column, asked: Asked, where: str, problems: list[str]) -> fl
 
 def _labelled(forces: list[Column], asked: Sequence[int | None] | None, where: str, problems: list[str]) -> tuple[list[int], list[Column]]:
     """The bead of each column, and the columns that are used."""
-    if asked is not None:
-        if len(asked) != len(forces):
-            names = ", ".join(shown(column.name) for column in forces)
-            problems.append(
-                f"{where}: --beads: got {len(asked)} labels for {len(forces)} columns of force, {names}, allowed one for each; write - for "
-                "a column to leave out"
-            )
-            return [], []
-        used = [(bead, column) for bead, column in zip(asked, forces, strict=True) if bead is not None]
-        return [bead for bead, _ in used], [column for _, column in used]
-    found = [bead_of(column.name) for column in forces]
-    beads = [bead for bead in found if bead is not None]
-    if len(beads) == len(forces):
-        return beads, forces
+    found = [bead_of(column.name) for column in forces] if asked is None else list(asked)
     names = ", ".join(shown(column.name) for column in forces)
-    offered = ",".join(str(bead or 9 + 7 * i) for i, bead in enumerate(found))
-    problems.append(
-        f"{where}: got {len(forces)} {'column' if len(forces) == 1 else 'columns'} of force, {names}, allowed columns that name one "
-        f"bead each, such as bead 9; say which bead each is, and - for a column that is none: --beads {offered}"
-    )
-    return [], forces
+    if asked is None and None in found:
+        offered = ",".join(str(bead or 9 + 7 * i) for i, bead in enumerate(found))
+        problems.append(
+            f"{where}: got {len(forces)} {'column' if len(forces) == 1 else 'columns'} of force, {names}, allowed columns that name one "
+            f"bead each, such as bead 9; say which bead each is, and - for a column that is none: --beads {offered}"
+        )
+        return [], forces
+    if len(found) != len(forces):
+        problems.append(
+            f"{where}: --beads: got {len(found)} labels for {len(forces)} columns of force, {names}, allowed one for each; write - for "
+            "a column to leave out"
+        )
+        return [], []
+    return [bead for bead in found if bead is not None], [column for bead, column in zip(found, forces, strict=True) if bead is not None]
 
 
 def _evened(time: Column) -> tuple[np.ndarray, tuple[str, ...]]:
@@ -307,9 +281,9 @@ def _evened(time: Column) -> tuple[np.ndarray, tuple[str, ...]]:
     return grid, (f"times are printed to {time.digit:.3g} s; they were put on the even grid of {slope:.6g} s that fits them",)
 
 
-def _resampled(
-    time: np.ndarray, force: np.ndarray, interval: float, where: str, limit: Limit
-) -> tuple[np.ndarray, np.ndarray, tuple[str, ...]]:
+def _resampled(samples: Samples, interval: float, where: str, limit: Limit) -> Samples:
+    """Samples on an even grid, by straight lines between them."""
+    time, force = samples.time, samples.force
     if not (np.isfinite(time).all() and np.isfinite(force).all() and (np.diff(time) > 0.0).all()):
         raise TraceError(
             f"{where}: --resample: got samples that are no finite numbers or out of order, allowed finite numbers, time increasing; "
@@ -324,4 +298,5 @@ def _resampled(
     limit.check(where, time.nbytes + force.nbytes, count * (1 + force.shape[1]))
     grid = time[0] + interval * np.arange(count)
     even = np.column_stack([np.interp(grid, time, column) for column in force.T])
-    return grid, even, (f"{len(time)} samples were put on an even grid of {interval:g} s by straight lines between them",)
+    note = f"{len(time)} samples were put on an even grid of {interval:g} s by straight lines between them"
+    return Samples(grid, samples.beads, even, (*samples.notes, note))

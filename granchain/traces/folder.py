@@ -11,21 +11,22 @@ from typing import Any
 
 import numpy as np
 
-from granchain.case.document import parsed, put_all
+from granchain.case.document import parsed, put_all, read_text
 from granchain.errors import CaseError, FileError, TraceError
 from granchain.keys import Problems, shown
 from granchain.store import write_whole
 from granchain.store.limit import DEFAULT_LIMIT, Limit
 from granchain.store.whole import folder_for
-from granchain.traces.about import AboutTable, about_of, says_computed, written
+from granchain.traces.about import AboutTable, about_of, written
 from granchain.traces.columns import Asked, samples_of
 from granchain.traces.text import text_columns
 from granchain.traces.trace import Trace
 
 ABOUT, CURVES = "about.toml", "trace.csv"
-LARGEST_ABOUT = 1024**2
-# Rows that are put into words at once.
+# Rows that are written at once.
 ROWS = 10_000
+# Words in a file that show that no instrument recorded it.
+COMPUTED_WORDS = ("synthetic", "simulat")
 
 
 def content_of(path: str | os.PathLike[str], limit: Limit) -> bytes:
@@ -56,23 +57,18 @@ def read_about(folder: str | os.PathLike[str]) -> AboutTable:
     path = Path(folder) / ABOUT
     if not Path(folder).is_dir():
         raise FileError(f"{folder}: got no folder, allowed one with {ABOUT} and {CURVES}; make one: granchain traces import FILE")
-    return about_of(document_of(path, "keep tables in CSV files beside it"), str(path))
+    return about_of(document_of(path), str(path))
 
 
-def document_of(path: Path, advice: str) -> dict[str, Any]:
-    """The tables of an `about.toml`; `advice` is what to do about one that is too large.
+def document_of(path: Path) -> dict[str, Any]:
+    """The tables of an `about.toml`.
 
     Raises
     ------
     FileError, TraceError
     """
-    content = content_of(path, Limit())
-    if len(content) > LARGEST_ABOUT:
-        raise TraceError(f"{path}: got {len(content)} bytes, allowed {LARGEST_ABOUT}; {advice}")
     try:
-        return parsed(content.decode("utf-8-sig"), path.name)
-    except UnicodeDecodeError:
-        raise TraceError(f"{path}: got bytes that are not UTF-8, allowed TOML in UTF-8; save the file as UTF-8") from None
+        return parsed(read_text(path, str(path)), path.name)
     except CaseError as error:
         raise TraceError(f"{path.parent}: {error}") from None
 
@@ -122,7 +118,8 @@ def _trace(time: np.ndarray, beads: list[int], force: np.ndarray, about: AboutTa
 
 def _check_kind(kind: str, words: str, where: str) -> None:
     """No computed number may be called measured: the file's own name and the lines above its numbers count."""
-    word = says_computed(f"{Path(where).name} {words}")
+    low = f"{Path(where).name} {words}".lower()
+    word = next((word for word in COMPUTED_WORDS if word in low), None)
     if word and kind != "synthetic":
         raise TraceError(f'{where}: got kind "{kind}" for a file that calls itself "{word}", allowed "synthetic"; say --kind synthetic')
 
@@ -183,7 +180,11 @@ def import_trace(
             "make it anew with --overwrite"
         )
     if not existing:
-        document = _said(source, origin, kind, asked, changes)
+        document = {"title": source.stem, "kind": kind, "origin": origin} | ({"sensor": {"gain": asked.gain}} if asked.gain else {})
+        problems = Problems()
+        put_all(document, changes, 'who="A. Person"', problems)
+        if problems.sentences:
+            raise TraceError(problems.sentences)
     about = about_of(document, str(target / ABOUT))
     trace = _trace(samples.time, samples.beads, samples.force, about, samples.notes, str(source))
     with folder_for(target):
@@ -197,18 +198,6 @@ def import_trace(
         if not existing:
             write_whole(target / ABOUT, written(about).encode(), overwrite)
     return trace
-
-
-def _said(source: Path, origin: str, kind: str, asked: Asked, changes: Sequence[str]) -> dict[str, Any]:
-    """What is known of an imported file, with what its owner states."""
-    document: dict[str, Any] = {"title": source.stem, "kind": kind, "origin": origin}
-    if asked.gain is not None:
-        document["sensor"] = {"gain": asked.gain}
-    problems = Problems()
-    put_all(document, changes, 'who="A. Person"', problems)
-    if problems.sentences:
-        raise TraceError(problems.sentences)
-    return document
 
 
 def csv_pieces(trace: Trace) -> Iterator[bytes]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import NamedTuple
 
 # SI prefixes (SI Brochure, 9th ed., table 7); both signs for micro, and the letter used for it.
 _MICRO = ("\N{MICRO SIGN}", "\N{GREEK SMALL LETTER MU}", "u")
@@ -50,12 +49,7 @@ _FACTOR = re.compile(
     re.IGNORECASE,
 )
 
-
-class Heading(NamedTuple):
-    """What a heading gives: its unit, and a number in it that may be a factor; None and "" where it has none."""
-
-    unit: str | None
-    factor: str
+_PLAIN = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹\N{MINUS SIGN}", "-0123456789-")
 
 
 def size_of(unit: str | None, units: Mapping[str, float]) -> float | None:
@@ -90,11 +84,6 @@ def known(unit: str) -> bool:
     return not any(sign.isdigit() for sign in unit) and size_of(unit, ALL_UNITS) is not None
 
 
-def heading(text: str) -> Heading:
-    """Unit and factor of a heading."""
-    return Heading(unit_in(text), factor_in(text))
-
-
 def unit_in(text: str) -> str | None:
     """The unit that a heading is or ends with, in brackets, after a slash, a comma, an underscore or "in"; None where there is none.
 
@@ -126,13 +115,9 @@ def factor_in(text: str) -> str:
 
 def power_of(factor: str) -> str:
     """A factor of a heading as a number that `size_of` reads in front of a unit."""
-    plain = factor.translate(str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹\N{MINUS SIGN}", "-0123456789-"))
-    digits = re.findall(r"[0-9]+(?:[.,][0-9]+)?(?:[eE][-+]?[0-9]+)?|[-+][0-9]+", plain)
-    number = digits[0].replace(",", ".") if digits else "10"
-    if len(digits) > 1:
-        return f"{number}^{digits[1]}"
-    raised = re.search("[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]", factor)
-    return f"10^{number[2:]}" if raised and number.startswith("10") and len(number) > 2 else number
+    raised = re.sub("[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+", lambda found: f"^{found[0]}", factor).translate(_PLAIN)
+    digits = re.findall(r"[0-9]+(?:[.,][0-9]+)?(?:[eE][-+]?[0-9]+)?|[-+][0-9]+", raised)
+    return "^".join(digits[:2]).replace(",", ".") or "10"
 
 
 def bead_of(text: str) -> int | None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,14 +19,12 @@ from granchain.errors import TraceError
 from granchain.keys import shown
 from granchain.traces.headings import TIME_UNITS, size_of
 
-_INTERVAL = ("sampleinterval", "samplinginterval", "samplingperiod", "sampleperiod", "deltax", "hresolution", "xinc", "xincrement")
-_START = ("x0", "hoffset", "xorg", "xorigin")
-_TIME_UNIT = ("horizontalunit", "horizontalunits", "xunit", "xunits", "hunit", "timeunit", "timeunits")
-_FORCE_UNIT = ("verticalunit", "verticalunits", "yunit", "yunits", "vunit", "yunitlabel")
+_INTERVAL = ("sampleinterval", "samplingperiod", "deltax", "hresolution", "xinc")
+_START = ("x0", "hoffset", "xorg")
+_TIME_UNIT = ("horizontalunits", "xunits", "hunit")
+_FORCE_UNIT = ("verticalunits", "yunits", "vunit", "yunitlabel")
 _NAMES = ("tracename",)
 _FACTORS = ("factor", "scalefactor", "scalingfactor", "multiplier", "faktor", "skalierungsfaktor")
-# LabVIEW gives its intervals in seconds ("Specification for the LabVIEW Measurement File", X_Dimension Time), and so does Rigol.
-_IN_SECONDS = ("deltax", "increment")
 _T0, _TINC = (re.compile(rf"\b{name}\s*=\s*([-+0-9.eE]+)\s*s?\b", re.IGNORECASE) for name in ("t0", "tinc"))
 KEYS = (*_INTERVAL, *_START, *_TIME_UNIT, *_FORCE_UNIT, *_NAMES, *_FACTORS)
 
@@ -66,9 +65,6 @@ class Preamble:
     notes: tuple[str, ...] = ()
 
 
-NOTHING_SAID = Preamble()
-
-
 def key_of(cell: str) -> str:
     """A key without the signs that instruments write differently."""
     return re.sub(r"[\s_:.\-()]+", "", cell).lower()
@@ -93,83 +89,69 @@ def preamble_of(rows: Sequence[tuple[int, list[str]]], words: str, where: str) -
     """
     found: dict[str, tuple[int, list[str]]] = {}
     for line, cells in rows:
-        key, values = _key_and_values(cells)
+        key, *values = [cell for cell in cells if cell] or [""]
+        name, colon, rest = key.partition(":")
+        if colon and rest.strip() and not values:
+            key, values = name, rest.split()
+        key = key_of(key)
         if key == "mode" and values[:1] and values[0].lower() == "fast":
             raise TraceError(
                 f"{where}: line {line}: got the mode Fast, which holds counts of the converter, allowed volts or newtons; "
                 "save it as Detail CSV"
             )
-        if key in _FACTORS and any(_value(value) not in (None, 1.0) for value in values):
+        if key in _FACTORS and any(_printed_number(value) not in (None, 1.0) for value in values):
             raise TraceError(
                 f"{where}: line {line}: got a factor, {shown(', '.join(values))}, allowed numbers that need none; multiply the "
                 "numbers by it where that is still to be done, and take the line out"
             )
         if key in KEYS and values:
             found.setdefault(key, (line, values))
-    time_unit = _one(found, _TIME_UNIT, where)
-    clock = _clock(found, time_unit, where) or _rigol(rows)
-    units = next((tuple(found[key][1]) for key in _FORCE_UNIT if key in found), ())
-    names = next((tuple(found[key][1]) for key in _NAMES if key in found), ())
+    line, times = _first_of(found, _TIME_UNIT)
+    if len(set(times)) > 1:
+        raise TraceError(f"{where}: line {line}: got {shown(', '.join(times))}, allowed one for all columns; export them one by one")
+    time_unit = times[0] if times else None
+    units, names = (tuple(_first_of(found, keys)[1]) for keys in (_FORCE_UNIT, _NAMES))
+    clock = _stated_clock(found, time_unit, where) or _clock_in_headings(rows)
     return Preamble(words, clock, time_unit, units if len(set(units)) > 1 else units[:1], names)
 
 
-def _key_and_values(cells: list[str]) -> tuple[str, list[str]]:
-    filled = [i for i, cell in enumerate(cells) if cell]
-    if not filled:
-        return "", []
-    first, values = cells[filled[0]], cells[filled[0] + 1 :]
-    name, colon, rest = first.partition(":")
-    if colon and rest.strip() and not any(values):
-        first, values = name, rest.split()
-    return key_of(first), [value for value in values if value]
+def _first_of(found: dict[str, tuple[int, list[str]]], keys: tuple[str, ...]) -> tuple[int, list[str]]:
+    """Line and values of the first of the keys that was found."""
+    return next((found[key] for key in keys if key in found), (0, []))
 
 
-def _value(cell: str) -> float | None:
+def _printed_number(cell: str) -> float | None:
     with contextlib.suppress(ValueError):
         return float(cell.replace(",", "."))
     return None
 
 
-def _one(found: dict[str, tuple[int, list[str]]], keys: tuple[str, ...], where: str) -> str | None:
-    """The text under one of the keys, the same for all channels."""
-    for key in keys:
-        if key in found:
-            line, values = found[key]
-            if len(set(values)) > 1:
-                raise TraceError(
-                    f"{where}: line {line}: got {shown(', '.join(values))}, allowed one for all columns; export them one by one"
-                )
-            return values[0]
-    return None
-
-
-def _clock(found: dict[str, tuple[int, list[str]]], time_unit: str | None, where: str) -> Clock | None:
-    key = next((key for key in _INTERVAL if key in found), None)
-    if key is None:
-        return None
-    line, values = found[key]
-    intervals = {value for value in map(_value, values) if value is not None}
-    unit = next((value for value in values if _value(value) is None and size_of(value, TIME_UNITS) is not None), time_unit)
-    starts = {value for name in _START if name in found for value in map(_value, found[name][1]) if value is not None}
-    if len(intervals) > 1 or len(starts) > 1:
+def _stated_clock(found: dict[str, tuple[int, list[str]]], time_unit: str | None, where: str) -> Clock | None:
+    """The clock of lines with a key for the interval, and one for the start."""
+    line, values = _first_of(found, _INTERVAL)
+    intervals = {number for number in map(_printed_number, values) if number is not None}
+    starts = {number for name in _START if name in found for number in map(_printed_number, found[name][1]) if number is not None}
+    if values and (len(intervals) > 1 or len(starts) > 1):
         raise TraceError(f"{where}: line {line}: got channels with clocks of their own, allowed one clock; export them one by one")
     interval = intervals.pop() if intervals else 0.0
-    if not 0.0 < interval < float("inf"):
+    if not 0.0 < interval < math.inf:
         return None
-    return Clock(interval, starts.pop() if starts else 0.0, "s" if key in _IN_SECONDS else unit, f"line {line}: {values[0]}")
+    beside = (value for value in values if _printed_number(value) is None and size_of(value, TIME_UNITS) is not None)
+    # LabVIEW gives its intervals in seconds ("Specification for the LabVIEW Measurement File", X_Dimension Time).
+    seconds = "deltax" in found and found["deltax"][0] == line
+    return Clock(interval, starts.pop() if starts else 0.0, "s" if seconds else next(beside, time_unit), f"line {line}: {values[0]}")
 
 
-def _rigol(rows: Sequence[tuple[int, list[str]]]) -> Clock | None:
+def _clock_in_headings(rows: Sequence[tuple[int, list[str]]]) -> Clock | None:
     """Start and increment, as Rigol puts them at the end of its headings: values one line below, or there ("t0 = ..., tInc = ...")."""
     for (_, heads), (line, cells) in itertools.pairwise(rows):
-        keys = [key_of(cell) for cell in heads]
-        if "start" in keys and "increment" in keys and len(cells) > max(keys.index("start"), keys.index("increment")):
-            start, interval = _value(cells[keys.index("start")]), _value(cells[keys.index("increment")])
-            if start is not None and interval is not None and 0.0 < interval < float("inf"):
-                return Clock(interval, start, "s", f"line {line}: Increment {cells[keys.index('increment')]}")
+        below = dict(zip(map(key_of, heads), cells, strict=False))
+        start, interval = (_printed_number(below.get(key, "")) for key in ("start", "increment"))
+        if start is not None and interval is not None and 0.0 < interval < math.inf:
+            return Clock(interval, start, "s", f"line {line}: Increment {below['increment']}")
     for line, heads in rows:
-        found = [_T0.search(",".join(heads)), _TINC.search(",".join(heads))]
-        values = [_value(match[1]) for match in found if match]
-        if len(values) == 2 and values[0] is not None and values[1] is not None and 0.0 < values[1] < float("inf"):
-            return Clock(values[1], values[0], "s", f"line {line}: tInc {values[1]:g}")
+        found = [name.search(",".join(heads)) for name in (_T0, _TINC)]
+        start, interval = (_printed_number(match[1]) if match else None for match in found)
+        if start is not None and interval is not None and 0.0 < interval < math.inf:
+            return Clock(interval, start, "s", f"line {line}: tInc {interval:g}")
     return None
