@@ -89,7 +89,6 @@ TOO_LARGE = {
     "npz whose header is as long as the limit": lambda path, count: archive(
         path, {"time.npy": b"\x93NUMPY\x02\x00" + struct.pack("<I", 32 * count) + bytes(32 * count)}
     ),
-    "npz packed by lzma": lambda path, count: archive(path, {"time.npy": npy(np.zeros(count, "i1"))}, zipfile.ZIP_LZMA),
     "HDF5 never written": lambda path, count: filled(
         path,
         lambda file: (

@@ -333,9 +333,9 @@ class _Reading:
             row = f"{self.delimiter.join(cells)}{self.delimiter}*+"
         if not re.fullmatch(rf"(?>{row}\n)*+(?:{row})?".encode(), block):
             return False
-        text = block.decode("ascii").replace('"', "")
+        block = block.replace(b'"', b"")
         numbers = np.loadtxt(
-            io.StringIO(text.replace(",", ".") if sign == "," else text),
+            io.TextIOWrapper(io.BytesIO(block.replace(b",", b".") if sign == "," else block), "ascii"),
             delimiter=self.delimiter,
             usecols=self.places,
             comments=None,

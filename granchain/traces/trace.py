@@ -50,7 +50,7 @@ class Trace:
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        problems = faults(self.time, self.sensor_force, [f"bead {bead}" for bead in self.sensor_bead.tolist()])
+        problems = _faults(self.time, self.sensor_force, [f"bead {bead}" for bead in self.sensor_bead.tolist()])
         labels = self.sensor_bead.tolist()
         if len(set(labels)) < len(labels) or min(labels, default=0) < 1:
             problems.append(f"sensor beads: got {labels}, allowed different whole numbers from 1; name each sensor by its own bead")
@@ -75,7 +75,7 @@ class Trace:
         ]
 
 
-def faults(time: np.ndarray, force: np.ndarray, names: list[str]) -> list[str]:
+def _faults(time: np.ndarray, force: np.ndarray, names: list[str]) -> list[str]:
     """Everything that makes samples no clean trace, a sentence each."""
     if time.ndim != 1 or force.ndim != 2 or force.shape != (len(time), len(names)):
         return [f"trace: got {force.shape} forces at {time.shape} times, allowed one force of each of {len(names)} sensors at each time"]
@@ -92,15 +92,12 @@ def faults(time: np.ndarray, force: np.ndarray, names: list[str]) -> list[str]:
                 f"{name}: got a value that is no finite number at sample {places}, allowed finite numbers; "
                 "mend the file at its source, or cut the trace before it"
             )
-    if not problems:
-        problems += _uneven(time)
-    return problems
-
-
-def _uneven(time: np.ndarray) -> list[str]:
+    if problems:
+        return problems
     steps = np.diff(time)
-    if not (steps > 0.0).all():
-        i = int(np.argmax(~(steps > 0.0)))
+    back = np.flatnonzero(~(steps > 0.0))
+    if len(back):
+        i = int(back[0])
         return [
             f"time: got {time[i + 1]:.9g} s at sample {i + 2} after {time[i]:.9g} s, allowed time that increases from sample to sample; "
             "give one record in the order it was taken, with enough digits"
@@ -109,8 +106,8 @@ def _uneven(time: np.ndarray) -> list[str]:
     off = np.abs(steps / mean - 1.0)
     worst = int(np.argmax(off))
     if off[worst] > MOST_UNEVEN:
-        return [
+        problems.append(
             f"time: got a step of {steps[worst]:.6g} s after sample {worst + 1} where the mean is {mean:.6g} s, allowed steps that differ "
             f"from their mean by at most {MOST_UNEVEN:g} of it; put the samples on an even grid first: --resample {mean:.3g}"
-        ]
-    return []
+        )
+    return problems
