@@ -12,7 +12,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from granchain.analysis import largest_jump
+from granchain.analysis.definition import ForceJumps, first_pulse, largest_jump, static_force
 from granchain.case import Case, check_case
 from granchain.chain import FREE, RIGID, WALL, Chain, End, check_loads
 from granchain.contact import law_named
@@ -387,8 +387,10 @@ def result_of(run: Ended, outcome: dict[str, np.ndarray], messages: list[Message
         if state.model.law.has_jumps():
             beside = records.jump_force[:samples], records.jump_time[:samples]
             data["sensor_beside_force"], data["sensor_beside_time"] = beside
-            sides = [largest_jump(*columns) for columns in zip(data["sensor_force"].T, *(side.T for side in beside), strict=True)]
-            data["sensor_jump_force"], data["sensor_jump_time"] = np.array(sides).T
+            jumps = map(ForceJumps, *(side.T for side in beside))
+            traces = zip(data["sensor_force"].T, jumps, strict=True)
+            largest = [largest_jump(jump, first_pulse(force, static_force(force))) for force, jump in traces]
+            data["sensor_jump_force"], data["sensor_jump_time"] = np.array(largest).T
     if state.recording.sensor_contacts:
         data["sensor_contact"] = np.array(state.recording.sensor_contacts, dtype=np.int64)
         data["contact_force"], data["contact_overlap"] = records.contact_force[:samples], records.contact_overlap[:samples]

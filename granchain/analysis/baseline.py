@@ -65,6 +65,9 @@ class Baseline(NamedTuple):
         return math.hypot(self.value_error, self.slope_error * away, self.slope * beyond)
 
 
+NO_BASELINE = Baseline(0.0, 0.0, 0.0, math.inf, 0.0, 0)
+
+
 def baseline_of(force: np.ndarray, noise: float) -> Baseline:
     """Line through the quiet samples of a sensor, from the first on, by least squares; disturbances are left out.
 
@@ -79,7 +82,7 @@ def baseline_of(force: np.ndarray, noise: float) -> Baseline:
     middle = 0.5 * (n - 1)
     if n < LEAST_QUIET:
         # Too few for a slope.
-        return Baseline(float(force.mean()), 0.0, middle, noise / math.sqrt(n), 0.0, n) if n else Baseline(0.0, 0.0, 0.0, math.inf, 0.0, 0)
+        return Baseline(float(force.mean()), 0.0, middle, noise / math.sqrt(n), 0.0, n) if n else NO_BASELINE
     x = np.arange(n) - middle
     used = np.ones(n, dtype=bool)
     for _ in range(3):
@@ -99,14 +102,8 @@ def baseline_of(force: np.ndarray, noise: float) -> Baseline:
         return Baseline(float(value), float(slope), middle, value_error, slope_error, n)
     # A slope that is not taken off is as uncertain as it looks, and no less than half of what noise
     # makes of it.
-    return Baseline(
-        float(force[used].mean()),
-        0.0,
-        middle,
-        value_error,
-        max(0.5 * slope_error, abs(float(slope))),
-        n,
-    )
+    slope_error = max(0.5 * slope_error, abs(float(slope)))
+    return Baseline(float(force[used].mean()), 0.0, middle, value_error, slope_error, n)
 
 
 def rapid(force: np.ndarray) -> float:
@@ -122,20 +119,6 @@ def step_of(force: np.ndarray) -> float:
     """Step of the analogue-to-digital converter [N]: the least difference of two samples, where values come again; else 0."""
     levels = np.unique(force)
     return float(np.diff(levels).min()) if 1 < len(levels) < len(force) // 4 else 0.0
-
-
-def _quiet(force: np.ndarray) -> np.ndarray:
-    """The first half of the samples before the force leaves its start by a tenth of its range, or by what noise alone does not reach."""
-    start = float(np.median(force[: max(len(force) // 100, LEAST_QUIET)]))
-    away = max(0.1 * float(np.ptp(force)), 6.0 * rapid(force))
-    left = np.abs(force - start) > away
-    return force[: int(np.argmax(left)) // 2 if left.any() else 0]
-
-
-def _about_line(force: np.ndarray) -> float:
-    """Standard deviation about the least-squares line."""
-    x = np.arange(len(force))
-    return float(np.linalg.norm(force - np.polyval(np.polyfit(x, force, 1), x))) / math.sqrt(len(force) - 2)
 
 
 def noise_of(trace: Trace, column: int) -> float:
@@ -155,8 +138,19 @@ def noise_of(trace: Trace, column: int) -> float:
     if stated is not None:
         return float(stated)
     force = trace.sensor_force[:, column]
-    quiet = _quiet(force)
-    # By parts, so that a disturbance in one of them does not count as noise.
-    parts = np.array_split(quiet, max(1, min(_PARTS, len(quiet) // LEAST_QUIET)))
-    spread = float(np.median([_about_line(part) for part in parts])) if len(quiet) >= LEAST_QUIET else 0.0
+    # The first half of the samples before the force leaves its start by a tenth of its range, or by
+    # what noise alone does not reach.
+    start = float(np.median(force[: max(len(force) // 100, LEAST_QUIET)]))
+    left = np.abs(force - start) > max(0.1 * float(np.ptp(force)), 6.0 * rapid(force))
+    quiet = force[: int(np.argmax(left)) // 2 if left.any() else 0]
+    spread = 0.0
+    if len(quiet) >= LEAST_QUIET:
+        # About the line through each of some parts, so that a disturbance in one of them does not
+        # count as noise.
+        spreads = []
+        for part in np.array_split(quiet, max(1, min(_PARTS, len(quiet) // LEAST_QUIET))):
+            x = np.arange(len(part))
+            off = part - np.polyval(np.polyfit(x, part, 1), x)
+            spreads.append(float(np.linalg.norm(off)) / math.sqrt(len(part) - 2))
+        spread = float(np.median(spreads))
     return max(spread, rapid(force), step_of(force) / math.sqrt(12.0))

@@ -226,30 +226,27 @@ def summit(
     i = within.start + int(np.argmax(values[within]))
     height, at = _between_jumps(time, values, i, jumps)
     if jumps is not None:
-        beside = jumps.force[within.start : None if within.stop is None else within.stop + 1]
-        if np.isfinite(beside).any():
-            j = within.start + int(np.nanargmax(beside))
-            if jumps.force[j] >= height:
-                return float(jumps.force[j]), float(jumps.time[j]), True
+        beside, when = largest_jump(jumps, within)
+        if beside >= height:
+            return beside, when, True
     return height, at, False
 
 
-def largest_jump(force: np.ndarray, beside: np.ndarray, at: np.ndarray) -> tuple[float, float]:
-    """Largest force beside a jump in a sensor's first pulse, and its time; nan without a jump.
+def largest_jump(jumps: ForceJumps, within: slice) -> tuple[float, float]:
+    """Largest force beside a jump in a pulse [N], and its time [s]; nan without a jump.
 
     Parameters
     ----------
-    force, beside : array (n,)
-        Samples, and the largest force beside a jump since the sample before [N].
-    at : array (n,)
-        Time of that jump [s].
+    jumps : ForceJumps
+        Between the samples.
+    within : slice
+        Samples of the pulse; a jump may end the last of them, before the next one.
     """
-    window = first_pulse(force, static_force(force))
-    near = beside[window.start : window.stop + 1]
-    if not np.isfinite(near).any():
+    beside = jumps.force[within.start : None if within.stop is None else within.stop + 1]
+    if not np.isfinite(beside).any():
         return math.nan, math.nan
-    j = window.start + int(np.nanargmax(near))
-    return float(beside[j]), float(at[j])
+    j = within.start + int(np.nanargmax(beside))
+    return float(jumps.force[j]), float(jumps.time[j])
 
 
 def static_force(force: np.ndarray) -> float:
@@ -344,15 +341,13 @@ def pulse_width(
     if not 0.0 < level < 1.0:
         raise ValueError(f"level: got {level!r}, allowed: between 0 and 1")
     top = peak(time, force, baseline, jumps=jumps, smooth=smooth)
-    return _width_at(time, force, top, level, baseline)
+    return width_at(time, force, top, baseline, level)
 
 
-def _width_at(time: ArrayLike, force: ArrayLike, top: Peak, level: float, baseline: float) -> float:
-    if not top.complete:
-        return math.nan
+def width_at(time: ArrayLike, force: ArrayLike, top: Peak, baseline: float = 0.0, level: float = 0.5) -> float:
+    """Width of the pulse with this peak, see `pulse_width`."""
     height = baseline + level * (top.force - baseline)
-    times = np.asarray(time, dtype=float)
-    left, right = crossings(times, _until_nan(force), top.sample, height)
+    left, right = crossings(np.asarray(time, dtype=float), _until_nan(force), top.sample, height) if top.complete else (math.nan, math.nan)
     return right - left
 
 
@@ -390,8 +385,7 @@ def pulse(
 ) -> Pulse:
     """First pulse of a trace: what `peak` and `pulse_width` find."""
     top = peak(time, force, baseline, noise=noise, jumps=jumps, smooth=smooth)
-    width = _width_at(time, force, top, 0.5, baseline)
-    return Pulse(top.force, top.time, width, top.complete, top.jump, top.sampled, top.merged)
+    return Pulse(top.force, top.time, width_at(time, force, top, baseline), top.complete, top.jump, top.sampled, top.merged)
 
 
 def pulses(

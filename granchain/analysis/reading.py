@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
-from granchain.analysis.baseline import LEAST_QUIET, Baseline, baseline_of
+from granchain.analysis.baseline import LEAST_QUIET, NO_BASELINE, Baseline, baseline_of
 from granchain.analysis.definition import (
     MERGED_NOISE,
     PULSE_BEGINS,
@@ -21,7 +21,7 @@ from granchain.analysis.definition import (
     ForceJumps,
     has_merged,
     peak,
-    pulse_width,
+    width_at,
 )
 from granchain.analysis.flat_top import (
     ONE_AT_LIMIT,
@@ -92,7 +92,7 @@ class SensorReading:
     impulse: Number = WITHHELD
     before: float = math.nan
     after: float = math.nan
-    baseline: Baseline = field(default=Baseline(0.0, 0.0, 0.0, math.inf, 0.0, 0))
+    baseline: Baseline = NO_BASELINE
     sound: bool = False
     small: float = math.nan
     small_height: float = 0.0
@@ -172,7 +172,7 @@ def reading_of(
     found = pulses_in(force, noise, filtered) if baseline.samples else found
     if found.smooth[first.top] < PULSE_ENDS * first.height:
         # The samples before it are those of another one.
-        baseline = Baseline(0.0, 0.0, 0.0, math.inf, 0.0, 0)
+        baseline = NO_BASELINE
     if largest is not first and largest.height > first.height + found.doubt:
         messages.append(
             f"a pulse {largest.height / first.height:.2g} times as large follows {1e6 * (time[largest.top] - time[first.top]):.3g} us "
@@ -279,7 +279,7 @@ def _short_baseline(recorded: np.ndarray, found: Smoothed, n: int, left: float, 
     beginning; t is its mean from their end to the half height.
     """
     if n == 0:
-        return Baseline(0.0, 0.0, 0.0, math.inf, 0.0, 0)
+        return NO_BASELINE
     rise = max(float(found.smooth[n] - found.smooth[0]), found.doubt / DOUBT, 1e-12 * height)
     growth = math.log(max(PULSE_ENDS * height / rise, 2.0)) / max(left - n, 1.0)
     hidden = rise / math.expm1(min(n * growth, 50.0))
@@ -524,6 +524,6 @@ def computed_pulse(
     whole = slice(0, i + end + 1 if end is not None else 0)
     area = float(np.trapezoid(force[whole], time[whole])) if end is not None else math.nan
     last = float(time[i + end] if end is not None else time[-1])
-    width = pulse_width(time[start:], force[start:], jumps=later, smooth=smooth)
+    width = width_at(time[start:], force[start:], top)
     before = top.time - float(time[begin])
     return ComputedPulse(top.force, top.time, width, area, before, last - top.time, top.merged)

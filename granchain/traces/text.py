@@ -132,17 +132,14 @@ def text_columns(content: bytes, where: str, decimal: str | None = None, limit: 
         if (delimiter == "," and 2 * headings == len(places)) or (columns_of_three and 0 < headings < len(places)):
             raise TraceError(f"{where}: line {rows[first].line}: {_TWO_MEANINGS[delimiter]}")
     reading = _Reading(where, places, delimiter, decimal, content, limit)
-    if first:
-        # A row above the numbers may begin as one of them that cannot be read, such as 40'000.
-        above = rows[first - 1]
-        start = above.cells[places[0]] if len(above.cells) > places[0] else ""
-        if _ALIKE.fullmatch(start) and sum(bool(cell) for cell in above.cells) >= len(places):
-            reading.add_rows([above])
     beside = [row for row in rows[first : first + BESIDE] if row.beside(places)]
     blank = [""] * places[0]
     for row in beside:
         rows[rows.index(row)] = _Row(row.line, blank + row.cells[places[0] :], row.numbers)
-    reading.add_rows(rows[first:])
+    # A row above the numbers may begin as one of them that cannot be read, such as 40'000.
+    above = rows[first - 1].cells if first else []
+    alike = len(above) > places[0] and _ALIKE.fullmatch(above[places[0]]) and sum(map(bool, above)) >= len(places)
+    reading.add_rows(rows[first - 1 if alike else first :])
     reading.add_rest(end, len(lines))
     titles = rows[:first]
     if delimiter is None:
