@@ -11,6 +11,8 @@ from dataclasses import replace
 from functools import cache
 from typing import NamedTuple
 
+import numpy as np
+
 from granchain.contact.law import OPEN
 from granchain.contact.model import Functions
 from granchain.engine.contact_step import ContactStep, Features, dissipated, motion, overlap_of, past_rate, predicted
@@ -23,6 +25,8 @@ from granchain.jit.options import VECTOR, hot, rows, shared
 # than TILED_ABOVE contacts are tiled. A tile is more than the TILE_STEPS * VECTOR contacts that it moves back, so that tiles two apart
 # share none.
 TILE_CONTACTS, TILE_STEPS, TILED_ABOVE = 2048, 32, 4096
+# Not the literal, for which Numba would compile what it is given to once more.
+A_STEP = np.int64(1)
 
 
 def tiled(features: Features, n_contacts: int) -> Features:
@@ -367,7 +371,7 @@ def tile_march(features: Features, leaves: LeafSweeps, renew: Callable, whole: t
                 if length > 0:
                     length = keep_on_list(events, before, first, last, length)
             else:
-                first, last = 0, behind_front(bodies, contacts, clock, 1)
+                first, last = 0, behind_front(bodies, contacts, clock, A_STEP)
             sampled = begun + done == sample_at
             slot = sample
             if sampled:
@@ -452,7 +456,7 @@ def sweeps_of(law: Functions, step: ContactStep, features: Features) -> Sweeps:
             if done == steps:
                 clock.pending = pending
                 return steps, 0, n
-            n = behind_front(bodies, contacts, clock, 1)
+            n = behind_front(bodies, contacts, clock, A_STEP)
         dt = clock.dt
         half_dt = 0.5 * dt if clock.step + done > 0 else 0.0
         if whole and EVENTS:

@@ -30,7 +30,7 @@ from numba.core.typing.templates import infer_global
 
 from granchain.errors import GranchainWarning
 from granchain.jit.fingerprint import NAMED_TUPLES, calls
-from granchain.jit.options import OPTIONS, fingerprint, how_compiled, jitable, refusal_of
+from granchain.jit.options import OPTIONS, UNCALLED_FROM_PYTHON, fingerprint, how_compiled, jitable, refusal_of
 from granchain.jit.private import LACKS, private, where_there
 
 LOOP_SEAL = b"\ngranchain loop sha256 %s\n"
@@ -198,7 +198,7 @@ def compile_shared(function: Any) -> None:
     named = sorted((kind.__qualname__, getattr(kind, "_fields", ())) for kind in NAMED_TUPLES)
     key = hashlib.sha256(f"{fingerprint(function)} {named}".encode()).hexdigest()
     function.__qualname__ = f"{function.__name__}_{key[:32]}"
-    dispatcher = numba.njit(**how_compiled(function, False))(function)
+    dispatcher = numba.njit(**how_compiled(function, False), **UNCALLED_FROM_PYTHON)(function)
     with contextlib.suppress(RuntimeError, OSError):  # which the loop that calls it says
         if _LOOP_CACHE is not None:
             dispatcher._cache = writable_cache(function, key)

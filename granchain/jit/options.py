@@ -33,6 +33,8 @@ def _hidden(name: str, value: Any, lost: str) -> dict[str, Any]:
 UNCOUNTED = _hidden("_nrt", False, "each slice of a table costs two atomic additions")
 # No form for C, as ctypes would call it: nobody does, and a fifth of the time of compiling goes into them.
 UNCALLED_FROM_C = _hidden("no_cfunc_wrapper", True, "a loop takes longer to compile")
+# No form for Python, of what loops alone call.
+UNCALLED_FROM_PYTHON = _hidden("no_cpython_wrapper", True, "what loops share takes longer to compile")
 # Code put where it is called, for what runs once per contact and step: without it, LLVM decides.
 IN_PLACE = _hidden("forceinline", True, "the functions of a law are called where LLVM does not put them in place")
 # Strict floating point (no fastmath); division gives inf or nan, as NumPy's, and no exception in the loop.
@@ -58,10 +60,13 @@ def _lowerings() -> dict[tuple[bool, bool], type]:
     native: Any = private("numba.core.typed_passes", "NativeLowering")
     lower: Any = private("numba.core.lowering", "Lower")
     make_function = private("numba._dynfunc", "make_function")
-    library._finalize_final_module, library._finalize_dynamic_globals  # noqa: B018
+    library._optimize_final_module, library._finalize_final_module, library._finalize_dynamic_globals  # noqa: B018
 
     class InnerLibrary(library):
-        """LLVM's code of a function, to be linked into that of a loop: there alone it becomes machine code."""
+        """LLVM's code of a function, to be linked into that of a loop: there alone it is optimised and becomes machine code."""
+
+        def _optimize_final_module(self) -> None:
+            pass
 
         def _finalize_final_module(self) -> None:
             self._finalize_dynamic_globals()
