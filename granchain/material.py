@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,10 @@ class Material:
     hardness: float | None = None
     source: str = ""
     name: str | None = None
+
+    def constants(self) -> dict[str, Any]:
+        """The constants that are given, by name."""
+        return {name: value for name, value in vars(self).items() if value is not None}
 
     @property
     def compliance(self) -> float:

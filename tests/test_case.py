@@ -24,7 +24,8 @@ from hypothesis import strategies as st
 
 from granchain import keys
 from granchain.case import Case, case_as_given, case_names, load_case
-from granchain.case.document import CASE_BYTES, CASES, put_value, toml_value
+from granchain.case.document import CASE_BYTES, CASES, toml_value
+from granchain.case.dotted import put_value
 from granchain.case.files import CSV_BYTES
 from granchain.contact import law, laws
 from granchain.contact.law import AS_PRINTED, RESTITUTION, STIFFNESS
@@ -543,7 +544,7 @@ def test_many_decimals_and_a_dotted_comment_are_no_dotted_key(tmp_path: Path) ->
     drive = f'ends.left = {{ drive = "force", time = [{numbers}], value = [{numbers}] }}\n'
     head = '[chain]\nbeads = 2\nradius = 1e-3\nmaterial = "steel-316"\n[contact]\nlaw = "hertz"\n[time]\nend = 1e-4\n'
     case = load_case(written(tmp_path, "# " + "." * 200 + "\n" + drive + head))
-    assert case.drive_table("left")[0].size == 201
+    assert case.drive("left")[:2][0].size == 201
 
 
 @pytest.mark.parametrize("depth", [13, 200])
@@ -628,12 +629,12 @@ def driven(folder: Path, content: str | bytes) -> Case:
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_a_drive_is_read_from_beside_the_case_file(tmp_path: Path, head: str, end: str) -> None:
     case = driven(tmp_path, (head + "0, 0\n5e-5 ,1e-6\n\n+.0001,-2.5E-6\n").replace("\n", end))
-    moment, value = case.drive_table("left")
+    moment, value = case.drive("left")[:2]
     np.testing.assert_array_equal(moment, [0.0, 5e-5, 1e-4])
     np.testing.assert_array_equal(value, [0.0, 1e-6, -2.5e-6])
     assert case.ends.left.drive == "displacement" and case.ends.left.file == "push.csv"
     with pytest.raises(CaseError, match=r"^ends\.right: got an end without drive"):
-        case.drive_table("right")
+        case.drive("right")[:2]
 
 
 COLUMNS = "allowed two columns, time [s] and displacement [m] or force [N]"
@@ -689,14 +690,14 @@ def test_a_drive_is_part_of_the_case_and_of_its_digest(tmp_path: Path) -> None:
     case = driven(tmp_path, "0,0\n1,2\n")
     again = Case(**case.resolved())
     assert again == case and again.sha256 == case.sha256
-    np.testing.assert_array_equal(again.drive_table("left"), case.drive_table("left"))
+    np.testing.assert_array_equal(again.drive("left")[:2], case.drive("left")[:2])
     assert "file" not in case.resolved()["ends"]["left"]
     assert driven(tmp_path, "0,0\n1,3\n").sha256 != case.sha256
 
 
 def test_a_replaced_case_finds_its_drive_again(tmp_path: Path) -> None:
     case = driven(tmp_path, "0,0\n1,2\n").replace(**{"chain.beads": 3})
-    np.testing.assert_array_equal(case.drive_table("left"), [[0, 1], [0, 2]])
+    np.testing.assert_array_equal(case.drive("left")[:2], [[0, 1], [0, 2]])
 
 
 # ---------------------------------------------------------------------------------------------------------------------

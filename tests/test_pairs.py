@@ -11,7 +11,7 @@ import pytest
 import granchain as gc
 from granchain import errors
 from granchain.case import Case
-from granchain.case.document import put_value
+from granchain.case.dotted import put_value
 from granchain.case.quantities import quantity_of, value_at
 from granchain.contact import laws
 from granchain.engine.setup import RowInputs, contacts_together

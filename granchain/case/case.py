@@ -15,26 +15,25 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-from pydantic import BaseModel, PrivateAttr, ValidationInfo, model_validator
+from pydantic import PrivateAttr
 
-from granchain.case.checks import (
-    PER_BODY,
-    bodies_in,
-    check_across,
-    known_tables,
-    ledger_interval,
-    listed,
-    put_initial,
-    read_tables,
-    sizes,
+from granchain.case.base import CheckedCase, law_values
+from granchain.case.checks import PER_BODY, bodies_in, check_across, ledger_interval, sizes
+from granchain.case.document import (
+    CASES,
+    case_names,
+    change,
+    digest_of_case,
+    noted,
+    plain_tables,
+    read_document,
 )
-from granchain.case.document import CASES, case_names, change, digest_of_case, jsonable, noted, plain_tables, read_document
 from granchain.case.files import Files, files_named
 from granchain.case.initial import bead_values, fastest_closing, moves
 from granchain.case.mechanism import mechanism_names
+from granchain.case.pairs import read_pairs
 from granchain.case.signals import Drive, signal_table
 from granchain.case.tables import (
-    Body,
     ChainContactTable,
     ChainTable,
     DriveTable,
@@ -49,14 +48,15 @@ from granchain.case.tables import (
     body_like,
 )
 from granchain.case.title import title_of
+from granchain.case.tolerances import tolerances_of
 from granchain.contact import laws
 from granchain.contact.law import Quantity
 from granchain.errors import CaseError
-from granchain.keys import Problems, Table, add_missing, key, shown
+from granchain.keys import Problems, key, shown
 from granchain.material import Material
 
 
-class Case(Table):
+class Case(CheckedCase):
     """What is to be computed: frozen, complete, checked.
 
     Made by `load_case`, by `Case(**tables)` from the tables of a case file, or from another case by `replace`. The tables and keys of the
@@ -80,57 +80,30 @@ class Case(Table):
     time: TimeTable = key("the end of the run", "a table [time]")
     tolerance: ToleranceTable | None = key("how sure its numbers are", "a table [tolerance]", None)
 
-    _document: dict[str, Any] = PrivateAttr(default_factory=dict)
     _files: Files = PrivateAttr(default_factory=lambda: Files(None))
-    _toml: str = PrivateAttr(default="")
-    _titled: dict[str, Any] = PrivateAttr(default_factory=dict)
     _drives: dict[str, Drive] = PrivateAttr(default_factory=dict)
     _inputs_of_law: tuple[Quantity, ...] = PrivateAttr(default=())
 
-    @model_validator(mode="wrap")
     @classmethod
-    def _whole(cls, document: Any, handler: Any, info: ValidationInfo) -> Case:
-        if isinstance(document, Case):
-            return document
-        context = info.context or {}
-        problems, files = context.get("problems") or Problems(), context.get("files") or Files(Path())
-        if not isinstance(document, (Mapping, BaseModel)):
-            raise CaseError(f"case: got {shown(document)}, allowed tables; give the tables of a case file")
-        document = plain_tables(known_tables(dict(document), problems), problems)
-        tables = read_tables(document, problems)
-        for name, field in cls.model_fields.items():
-            if name not in document and field.is_required():
-                add_missing(cls, name, name, problems)
-            elif name not in document:
-                tables.setdefault(name, field.default)
-        listed(tables, problems)
-        put_initial(tables, files, problems)
+    def _across(cls, tables: dict[str, Any], document: Mapping[str, Any], files: Files, problems: Problems) -> dict[str, Any]:
+        law = None
+        if "contact" in tables and problems.clear("contact.law"):
+            given = dict(document["contact"])
+            pairs = given.pop("pair", None)
+            values = law_values("contact", given, problems)
+            law = laws().get(values["law"])
+            tables["contact"] = ChainContactTable(**values, pair=read_pairs(pairs, law, problems))
+        if tables.get("tolerance") is not None:
+            tolerances = tolerances_of(tables["tolerance"], "tolerance", problems)
+            tables["tolerance"] = ToleranceTable(**tolerances)
         drives = check_across(tables, files, problems)
-        if problems.sentences:
-            raise CaseError(problems.sentences)
-        case: Case = handler(tables)
-        case._document, case._files, case._toml = document, files, context.get("toml", "")
-        case._drives, case._inputs_of_law = drives, laws()[case.contact.law].inputs
-        # What the title was written for: this document, unless a change was made without a new title.
-        case._titled = context.get("titled", document)
-        return case
-
-    @property
-    def title(self) -> str:
-        """What the case is, in a line: the author's words, with values and changes, see `granchain.case.title`."""
-        return title_of(self._document.get("title", ""), dict(self), self._titled, self._document)
+        return {"_files": files, "_drives": drives, "_inputs_of_law": law.inputs if law else ()}
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the keys, their values and units."""
         from granchain.case.card import card_of
 
         return card_of(self)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Case) and self.resolved() == other.resolved()
-
-    def __hash__(self) -> int:
-        return hash(self.sha256)
 
     def title_with(self, words: Mapping[str, str]) -> str:
         """The title with words in place of the values of some keys, which take many."""
@@ -156,11 +129,6 @@ class Case(Table):
         return sum(size for size, *_ in sizes(dict(self))[1:]) + 8.0 * PER_BODY * bodies_in(dict(self))
 
     @property
-    def toml(self) -> str:
-        """The text of the case file as given; changes made since are appended as comments."""
-        return self._toml
-
-    @property
     def sha256(self) -> str:
         """Digest of `resolved()`, without what changes nothing."""
         return digest_of_case(self.resolved())
@@ -174,22 +142,27 @@ class Case(Table):
             radius [m], mass [kg], speed [m/s], displacement [m], drag [1/s]: (n_bodies,) arrays; gap [m]: (n_bodies - 1,) array;
             material: list of Material.
         """
-        columns: dict[str, list[Any]] = {"radius": [], "mass": [], "speed": [], "displacement": [], "drag": [], "gap": []}
+        names = ("radius", "mass", "speed", "displacement", "drag", "gap")
+        columns: dict[str, list[Any]] = {name: [] for name in names}
         material: list[Material] = []
         if self.striker is not None:
-            radius, mass, substance = self._striker(self.striker)
-            material.append(substance)
-            own = {"radius": radius, "mass": mass, "speed": self.striker.speed, "displacement": 0.0, "drag": 0.0, "gap": 0.0}
-            for name, value in own.items():
+            own = body_like(self.striker, body_like(self.chain.places()[0][1], self.chain))
+            material.append(own.material)
+            values = (own.radius, own.mass, self.striker.speed, 0.0, 0.0, 0.0)
+            for name, value in zip(names, values, strict=True):
                 columns[name].append([value])
         for repeat, group in self.chain.groups():
             counts = [segment.count for segment in group]
             kinds = [body_like(segment, self.chain) for segment in group]
-            columns["radius"].append(repeated([kind.radius for kind in kinds], counts, repeat))
-            columns["mass"].append(repeated([kind.mass for kind in kinds], counts, repeat))
-            columns["drag"].append(repeated([self.chain.drag_of(segment) for segment in group], counts, repeat))
-            columns["gap"].append(repeated([self.chain.gap_after(segment) for segment in group], counts, repeat))
-            material += [kind.material for kind, count in zip(kinds, counts, strict=True) for _ in range(count)] * repeat
+            for name, numbers in (
+                ("radius", [kind.radius for kind in kinds]),
+                ("mass", [kind.mass for kind in kinds]),
+                ("drag", [self.chain.drag_of(segment) for segment in group]),
+                ("gap", [self.chain.gap_after(segment) for segment in group]),
+            ):
+                columns[name].append(np.tile(np.repeat(numbers, counts), repeat))
+            for kind, count in list(zip(kinds, counts, strict=True)) * repeat:
+                material += [kind.material] * count
         columns["speed"].append(bead_values("velocity", self.chain, self.initial))
         columns["displacement"].append(bead_values("displacement", self.chain, self.initial))
         arrays = {name: np.concatenate(parts) for name, parts in columns.items()}
@@ -214,12 +187,6 @@ class Case(Table):
                 for own, factor in zip(material[beads], chain.modulus_factor, strict=True)
             ]
 
-    def _striker(self, striker: StrikerTable) -> Body:
-        return body_like(striker, self._first())
-
-    def _first(self) -> Body:
-        return body_like(self.chain.places()[0][1], self.chain)
-
     def law_inputs(self) -> SimpleNamespace:
         """A value for every input of the law, in SI; a restitution that another law gives stays a table.
 
@@ -231,8 +198,8 @@ class Case(Table):
         """The names of two materials with the `law_inputs` of their contacts, for each pair that has its own."""
         return [(pair.materials, self._inputs(pair.inputs())) for pair in self.contact.pair or ()]
 
-    def _inputs(self, own: Mapping[str, Any]) -> SimpleNamespace:
-        inputs = {name: copy.copy(value) for name, value in {**self.contact.inputs(), **own}.items()}
+    def _inputs(self, own: dict[str, Any]) -> SimpleNamespace:
+        inputs = self.contact.inputs() | own
         if inputs.get("impact_speed") == "striker":
             inputs["impact_speed"] = fastest_closing(dict(self)) if self.striker is None else self.striker.speed
         return SimpleNamespace(**inputs)
@@ -266,23 +233,8 @@ class Case(Table):
         signals = [end.signal for end in (self.ends.left, self.ends.right) if isinstance(end, DriveTable)]
         return next((str(signal) for signal in signals if signal not in (None, "pulse")), "")
 
-    def drive_table(self, side: str) -> tuple[np.ndarray, np.ndarray]:
-        """The table that a driven end follows.
-
-        Parameters
-        ----------
-        side : {"left", "right"}
-
-        Returns
-        -------
-        time, value : (n,) array
-            [s], and [m] or [N].
-        """
-        time, value, _ = self.drive(side)
-        return time, value
-
     def drive(self, side: str) -> Drive:
-        """The table that a driven end follows, with its slopes where it is a signal: those of its closed form."""
+        """The table that the end "left" or "right" follows; a signal has the slopes of its closed form."""
         end = getattr(self.ends, side, None)
         if not isinstance(end, DriveTable):
             raise CaseError(f"ends.{side}: got an end without drive, allowed a driven one; set it to a table {{ drive, file }}")
@@ -300,11 +252,12 @@ class Case(Table):
         for name in {where.partition(".")[0].strip() for where in changes} & document.keys():
             document[name] = copy.deepcopy(document[name])
         change(document, changes, problems)
-        context: dict[str, Any] = {
-            "files": self._files.changed(changes), "toml": noted(self._toml, changes), "problems": problems,
-        }  # fmt: skip
-        if "title" not in changes:
-            context["titled"] = self._titled
+        context = {
+            "files": self._files.changed(changes),
+            "toml": noted(self._toml, changes),
+            "problems": problems,
+            "titled": None if "title" in changes else self._titled,
+        }
         case = Case.model_validate(document, context=context)
         # what is the same is one: chains of a million beads are made once for all members of an ensemble
         case.__dict__.update({name: table for name, table in self if case.__dict__[name] == table})
@@ -334,46 +287,39 @@ class Case(Table):
         return case
 
     def as_given(self) -> dict[str, Any]:
-        """The case as it is stored and sent: what `case_as_given` makes the same case of, with the same under every `replace`.
+        """The case as it is stored and sent: `case_as_given` makes the same case of it.
 
         Returns
         -------
         dict
-            tables: what was given, without defaults; files: name and text of each file that they name; titled: the tables that the title
-            was written for, where they are others.
+            tables: without defaults; files: name and text of each file that they name; titled:
+            the tables that the title was written for, if they differ.
         """
         files = [[name, self._files.texts[name]] for name in dict.fromkeys(files_named(self._document))]
-        titled = {} if self._titled is self._document else {"titled": self._titled}
-        return {"tables": self._document, "files": files, **titled}
+        return {**super().as_given(), "files": files}
 
     def resolved(self) -> dict[str, Any]:
         """All tables as plain data for readers and for `sha256`: defaults filled, SI, materials expanded, drives as numbers or signals.
 
         `Case(**resolved)` is equal to the case, and not the same under `replace`: what followed from a key is given in it.
         """
-        document: dict[str, Any] = {"title": self.title, **jsonable(self)}
-        chain = document["chain"]
+        document, problems = super().resolved(), Problems()
+        chain, first = document["chain"], body_like(self.chain.places()[0][1], self.chain)
         for entry, segment in zip(chain["segment"], self.chain.segment, strict=True):
             entry |= {
                 "gap": self.chain.gap_after(segment),
                 "drag": self.chain.drag_of(segment),
-                **jsonable(body_like(segment, self.chain)._asdict()),
+                **plain_tables(body_like(segment, self.chain)._asdict(), problems),
             }
         if not chain["segment"]:
-            chain |= jsonable(self._first()._asdict())
+            chain |= plain_tables(first._asdict(), problems)
             del chain["segment"]
         if self.striker is not None:
-            document["striker"] |= jsonable(self._striker(self.striker)._asdict())
+            document["striker"] |= plain_tables(body_like(self.striker, first)._asdict(), problems)
         for side, (time, value, _) in self._drives.items():
             document["ends"][side] = {"drive": getattr(self.ends, side).drive, "time": time.tolist(), "value": value.tolist()}
         document["energy"]["interval"] = ledger_interval(self.energy, self.time)
         return document
-
-
-def repeated(values: list[Any], counts: list[int], repeat: int) -> np.ndarray:
-    """Each value as often as it counts, all that as often as it is repeated."""
-    each = np.full(counts[0], values[0]) if len(counts) == 1 else np.repeat(values, counts)
-    return each if repeat == 1 else np.tile(each, repeat)
 
 
 def check_case(case: Any) -> None:
@@ -401,17 +347,14 @@ def load_case(name: str | Path, set: Iterable[str] = ()) -> Case:
     FileError
         For a file that cannot be read.
     """
-    path = CASES / f"{name}.toml" if isinstance(name, str) and name in case_names() else Path(name)
     if isinstance(name, str) and name in mechanism_names():
         raise CaseError(f'case: got {name}, a mechanism, allowed a chain of beads; run it with "granchain mechanism {name}"')
-    text, document, changes, problems = read_document(path, set, [*case_names(), *mechanism_names()], "contact.psi=2.9")
+    path = CASES / f"{name}.toml" if isinstance(name, str) and name in case_names() else Path(name)
+    names = [*case_names(), *mechanism_names()]
+    document, context = read_document(path, set, names, "contact.psi=2.9")
     if "mechanism" in document and "chain" not in document:
         raise CaseError(f'case: got {shown(path.name)}, a mechanism, allowed a chain of beads; run it with "granchain mechanism"')
-    context: dict[str, Any] = {"files": Files(path.parent), "toml": noted(text, changes), "problems": problems}
-    if changes and "title" not in changes:
-        context["titled"] = plain_tables(document, Problems())
-    change(document, changes, problems)
-    return Case.model_validate(document, context=context)
+    return Case.model_validate(document, context={**context, "files": Files(path.parent)})
 
 
 def case_as_given(given: Mapping[str, Any], toml: str = "") -> Case:
@@ -425,7 +368,5 @@ def case_as_given(given: Mapping[str, Any], toml: str = "") -> Case:
     files = given.get("files")
     if not isinstance(files, list) or not all(isinstance(file, list) and list(map(type, file)) == [str, str] for file in files):
         raise CaseError("case: got files that are no names with texts, allowed what Case.as_given gives; take another copy")
-    context: dict[str, Any] = {"files": Files(None, {name: text for name, text in files}), "toml": toml}
-    if isinstance(given.get("titled"), dict):
-        context["titled"] = given["titled"]
+    context = {"files": Files(None, dict(files)), "toml": toml, "titled": given.get("titled")}
     return Case.model_validate(given["tables"], context=context)

@@ -11,36 +11,31 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from granchain.case.document import some
+from granchain.case.document import first_few
 from granchain.case.drives import check_drive, check_signal, read_drive
 from granchain.case.files import Files
 from granchain.case.initial import fastest_closing, read_initial
-from granchain.case.pairs import check_pairs, read_pairs
+from granchain.case.pairs import check_pairs
 from granchain.case.signals import Drive
 from granchain.case.tables import (
     ALL,
-    TABLES,
     Body,
-    ChainContactTable,
     ChainTable,
     ContactTable,
     DriveTable,
     EndsTable,
     EnergyTable,
-    HeadingTable,
     SensorsTable,
     StrikerTable,
     TimeTable,
-    ToleranceTable,
     body_like,
     ranges_of,
 )
-from granchain.case.tolerances import check_tolerances, tolerances_of
+from granchain.case.tolerances import check_tolerances
 from granchain.chain import BEAD_STEPS, hanging
 from granchain.contact import laws
-from granchain.contact.inputs import Slip, chosen, filled
 from granchain.contact.law import ContactLaw
-from granchain.keys import Problems, add_missing, in_si, read_table, shown, suggestion
+from granchain.keys import Problems, add_missing, shown
 
 # Memory that one run may take, ours: half of a common workstation's 16 GiB.
 MEMORY = 8 * 2**30
@@ -52,85 +47,44 @@ MOST_LABELS = 1_000_000
 PER_BODY = 20
 
 
-def known_tables(document: Mapping[str, Any], problems: Problems) -> dict[str, Any]:
-    """The tables that a case has; of others no more is read than their names."""
-    top = [*HeadingTable.model_fields, *TABLES]
-    for name in document:
-        if name not in top:
-            problems.add_unknown(str(name), top, "take it out")
-    return {name: value for name, value in document.items() if name in top}
+def check_across(tables: dict[str, Any], files: Files, problems: Problems) -> dict[str, Drive]:
+    """Check what keys mean to each other, as far as they could be read; tables of driven ends.
 
-
-def read_tables(document: Mapping[str, Any], problems: Problems) -> dict[str, Any]:
-    """The tables of a case; one that cannot be read is not among them."""
-    read_table(HeadingTable, "", {name: document[name] for name in HeadingTable.model_fields if name in document}, problems)
-    tables: dict[str, Any] = {}
-    for name, model in TABLES.items():
-        if name in document:
-            given = document[name]
-            if name == "contact" and isinstance(given, Mapping):
-                given = {key: value for key, value in given.items() if key != "pair"}
-            table = read_table(model, name, given, problems)
-            if table is not None:
-                tables[name] = table
-    if "contact" in tables and problems.clear("contact.law"):
-        given = dict(document["contact"])
-        pairs = given.pop("pair", None)
-        values = law_table("contact", given, problems)
-        tables["contact"] = ChainContactTable(**values, pair=read_pairs(pairs, laws().get(values["law"]), problems))
-    if "tolerance" in tables:
-        tables["tolerance"] = ToleranceTable(**tolerances_of(tables["tolerance"], "tolerance", problems))
-    return tables
-
-
-def law_table(where: str, given: Mapping[str, Any], problems: Problems) -> dict[str, Any]:
-    """A law's inputs, defaults filled, in SI."""
-    law = chosen(given.get("law"))
-    if isinstance(law, Slip):
-        values, slips = {"law": ""}, [law]
-    else:
-        values, slips = filled(law, {name: value for name, value in given.items() if name != "law"}, in_si)
-        values = {"law": law.name, **values}
-    for slip in slips:
-        place = f"{where}.{slip.place}"
-        if slip.unknown:
-            problems.add_unknown(place, ["law", *slip.words], slip.advice)
-        else:
-            advice = suggestion(slip.got, slip.words, slip.advice)
-            problems.add(place, "nothing" if slip.got is None else shown(slip.got), slip.allowed, advice)
-    return values
-
-
-def check_across(tables: Mapping[str, Any], files: Files, problems: Problems) -> dict[str, Drive]:
-    """Check what keys mean to each other, as far as they could be read; returns the tables of driven ends."""
+    Numbers take the place of words under [sensors], and those of all beads that of a file under
+    [initial].
+    """
+    at_start, readable = tables.get("initial"), problems.clear("chain.beads", "chain.segment", "initial")
+    if at_start is not None and "chain" in tables and readable:
+        tables["initial"] = read_initial(at_start, tables["chain"], files, problems)
     if not {"chain", "ends"} <= tables.keys():
         return {}
-    chain, ends, striker, contact = tables["chain"], tables["ends"], tables.get("striker"), tables.get("contact")
+    chain, ends = tables["chain"], tables["ends"]
+    striker, contact = tables.get("striker"), tables.get("contact")
+    if "sensors" in tables:
+        tables["sensors"] = read_labels(tables["sensors"], chain, ends, striker, problems)
     drives = check_ends(ends, tables.get("time"), files, problems)
     if problems.clear("chain.segment"):
         check_chain(chain, problems)
-        check_striker(chain, striker, problems)
+        where, first = chain.places()[0]
+        if striker is not None and problems.clear(where, "chain.radius", "chain.mass", "chain.material", "striker"):
+            check_body("striker", body_like(striker, body_like(first, chain)), problems)
         check_support(chain, ends, problems)
     if problems.clear("chain", "ends", "striker"):
-        check_touching(chain, ends, striker, problems)
+        walls = ends.has_wall("left") or ends.has_wall("right")
+        if chain.total() == 1 and striker is None and not walls:
+            advice = "add beads, a striker or a wall"
+            problems.add("chain.beads", "1 that has nothing to touch", "two bodies, or a wall", advice)
     if "sensors" in tables and problems.clear("chain.beads", "chain.segment", "ends", "striker"):
         check_sensors(tables["sensors"], chain, ends, striker, problems)
     if contact and problems.clear("chain", "ends", "striker", "initial", "contact.impact_speed", "contact.impact_speed_floor"):
         check_impact_speed(contact, tables, problems)
     if contact and contact.pair and problems.clear("chain", "ends", "striker", "contact.law"):
         check_pairs(contact, tables, problems)
-    if problems.clear("chain.beads", "chain.segment", "sensors", "snapshots", "energy", "time"):
+    if "time" in tables and problems.clear("chain.beads", "chain.segment", "sensors", "snapshots", "energy", "time"):
         check_size(tables, problems)
     if tables.get("tolerance") is not None and problems.clear("contact.law", "chain.segment"):
         check_tolerances(tables, dict(tables["tolerance"]), "tolerance", problems)
     return drives
-
-
-def put_initial(tables: dict[str, Any], files: Files, problems: Problems) -> None:
-    """Put the numbers of all beads in place of what [initial] says."""
-    initial = tables.get("initial")
-    if initial is not None and "chain" in tables and problems.clear("chain.beads", "chain.segment", "initial"):
-        tables["initial"] = read_initial(initial, tables["chain"], files, problems)
 
 
 def check_chain(chain: ChainTable, problems: Problems) -> None:
@@ -148,13 +102,9 @@ def check_disorder(chain: ChainTable, problems: Problems) -> None:
     """A factor for every bead, a number for every gap, and no gap below 0."""
     if not problems.clear("chain.beads"):
         return
-    beads = chain.total()
-    for name, length, each in (
-        ("radius_factor", beads, "bead"),
-        ("mass_factor", beads, "bead"),
-        ("modulus_factor", beads, "bead"),
-        ("gap_added", beads - 1, "gap"),
-    ):
+    factors = ("radius_factor", "mass_factor", "modulus_factor")
+    lengths = dict.fromkeys(factors, (chain.total(), "bead"))
+    for name, (length, each) in (lengths | {"gap_added": (chain.total() - 1, "gap")}).items():
         given = getattr(chain, name)
         if given is not None and len(given) != length and problems.clear(f"chain.{name}"):
             advice = f"give one for each {each}, or take it out"
@@ -188,13 +138,6 @@ def check_factors(chain: ChainTable, problems: Problems) -> None:
             problems.add(f"chain.{name}", got, "factors whose products are finite and above 0", "take factors nearer to 1")
 
 
-def check_striker(chain: ChainTable, striker: StrikerTable | None, problems: Problems) -> None:
-    """The striker is a whole body, like bead 1 in what is not given for it."""
-    where, first = chain.places()[0]
-    if striker is not None and problems.clear(where, "chain.radius", "chain.mass", "chain.material", "striker"):
-        check_body("striker", body_like(striker, body_like(first, chain)), problems)
-
-
 def check_body(where: str, kind: Body, problems: Problems) -> None:
     """A body has a radius, a material and a mass."""
     for name in ("radius", "material"):
@@ -225,12 +168,6 @@ def check_support(chain: ChainTable, ends: EndsTable, problems: Problems) -> Non
         problems.add(*fault)
 
 
-def check_touching(chain: ChainTable, ends: EndsTable, striker: StrikerTable | None, problems: Problems) -> None:
-    """There is at least one contact."""
-    if chain.total() == 1 and striker is None and not ends.has_wall("left") and not ends.has_wall("right"):
-        problems.add("chain.beads", "1 that has nothing to touch", "two bodies, or a wall", "add beads, a striker or a wall")
-
-
 def check_ends(ends: EndsTable, time: TimeTable | None, files: Files, problems: Problems) -> dict[str, Drive]:
     """Only elastic walls have a material; a driven end has one table that can be read, or a signal."""
     drives = {}
@@ -258,32 +195,32 @@ def numbers_along(chain: ChainTable, ends: EndsTable, striker: StrikerTable | No
     return range(1, last + 1), contacts
 
 
-def listed(tables: dict[str, Any], problems: Problems) -> None:
-    """Put numbers in place of words under [sensors]: of all beads, or of ranges."""
-    sensors: Any = tables.get("sensors")
-    if sensors is None or not any(isinstance(words, str) for words in (sensors.beads, sensors.contacts)):
-        return
-    numbers: dict[str, tuple[int, ...]] = {}
-    known = {"chain", "ends"} <= tables.keys() and problems.clear("chain.beads", "chain.segment", "ends", "striker")
-    allowed = numbers_along(tables["chain"], tables["ends"], tables.get("striker")) if known else (range(0), range(0))
-    for name, there in zip(("beads", "contacts"), allowed, strict=True):
-        words = getattr(sensors, name)
-        if not isinstance(words, str):
-            continue
-        ranges = [there] if words == ALL else ranges_of(words)
-        numbers[name] = ()
-        outside = [part for part in ranges if part and (part[0] not in there or part[-1] not in there)]
-        if not known:
-            continue
-        if outside:
-            advice = "take out what is not in the chain"
-            problems.add(f"sensors.{name}", shown(words), f"{name} {there[0]} to {there[-1]}" if there else "none", advice)
-        elif sum(map(len, ranges)) > MOST_LABELS:
-            got = f"{sum(map(len, ranges))} {name}"
-            problems.add(f"sensors.{name}", got, f"at most {MOST_LABELS}", f'give a step, such as "{there[0]}-{there[-1]}:100"')
-        else:
-            numbers[name] = tuple(number for part in ranges for number in part)
-    tables["sensors"] = sensors.model_copy(update=numbers)
+def read_labels(
+    sensors: SensorsTable,
+    chain: ChainTable,
+    ends: EndsTable,
+    striker: StrikerTable | None,
+    problems: Problems,
+) -> SensorsTable:
+    """Numbers in place of words under [sensors]: of all beads, or of ranges."""
+    given = {name: getattr(sensors, name) for name in ("beads", "contacts")}
+    words = {name: text for name, text in given.items() if isinstance(text, str)}
+    numbers: dict[str, tuple[int, ...]] = dict.fromkeys(words, ())
+    if words and problems.clear("chain.beads", "chain.segment", "ends", "striker"):
+        allowed = dict(zip(given, numbers_along(chain, ends, striker), strict=True))
+        for name, text in words.items():
+            known = allowed[name]
+            ranges = [known] if text == ALL else ranges_of(text)
+            count = sum(map(len, ranges))
+            if any(labels and (labels[0] not in known or labels[-1] not in known) for labels in ranges):
+                in_words = f"{name} {known[0]} to {known[-1]}" if known else "none"
+                problems.add(f"sensors.{name}", shown(text), in_words, "take out what is not in the chain")
+            elif count > MOST_LABELS:
+                advice = f'give a step, such as "{known[0]}-{known[-1]}:100"'
+                problems.add(f"sensors.{name}", f"{count} {name}", f"at most {MOST_LABELS}", advice)
+            else:
+                numbers[name] = tuple(label for labels in ranges for label in labels)
+    return sensors.model_copy(update=numbers)
 
 
 def check_sensors(sensors: SensorsTable, chain: ChainTable, ends: EndsTable, striker: StrikerTable | None, problems: Problems) -> None:
@@ -297,10 +234,10 @@ def check_sensors(sensors: SensorsTable, chain: ChainTable, ends: EndsTable, str
     ):
         outside = [label for label in labels if label not in allowed]
         if outside:
-            problems.add(f"sensors.{name}", some(outside), range_in_words, "take out what is not in the chain")
+            problems.add(f"sensors.{name}", first_few(outside), range_in_words, "take out what is not in the chain")
         doubles = [label for label, times in Counter(labels).items() if times > 1]
         if doubles:
-            problems.add(f"sensors.{name}", f"{some(doubles)} more than once", "each once", "take out the doubles")
+            problems.add(f"sensors.{name}", f"{first_few(doubles)} more than once", "each once", "take out the doubles")
 
 
 def check_impact_speed(contact: ContactTable, tables: Mapping[str, Any], problems: Problems) -> None:

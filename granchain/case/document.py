@@ -8,19 +8,18 @@ import re
 import stat
 import tomllib
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from pydantic import BaseModel
 
-from granchain.case.tolerances import flattened
+from granchain.case.dotted import flattened, put_value
 from granchain.contact import laws
 from granchain.errors import CaseError, FileError, GranchainWarning
 from granchain.keys import Problems, shown, suggestion
-from granchain.material import MATERIALS, Material
+from granchain.material import Material
 from granchain.plain_data import sha256_of
 
 # The deepest keys, such as chain.segment.0.material.density, are five levels down; the rest is room.
@@ -39,44 +38,54 @@ def case_names() -> list[str]:
     return sorted(path.stem for path in CASES.glob("*.toml"))
 
 
-def read_document(path: Path, set: Iterable[str], names: list[str], example: str) -> tuple[str, dict[str, Any], dict[str, Any], Problems]:
-    """Text and tables of a case file, and changes to it, each given as "KEY=VALUE" on the command line, with what is wrong with these.
+def read_document(path: Path, set: Iterable[str], names: list[str], example: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Tables of a case file, changed, and the context in which they are validated.
 
     Parameters
     ----------
     path : Path
     set : iterable of str
+        Changes, each "KEY=VALUE" as on the command line.
     names : list of str
         The built-in cases that may have been meant.
     example : str
         A change as it may be given.
     """
-    text = read_text(path, names=names)
-    document, changes, problems = parsed(text, path.name), {}, Problems()
-    for item in set:
+    text, problems = read_text(path, names=names), Problems()
+    document, changes = parsed(text, path.name), key_values(set, example, problems)
+    titled = plain_tables(document, Problems()) if changes and "title" not in changes else None
+    change(document, changes, problems)
+    return document, {"problems": problems, "toml": noted(text, changes), "titled": titled}
+
+
+def key_values(items: Iterable[str], example: str, problems: Problems) -> dict[str, Any]:
+    """Changes given as "KEY=VALUE"; others are reported, with an example of one that is allowed."""
+    changes = {}
+    for item in items:
         where, equals, value = item.partition("=")
-        if equals:
+        if equals and where.strip():
             changes[where.strip()] = toml_value(value)
         else:
             problems.add("--set", shown(item), "KEY=VALUE", f"write for example {example}")
-    return text, document, changes, problems
+    return changes
 
 
 def digest_of_case(resolved: Mapping[str, Any]) -> str:
-    """Digest of a chain's case as plain data, without what changes nothing: a drag of zero, and names of materials that no pair asks for.
-
-    So the files that an earlier version wrote, which had no such keys, are still known to be of their case.
-    """
+    """Digest of a chain's case as plain data, without keys that change nothing: a drag of zero, and
+    names of materials if no pair asks for them."""
     contact = resolved.get("contact")
     named = isinstance(contact, Mapping) and bool(contact.get("pair"))
-    return sha256_of(without_keys(resolved, lambda key, value: (key == "drag" and value == 0.0) or (key == "name" and not named)))
+    return sha256_of(_hashed(resolved, named))
 
 
-def without_keys(document: Any, left_out: Callable[[str, Any], bool]) -> Any:
-    """Plain data without some keys of its tables, at any depth."""
-    if isinstance(document, dict):
-        return {key: without_keys(value, left_out) for key, value in document.items() if not left_out(key, value)}
-    return [without_keys(value, left_out) for value in document] if isinstance(document, list) else document
+def _hashed(document: Any, named: bool) -> Any:
+    if isinstance(document, list):
+        return [_hashed(entry, named) for entry in document]
+    if not isinstance(document, dict):
+        return document
+    return {
+        key: _hashed(value, named) for key, value in document.items() if not (key == "drag" and value == 0.0) and (named or key != "name")
+    }
 
 
 def read_text(path: Path, what: str = "case file", names: list[str] | None = None) -> str:
@@ -90,15 +99,13 @@ def read_text(path: Path, what: str = "case file", names: list[str] | None = Non
         with path.open("rb") as file:
             content = file.read(CASE_BYTES + 1)
     except (OSError, ValueError) as error:
-        if what != "case file":
-            reason = getattr(error, "strerror", None) or "no such path"
-            raise FileError(f"{what}: got {name} ({reason}), allowed a TOML file that can be read; check the path") from None
-        known = case_names() if names is None else names
-        advice = suggestion(path.stem, known, "check the path, or name a built-in case: " + ", ".join(known))
-        if not path.suffix and path.name == str(path) and not isinstance(error, PermissionError):
-            raise CaseError(f"case: got {name}, allowed the path of a TOML file or the name of a built-in case; {advice}") from None
-        reason = getattr(error, "strerror", None) or "no such path"
-        raise FileError(f"case file: got {name} ({reason}), allowed a TOML file that can be read; {advice}") from None
+        reason, advice = getattr(error, "strerror", None) or "no such path", "check the path"
+        if what == "case file":
+            known = case_names() if names is None else names
+            advice = suggestion(path.stem, known, f"{advice}, or name a built-in case: {', '.join(known)}")
+            if not path.suffix and path.name == str(path) and not isinstance(error, PermissionError):
+                raise CaseError(f"case: got {name}, allowed the path of a TOML file or the name of a built-in case; {advice}") from None
+        raise FileError(f"{what}: got {name} ({reason}), allowed a TOML file that can be read; {advice}") from None
     if len(content) > CASE_BYTES:
         raise CaseError(f"{name}: got more than 1 MB, allowed a {what} of at most 1 MB; keep drive tables in files of their own")
     try:
@@ -139,62 +146,35 @@ def toml_value(text: str) -> Any:
 
 
 def put_all(document: dict[str, Any], changes: Iterable[str], example: str, problems: Problems) -> None:
-    """Make changes, each "KEY=VALUE" as on the command line; one that is not is reported, with an example of one that is."""
-    for item in changes:
-        where, equals, value = item.partition("=")
-        if equals and where.strip():
-            put_value(document, where.strip(), toml_value(value))
-        else:
-            problems.add("--set", shown(item), "KEY=VALUE", f"write for example {example}")
+    """Make changes, each "KEY=VALUE" as on the command line."""
+    for where, value in key_values(changes, example, problems).items():
+        put_value(document, where, value)
 
 
 def plain_tables(value: Any, problems: Problems, where: str = "", depth: int = 0) -> Any:
-    """A copy in Python's own types, tables without None; refuses nesting and integers that no case holds."""
+    """A copy in Python's own types, tables without None; refuses nesting and integers that no case
+    holds."""
     if isinstance(value, (np.ndarray, np.generic)):
         value = value.tolist()
     if isinstance(value, Material):
-        value = asdict(value)
+        value = value.constants()
     if depth > DEPTH:
         problems.add(where, "tables in tables", f"{DEPTH} levels", "take them out")
     elif isinstance(value, (Mapping, BaseModel)):
-        parts = ((str(name), plain_tables(part, problems, f"{where}.{name}".lstrip("."), depth + 1)) for name, part in dict(value).items())
-        return {name: part for name, part in parts if part is not None}
+        plain = {}
+        for name, entry in dict(value).items():
+            place = f"{where}.{name}".lstrip(".")
+            plain[str(name)] = plain_tables(entry, problems, place, depth + 1)
+        return {name: entry for name, entry in plain.items() if entry is not None}
     elif isinstance(value, (list, tuple)):
-        return [plain_tables(part, problems, f"{where}.{i}", depth + 1) for i, part in enumerate(value)]
+        if all(type(entry) is float for entry in value):
+            return list(value)
+        return [plain_tables(entry, problems, f"{where}.{i}", depth + 1) for i, entry in enumerate(value)]
     elif isinstance(value, int) and not -(2**63) <= value < 2**63:
         problems.add(where, "a whole number of more than 64 bits", "64 bits", "write a smaller number")
     else:
         return value
     return None
-
-
-def put_value(document: dict[str, Any], where: str, value: Any) -> None:
-    """Put a value at a dotted key, making tables on the way; None takes the key out. A named material is expanded first."""
-    *way, last = [part.strip() for part in where.split(".")]
-    at: Any = document
-    reached: list[str] = []
-    for part in way:
-        step: Any = int(part) if isinstance(at, list) and part.isdecimal() and int(part) < len(at) else part
-        inner = at.setdefault(step, {}) if isinstance(at, dict) else at[step] if isinstance(step, int) else None
-        if isinstance(inner, str) and part.endswith("material") and inner in MATERIALS:
-            inner = at[step] = jsonable(MATERIALS[inner])
-        if inner is None:
-            break
-        at = inner
-        reached.append(part)
-    on_way = len(reached) == len(way)
-    if on_way and isinstance(at, dict) and last and all(way):
-        at.pop(last, None)
-        if value is not None:
-            at[last] = value
-    elif on_way and isinstance(at, list) and last.isdecimal() and int(last) < len(at):
-        at[int(last) : int(last) + 1] = [] if value is None else [value]
-    else:
-        allowed = "names of tables and a key joined by dots; write for example contact.psi"
-        if isinstance(at, list) and at:
-            name = ".".join(reached)
-            allowed = f"{name}.0" + (f" to {name}.{len(at) - 1}" if len(at) > 1 else "") + f"; {name} has {len(at)}, counted from 0"
-        raise CaseError(f"{shown(where)}: got a key that leads nowhere, allowed {allowed}")
 
 
 def change(document: dict[str, Any], changes: Mapping[str, Any], problems: Problems) -> None:
@@ -218,7 +198,7 @@ def change(document: dict[str, Any], changes: Mapping[str, Any], problems: Probl
         of_pairs = drop_of_pairs(after.get("pair"), known, changes)
         if of_pairs:
             advice = f"; give these materials inputs of {law.name} in the same change, or leave their pairs out" if law.inputs else ""
-            words = some([f"contact.{name}" for name in of_pairs])
+            words = first_few([f"contact.{name}" for name in of_pairs])
             warnings.warn(f"contact.law: {law.name} does not take {words}: left out{advice}", GranchainWarning, stacklevel=3)
         dropped += of_pairs
         if isinstance(document.get("tolerance"), dict) and "tolerance" not in changes:
@@ -229,7 +209,7 @@ def change(document: dict[str, Any], changes: Mapping[str, Any], problems: Probl
             }
 
 
-def some(parts: Sequence[Any]) -> str:
+def first_few(parts: Sequence[Any]) -> str:
     """The first few of a list."""
     return ", ".join(map(str, parts[:5])) + (f" and {len(parts) - 5} more" if len(parts) > 5 else "")
 
@@ -255,12 +235,3 @@ def noted(text: str, changes: Mapping[str, Any]) -> str:
     """A case file's text with the changes made to it, as comments at its end."""
     lines = [f"# changed: {json.dumps(where)} = {json.dumps(value, default=str)}" for where, value in changes.items()]
     return "\n".join([text.rstrip("\n"), *lines, ""]) if lines else text
-
-
-def jsonable(value: Any) -> Any:
-    """Tables, materials and tuples as dicts and lists, without what is None."""
-    if isinstance(value, Material):
-        value = asdict(value)
-    if isinstance(value, (BaseModel, Mapping)):
-        return {name: jsonable(part) for name, part in dict(value).items() if part is not None}
-    return [jsonable(part) for part in value] if isinstance(value, (list, tuple)) else value

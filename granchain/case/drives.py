@@ -86,7 +86,8 @@ def check_signal(where: str, end: DriveTable, time: TimeTable | None, problems: 
         problems.add(f"{where}.ramp", f"{ramp:g}", f"at most half the duration, {0.5 * duration:g}", advice)
     if end.drive == "displacement" and not ramp and (end.signal == "noise" or end.phase) and problems.clear(where):
         got = "no ramp of a displacement that does not begin at 0"
-        problems.add(f"{where}.ramp", got, "a number above 0", "give the time [s] in which the signal rises" + _or_phase(end))
+        or_phase = ", or take out the phase" if end.phase else ""
+        problems.add(f"{where}.ramp", got, "a number above 0", "give the time [s] in which the signal rises" + or_phase)
     if time is None or not problems.clear(where, "time.end"):
         return
     if duration is not None and duration < time.end and not ramp and end.signal != "pulse":
@@ -110,18 +111,12 @@ def check_signal(where: str, end: DriveTable, time: TimeTable | None, problems: 
             problems.add(f"{where}.band", got, allowed, "widen the band, or lengthen the signal")
 
 
-def _or_phase(end: DriveTable) -> str:
-    return ", or take out the phase" if end.phase else ""
-
-
-def at_rest(drive: str, value: np.ndarray) -> bool:
-    """Whether a table ends at rest, so that it can go on as it ends: its last two values are equal, or a force has come to zero."""
-    return bool(value.size > 1 and (value[-1] == value[-2] or (drive == "force" and value[-1] == 0.0)))
-
-
 def check_drive(where: str, drive: str, table: Drive, end: TimeTable | None, problems: Problems) -> bool:
     """A drive is finite, goes forward in time, and covers the run or ends at rest."""
     time, value, _ = table
+    # it can go on as it ends
+    force_ends = drive == "force" and value.size > 0 and value[-1] == 0.0
+    at_rest = value.size > 1 and (value[-1] == value[-2] or force_ends)
     if time.size != value.size or not time.size:
         got = f"{time.size} times and {value.size} values"
         problems.add(where, got, "as many values as times, and at least one", "complete the lists")
@@ -132,7 +127,7 @@ def check_drive(where: str, drive: str, table: Drive, end: TimeTable | None, pro
         row = int(np.flatnonzero(np.diff(time) <= 0.0)[0]) + 1
         got = f"time {time[row]:g} after {time[row - 1]:g} in row {row + 1}"
         problems.add(where, got, "times that grow from row to row", "sort the rows, and take out doubles")
-    elif end is not None and problems.clear("time.end") and not (time[0] <= 0.0 and (time[-1] >= end.end or at_rest(drive, value))):
+    elif end is not None and problems.clear("time.end") and not (time[0] <= 0.0 and (time[-1] >= end.end or at_rest)):
         got = f"times from {time[0]:g} to {time[-1]:g} s" + (", still changing at the last" if time[0] <= 0.0 else "")
         allowed = f"a table from 0 to the end of the run at {end.end:g} s, or to rest: two equal values at its end"
         problems.add(where, got, allowed, "lengthen the table, or shorten the run")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from granchain.case.files import Files
-from granchain.case.tables import ChainTable, EndsTable, InitialTable, StrikerTable
+from granchain.case.tables import ChainTable, InitialTable
 from granchain.csv_text import csv_numbers, csv_rows
 from granchain.keys import Problems, shown
 
@@ -82,17 +82,13 @@ def moves(chain: ChainTable, initial: InitialTable | None) -> bool:
 
 
 def fastest_closing(tables: Mapping[str, Any]) -> float:
-    """The largest speed at which two neighbours, or a bead and a wall, approach each other at the start [m/s]; 0 where none do."""
-    chain, striker, ends = tables["chain"], tables.get("striker"), tables["ends"]
-    speed = bead_values("velocity", chain, tables.get("initial"))
-    return closing(speed, striker, ends)
-
-
-def closing(speed: np.ndarray, striker: StrikerTable | None, ends: EndsTable) -> float:
-    """The same, of the velocities of the beads."""
-    row = np.concatenate([[] if striker is None else [striker.speed], speed])
+    """Largest speed at which two neighbours, or a bead and a wall, approach each other at the start
+    [m/s]; 0 if none do."""
+    striker, ends = tables.get("striker"), tables["ends"]
+    speeds = bead_values("velocity", tables["chain"], tables.get("initial"))
     left, right = ([0.0] if ends.has_wall(side) else [] for side in ("left", "right"))
-    return float(max(0.0, (-np.diff(np.concatenate([left, row, right]))).max(initial=0.0)))
+    row = np.concatenate([left, [] if striker is None else [striker.speed], speeds, right])
+    return float(max(0.0, (-np.diff(row)).max(initial=0.0)))
 
 
 def bead_values(name: str, chain: ChainTable, initial: InitialTable | None) -> np.ndarray:
@@ -100,7 +96,8 @@ def bead_values(name: str, chain: ChainTable, initial: InitialTable | None) -> n
     own = None if initial is None else getattr(initial, name)
     if own is not None:
         return np.array(own, dtype=float)
-    parts = []
-    for repeat, group in chain.groups():
-        parts.append(np.tile(np.repeat([getattr(one, name) or 0.0 for one in group], [one.count for one in group]), repeat))
+    parts = [
+        np.tile(np.repeat([getattr(one, name) or 0.0 for one in group], [one.count for one in group]), repeat)
+        for repeat, group in chain.groups()
+    ]
     return np.concatenate(parts)

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Any
-
-from pydantic_core import PydanticUndefined
 
 from granchain.case import tables
 from granchain.keys import Table, declared
@@ -32,14 +29,8 @@ def key_rows(model: type[Table]) -> list[tuple[str, str, str, str]]:
     """Key, meaning, what is allowed and default of every key of a table."""
     rows = []
     for name, field in model.model_fields.items():
-        told = declared(model, name)
-        rows.append((name, str(told["meaning"]), str(told["allowed"]), default_of(field)))
+        about, default = declared(model, name), "required"
+        if not field.is_required():
+            default = "none" if field.default is None or field.default == () else json.dumps(field.default)
+        rows.append((name, str(about["meaning"]), str(about["allowed"]), default))
     return rows
-
-
-def default_of(field: Any) -> str:
-    """What a key is where the case does not say."""
-    if field.is_required():
-        return "required"
-    value = field.default
-    return "none" if value is None or value is PydanticUndefined or value == () else json.dumps(value)

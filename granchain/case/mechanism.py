@@ -4,22 +4,21 @@ chain's case is, with tables of its own beside [contact].
 
 from __future__ import annotations
 
-import copy
 import math
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Field, PrivateAttr
+from pydantic import Field
 
-from granchain.case.checks import MEMORY, law_table
-from granchain.case.document import CASES, change, jsonable, noted, plain_tables, read_document
-from granchain.case.tables import ContactTable, HeadingTable, MaterialKey, material_of
-from granchain.case.title import title_of
+from granchain.case.base import CheckedCase, law_values
+from granchain.case.checks import MEMORY
+from granchain.case.document import CASES, read_document
+from granchain.case.files import Files
+from granchain.case.tables import ContactTable, MaterialKey, material_of
 from granchain.errors import CaseError
-from granchain.keys import Problems, Table, add_missing, choice, key, number_key, read_table, shown, suggestion
-from granchain.plain_data import sha256_of
+from granchain.keys import Problems, Table, choice, key, number_key, shown, suggestion
 
 MECHANISMS = CASES / "mechanisms"
 # Numbers of a sample, and bytes that it takes.
@@ -142,7 +141,7 @@ class TurnTable(Table):
     force_step: bool = key("true to take a step above the stability limit all the same", "true or false", False)
 
 
-class MechanismCase(HeadingTable):
+class MechanismCase(CheckedCase):
     """What is to be computed of a mechanism: frozen, complete, checked; made by `load_mechanism`.
 
     The tables and keys of the case file are its attributes, as of a chain's case.
@@ -160,19 +159,15 @@ class MechanismCase(HeadingTable):
     energy: BalanceTable = key("the energy ledger", "a table [energy]", BalanceTable())
     time: TurnTable = key("the end of the run", "a table [time]")
 
-    _document: dict[str, Any] = PrivateAttr(default_factory=dict)
-    _titled: dict[str, Any] = PrivateAttr(default_factory=dict)
-    _toml: str = PrivateAttr(default="")
-
-    @property
-    def toml(self) -> str:
-        """The text of the case file as given; changes made since are appended as comments."""
-        return self._toml
-
-    @property
-    def sha256(self) -> str:
-        """Digest of `resolved()`."""
-        return sha256_of(self.resolved())
+    @classmethod
+    def _across(cls, tables: dict[str, Any], document: Mapping[str, Any], files: Files, problems: Problems) -> dict[str, Any]:
+        if "contact" in tables and problems.clear("contact.law"):
+            tables["contact"] = contact_table(document["contact"], problems)
+        if not problems.sentences:
+            case = cls.model_construct(**tables)
+            check_time(case, problems)
+            case.check(problems)
+        return {}
 
     @property
     def end(self) -> float:
@@ -192,17 +187,8 @@ class MechanismCase(HeadingTable):
         raise NotImplementedError
 
     def law_inputs(self) -> SimpleNamespace:
-        """A value for every input of the law, in SI; a restitution that another law gives stays a table."""
-        return SimpleNamespace(**{name: copy.copy(value) for name, value in dict(self.contact).items() if name != "law"})
-
-    def as_given(self) -> dict[str, Any]:
-        """The case as it is stored: its tables without defaults, and those that its title was written for, where they are others."""
-        return {"tables": self._document, **({} if self._titled is self._document else {"titled": self._titled})}
-
-    def resolved(self) -> dict[str, Any]:
-        """All tables as plain data: defaults filled, SI, materials expanded."""
-        document: dict[str, Any] = jsonable(self)
-        return document
+        """A value for every input of the law, in SI; another law's restitution stays a table."""
+        return SimpleNamespace(**self.contact.inputs())
 
     def check(self, problems: Problems) -> None:
         """Check what keys mean to each other."""
@@ -315,76 +301,33 @@ def load_mechanism(name: str | Path, set: Iterable[str] = ()) -> MechanismCase:
     FileError
         For a file that cannot be read.
     """
-    path = MECHANISMS / f"{name}.toml" if isinstance(name, str) and name in mechanism_names() else Path(name)
-    text, document, changes, problems = read_document(path, set, mechanism_names(), "contact.law=johnson")
-    before = plain_tables(document, Problems())
-    change(document, changes, problems)
-    return mechanism_case(document, problems, noted(text, changes), before if changes and "title" not in changes else None)
+    names = mechanism_names()
+    path = MECHANISMS / f"{name}.toml" if isinstance(name, str) and name in names else Path(name)
+    return mechanism_case(*read_document(path, set, names, "contact.law=johnson"))
 
 
-def mechanism_case(
-    document: Mapping[str, Any], problems: Problems | None = None, toml: str = "", titled: Mapping[str, Any] | None = None
-) -> MechanismCase:
-    """The case of a mechanism from its tables; `titled` are those that its title was written for.
+def mechanism_case(document: Mapping[str, Any], context: Mapping[str, Any] | None = None) -> MechanismCase:
+    """The case of a mechanism from its tables; `context` as in `CheckedCase`.
 
     Raises
     ------
     CaseError
         With every mistake.
     """
-    problems = problems or Problems()
-    read: dict[str, Any] = plain_tables(dict(document), problems)
-    named = read.get("mechanism")
-    if named not in MECHANISM_KINDS:
-        got = "nothing" if named is None else shown(named)
-        advice = "run a chain of beads with granchain run, or name the mechanism" if "chain" in read else "name one above the tables"
-        problems.add("mechanism", got, " or ".join(f'"{kind}"' for kind in MECHANISM_KINDS), suggestion(named, MECHANISM_KINDS, advice))
-        raise CaseError(problems.sentences)
-    kind = MECHANISM_KINDS[named]
-    tables: dict[str, Any] = {"mechanism": named}
-    heading = read_table(HeadingTable, "", {name: read[name] for name in HeadingTable.model_fields if name in read}, problems)
-    tables |= {} if heading is None else dict(heading)
-    for name in read:
-        if name not in kind.model_fields:
-            problems.add_unknown(name, kind.model_fields, "take it out")
-    for name, field in kind.model_fields.items():
-        if name in tables:
-            continue
-        if name not in read:
-            if field.is_required():
-                add_missing(kind, name, name, problems)
-            else:
-                tables[name] = field.default
-            continue
-        table = _read_mechanism(kind, name, read[name], problems)
-        if table is not None:
-            tables[name] = table
-    if "contact" in tables and problems.clear("contact.law"):
-        tables["contact"] = contact_table(read["contact"], problems)
-    if not problems.sentences:
-        titled = read if titled is None else dict(titled)
-        case = kind.model_validate({**tables, "title": title_of(tables["title"], tables, titled, read)})
-        case._document, case._titled, case._toml = read, titled, toml
-        check_time(case, problems)
-        case.check(problems)
-    if problems.sentences:
-        raise CaseError(problems.sentences)
-    return case
+    named = document.get("mechanism")
+    if isinstance(named, str) and named in MECHANISM_KINDS:
+        return MECHANISM_KINDS[named].model_validate(document, context=dict(context or {}))
+    problems = (context or {}).get("problems") or Problems()
+    got = "nothing" if named is None else shown(named)
+    advice = "run a chain of beads with granchain run, or name the mechanism" if "chain" in document else "name one above the tables"
+    allowed = " or ".join(f'"{kind}"' for kind in MECHANISM_KINDS)
+    problems.add("mechanism", got, allowed, suggestion(named, MECHANISM_KINDS, advice))
+    raise CaseError(problems.sentences)
 
 
 def mechanism_as_given(given: Mapping[str, Any], toml: str = "") -> MechanismCase:
     """The case whose `as_given()` this is, with the text that it was read from."""
-    return mechanism_case(given["tables"], toml=toml, titled=given.get("titled"))
-
-
-def _read_mechanism(kind: type[MechanismCase], name: str, value: Any, problems: Problems) -> Any:
-    if name == "fitted":
-        if not isinstance(value, list):
-            return problems.add(name, shown(value), "tables [[fitted]]", "give each fit a table of its own")
-        read = [read_table(FittedTable, f"fitted.{i}", one, problems) for i, one in enumerate(value)]
-        return tuple(one for one in read if one is not None)
-    annotation: Any = kind.model_fields[name].annotation
-    return read_table(FrictionTable if name == "friction" else annotation, name, value, problems)
+    return mechanism_case(given["tables"], {"toml": toml, "titled": given.get("titled")})
 
 
 def contact_table(given: Mapping[str, Any], problems: Problems) -> ContactTable:
@@ -392,7 +335,7 @@ def contact_table(given: Mapping[str, Any], problems: Problems) -> ContactTable:
     for name, source in (("contact", "the surface that is touched"), ("clearance", "the radii of the joint")):
         if name in given:
             problems.add(f"contact.{name}", shown(given[name]), "nothing in a mechanism", f"take it out: it follows from {source}")
-    values = law_table("contact", given, problems)
+    values = law_values("contact", given, problems)
     for name in ("contact", "clearance"):
         values.pop(name, None)
     if values.get("impact_speed") == "striker":

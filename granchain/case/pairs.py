@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
+from granchain.case.base import add_slips
 from granchain.case.initial import fastest_closing
 from granchain.case.tables import ChainContactTable, ChainTable, EndsTable, PairTable, StrikerTable, body_like
 from granchain.chain import RIGID
@@ -56,13 +57,9 @@ def own_inputs(where: str, given: Mapping[str, Any], law: type[ContactLaw], prob
     if "law" in given:
         problems.add(f"{where}.law", shown(given["law"]), "no law: a chain has one", "set the law under [contact], and its inputs here")
     values, slips = filled(law, own, in_si)
-    for slip in slips:
-        place = f"{where}.{slip.place}"
-        if slip.unknown:
-            problems.add_unknown(place, ["materials", *slip.words], slip.advice)
-        elif slip.place.partition(".")[0] in own:
-            advice = suggestion(slip.got, slip.words, slip.advice)
-            problems.add(place, "nothing" if slip.got is None else shown(slip.got), slip.allowed, advice)
+    # what a pair leaves out is as under [contact]
+    named = [slip for slip in slips if slip.place.partition(".")[0] in own]
+    add_slips(where, named, ["materials"], problems)
     if not own:
         names = ", ".join(quantity.name for quantity in law.inputs)
         allowed = f"one or more of {names}" if names else f"no pair, {law.name} has no inputs"
@@ -73,7 +70,7 @@ def own_inputs(where: str, given: Mapping[str, Any], law: type[ContactLaw], prob
 def check_pairs(contact: ChainContactTable, tables: Mapping[str, Any], problems: Problems) -> None:
     """Each pair is one of materials that touch, once, and has the law in the form that the chain has it."""
     chain, ends, striker = tables["chain"], tables["ends"], tables.get("striker")
-    touching = set(pairs_along(chain, ends, striker))
+    touching = pairs_along(chain, ends, striker)
     names = sorted({name for both in touching for name in both})
     known = set(names)
     named = ", ".join(f'"{name}"' for name in names) or "none: no material has a name"
@@ -129,40 +126,24 @@ def pair_words(both: frozenset[str]) -> str:
     return f"{shown(one)} and {shown(other)}"
 
 
-def pairs_along(chain: ChainTable, ends: EndsTable, striker: StrikerTable | None) -> Iterator[frozenset[str]]:
-    """Names of the two materials of each kind of contact of a chain; of materials without a name, none."""
-    for one, other in neighbours(chain, ends, striker):
-        if one is not None and other is not None:
-            yield frozenset((one, other))
-
-
-def neighbours(chain: ChainTable, ends: EndsTable, striker: StrikerTable | None) -> Iterator[tuple[str | None, str | None]]:
-    """Names of the materials on the two sides of the contacts of a chain, of each kind at least once."""
-    groups = [
-        (repeat, [(segment.count, material_name(body_like(segment, chain).material)) for segment in group])
-        for repeat, group in chain.groups()
-    ]
+def pairs_along(chain: ChainTable, ends: EndsTable, striker: StrikerTable | None) -> set[frozenset[str]]:
+    """Names of the two materials of each kind of contact of a chain, if both have a name."""
+    groups = [(repeat, [(segment.count, body_like(segment, chain).material) for segment in group]) for repeat, group in chain.groups()]
     first, last = groups[0][1][0][1], groups[-1][1][-1][1]
+    found = []
     if striker is not None:
-        own = first if striker.material is None else material_name(striker.material)
-        yield own, first
+        own = first if striker.material is None else striker.material
+        found.append((own, first))
         first = own
-    before: str | None = None
-    for place, (repeat, group) in enumerate(groups):
-        for i, (count, name) in enumerate(group):
-            if place or i:
-                yield before, name
-            if count > 1:
-                yield name, name
-            before = name
+    before = None
+    for repeat, group in groups:
+        for count, material in group:
+            found += [(before, material)] + [(material, material)] * (count > 1)
+            before = material
         if repeat > 1:
-            yield before, group[0][1]
-    for side, name in (("left", first), ("right", last)):
+            found.append((before, group[0][1]))
+    for side, material in (("left", first), ("right", last)):
         if ends.has_wall(side):
-            wall = getattr(ends, f"{side}_material")
-            yield name, RIGID.name if getattr(ends, side) == "rigid" else name if wall is None else material_name(wall)
-
-
-def material_name(material: Any) -> str | None:
-    """The name of a material; None where it has none."""
-    return None if material is None else material.name
+            wall = RIGID if getattr(ends, side) == "rigid" else getattr(ends, f"{side}_material")
+            found.append((material, wall or material))
+    return {frozenset((one.name, other.name)) for one, other in found if one and other and one.name and other.name}

@@ -7,6 +7,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from granchain.case.case import Case
+from granchain.case.dotted import entry_at
 from granchain.contact import laws
 from granchain.contact.law import Quantity
 from granchain.errors import CaseError
@@ -80,15 +81,8 @@ def value_at(case: Case, key: str) -> float:
         Where it holds none.
     """
     quantity = quantity_of(case, key)
-    at: Any = case.resolved()
-    for part in key.split("."):
-        if isinstance(at, dict):
-            at = at.get(part)
-        elif isinstance(at, list) and part.isdecimal() and int(part) < len(at):
-            at = at[int(part)]
-        else:
-            at = None
-    if isinstance(at, bool) or not isinstance(at, (int, float)):
-        got = "nothing" if at is None else shown(at)
+    value, _, _ = entry_at(case.resolved(), key)
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        got = "nothing" if value is None else shown(value)
         raise CaseError(f"{key}: got {got}, allowed {quantity.range}; give the case a number there, {quantity.meaning}")
-    return float(at)
+    return float(value)

@@ -48,7 +48,7 @@ def highest(end: Any) -> float:
         # of sin(p), with p'' = c: p'^4 + 6 c p'^2 + 3 c^2 < (p' + (3 c^2)^(1/4))^4, and (3 (2 pi)^2)^(1/4)/(2 pi) = .5251
         rate = abs(end.to - getattr(end, "from")) / end.duration
         top = max(getattr(end, "from"), end.to) + 0.5251 * math.sqrt(rate)
-    # of a product with the ramp: its k-th derivative stays below (840^(1/4)/ramp)^k, 840^(1/4)/(2 pi) = .857 (see `window`)
+    # of a product with the ramp: its k-th derivative stays below (840^(1/4)/ramp)^k, 840^(1/4)/(2 pi) = .857 (see `_with_ramps`)
     return float(top + (0.857 / end.ramp if end.ramp else 0.0))
 
 
@@ -72,64 +72,41 @@ def signal_table(end: Any, run: float) -> Drive:
     whole, each = length(end, run), 1.0 / (KNOTS_PER_PERIOD * highest(end))
     n = math.ceil(whole / each)
     time = np.linspace(0.0, whole, n + 1) if end.duration is not None else each * np.arange(n + 2 * KNOTS_PER_PERIOD)
-    if end.signal == "pulse":
-        value, slope = (_half_sine if end.shape == "half-sine" else _gaussian)(time, whole)
+    if end.signal == "pulse" and end.shape == "half-sine":
+        angle = math.pi * time / whole
+        value, slope = np.sin(angle), math.pi / whole * np.cos(angle)
+        value[-1] = 0.0
+    elif end.signal == "pulse":
+        deviation = whole / GAUSSIAN_WIDTHS
+        x = (time - 0.5 * whole) / deviation
+        foot = math.exp(-0.125 * GAUSSIAN_WIDTHS * GAUSSIAN_WIDTHS)
+        bell = np.exp(-0.5 * x * x)
+        value, slope = (bell - foot) / (1.0 - foot), -x * bell / (deviation * (1.0 - foot))
+        value[[0, -1]] = 0.0
     else:
-        turns, pace = _turns(end, time)
-        angle = 2.0 * math.pi * turns + (end.phase or 0.0)
-        value, slope = _windowed(end, time, np.sin(angle), 2.0 * math.pi * pace * np.cos(angle))
+        first, rate = end.frequency, 0.0
+        if end.signal == "chirp":
+            first, rate = getattr(end, "from"), (end.to - getattr(end, "from")) / end.duration
+        periods, frequency = (first + 0.5 * rate * time) * time, first + rate * time
+        angle = 2.0 * math.pi * periods + (end.phase or 0.0)
+        slope = 2.0 * math.pi * frequency * np.cos(angle)
+        value, slope = _with_ramps(end, time, np.sin(angle), slope)
     return Drive(time, end.amplitude * value, end.amplitude * slope)
 
 
-def _turns(end: Any, time: np.ndarray) -> tuple[np.ndarray, np.ndarray | float]:
-    """Periods since the start, and the frequency [Hz]."""
-    if end.signal == "harmonic":
-        return end.frequency * time, end.frequency
-    first, rate = getattr(end, "from"), (end.to - getattr(end, "from")) / end.duration
-    return (first + 0.5 * rate * time) * time, first + rate * time
+def _with_ramps(end: Any, time: np.ndarray, value: np.ndarray, slope: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """A signal times a factor that rises from 0 to 1 over the ramp and falls so before the end.
 
-
-def _half_sine(time: np.ndarray, whole: float) -> tuple[np.ndarray, np.ndarray]:
-    angle = math.pi * time / whole
-    value = np.sin(angle)
-    value[-1] = 0.0
-    return value, math.pi / whole * np.cos(angle)
-
-
-def _gaussian(time: np.ndarray, whole: float) -> tuple[np.ndarray, np.ndarray]:
-    deviation = whole / GAUSSIAN_WIDTHS
-    x = (time - 0.5 * whole) / deviation
-    foot = math.exp(-0.125 * GAUSSIAN_WIDTHS * GAUSSIAN_WIDTHS)
-    bell = np.exp(-0.5 * x * x)
-    value = (bell - foot) / (1.0 - foot)
-    value[[0, -1]] = 0.0
-    return value, -x * bell / (deviation * (1.0 - foot))
-
-
-def ramp_window(time: np.ndarray, ramp: float, whole: float) -> tuple[np.ndarray, np.ndarray]:
-    """A factor that rises from 0 to 1 over the ramp and falls so before the end, and its slope.
-
-    35 x^4 - 84 x^5 + 70 x^6 - 20 x^7: the lowest polynomial with three derivatives of zero at both ends. Its derivatives reach 2.19, 7.51,
-    52.5 and 840, each below 840^(k/4).
+    35 x^4 - 84 x^5 + 70 x^6 - 20 x^7: the lowest polynomial with three derivatives of zero at both
+    ends. Its derivatives reach 2.19, 7.51, 52.5 and 840, each below 840^(k/4).
     """
-    x, y = np.clip(time / ramp, 0.0, 1.0), np.clip((whole - time) / ramp, 0.0, 1.0)
-    rise, fall = _smooth(x), _smooth(y)
-    return rise * fall, (_steepness(x) * fall - rise * _steepness(y)) / ramp
-
-
-def _smooth(x: np.ndarray) -> np.ndarray:
-    return np.asarray(x * x * x * x * (35.0 + x * (-84.0 + x * (70.0 - 20.0 * x))))
-
-
-def _steepness(x: np.ndarray) -> np.ndarray:
-    return np.asarray(140.0 * (x * (1.0 - x)) ** 3)
-
-
-def _windowed(end: Any, time: np.ndarray, value: np.ndarray, slope: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """A signal with its ramps."""
     if not end.ramp:
         return value, slope
-    factor, steepness = ramp_window(time, end.ramp, math.inf if end.duration is None else end.duration)
+    whole = math.inf if end.duration is None else end.duration
+    x, y = np.clip(time / end.ramp, 0.0, 1.0), np.clip((whole - time) / end.ramp, 0.0, 1.0)
+    rise, fall = (t * t * t * t * (35.0 + t * (-84.0 + t * (70.0 - 20.0 * t))) for t in (x, y))
+    up, down = (140.0 * (t * (1.0 - t)) ** 3 for t in (x, y))
+    factor, steepness = rise * fall, (up * fall - rise * down) / end.ramp
     return value * factor, slope * factor + value * steepness
 
 
@@ -154,5 +131,5 @@ def _noise(end: Any, run: float) -> Drive:
     more = 1 if end.duration is not None else 2 * KNOTS_PER_PERIOD
     place = np.arange(n + more)
     time = place * (whole / n)
-    value, slope = _windowed(end, time, value[place % n], slope[place % n])
+    value, slope = _with_ramps(end, time, value[place % n], slope[place % n])
     return Drive(time, value, slope)

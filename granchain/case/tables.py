@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict
+from copy import copy
 from functools import lru_cache
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
@@ -40,7 +40,7 @@ def _expanded(value: Any) -> Any:
         if value not in MATERIALS:
             raise ValueError(suggestion(value, MATERIALS, "give one of these names, or a table of constants"))
         value = MATERIALS[value]
-    return asdict(value) if isinstance(value, Material) else value
+    return value.constants() if isinstance(value, Material) else value
 
 
 if TYPE_CHECKING:
@@ -253,6 +253,10 @@ class ContactTable(Table):
 
     law: str = key("the name of the contact law", 'a name that "granchain laws" lists')
 
+    def inputs(self) -> dict[str, Any]:
+        """A copy of each input of the law, without those that pairs have of their own."""
+        return {name: copy(value) for name, value in self if name not in ("law", "pair")}
+
 
 class PairTable(Table):
     """Inputs of the law for the contacts of two materials; what is not given here is as under `[contact]`.
@@ -267,17 +271,13 @@ class PairTable(Table):
 
     def inputs(self) -> dict[str, Any]:
         """The law's inputs that are given."""
-        return {name: value for name, value in self if name != "materials"}
+        return {name: copy(value) for name, value in self if name != "materials"}
 
 
 class ChainContactTable(ContactTable):
     """The contact law and its inputs, which the law itself declares."""
 
     pair: tuple[PairTable, ...] | None = key("inputs of their own for the contacts of two materials", "tables [[contact.pair]]", None)
-
-    def inputs(self) -> dict[str, Any]:
-        """A value for each input of the law, where no pair has its own."""
-        return {name: value for name, value in self if name not in ("law", "pair")}
 
 
 # Numbers in words: "all", or ranges with a step, parted by commas.

@@ -9,18 +9,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
 from typing import Any
 
-from pydantic import BaseModel
-
+from granchain.case.dotted import entry_at
 from granchain.keys import TITLE_LENGTH, shown
 from granchain.material import MATERIALS, Material
 
 _NAMED_KEY = re.compile(r"\{([a-z_]+(?:\.[a-z0-9_]+)+)\}")
 # Ours: a value longer than this, or changes longer than that, are no longer a heading.
 _VALUE_LENGTH, _CHANGES_LENGTH = 40, 200
-_UNKNOWN = object()
 
 
 def title_of(title: str, tables: Mapping[str, Any], written_for: Mapping[str, Any], document: Mapping[str, Any]) -> str:
@@ -39,17 +36,12 @@ def title_of(title: str, tables: Mapping[str, Any], written_for: Mapping[str, An
         return title
     keys = set(_NAMED_KEY.findall(title))
     changes = {where: value for where, value in differences(written_for, document) if where not in keys}
-    filled = filled_in(title, tables)
+    filled = _NAMED_KEY.sub(lambda found: _named_value(found, tables), title)
     # a title that was itself stored with changes: the later value of a key replaces the earlier one
     remaining = [part for part in filled.split("; ") if part.partition(" = ")[0].removeprefix("no ") not in changes]
     return _with_changes(
         "; ".join(remaining), [f"no {where}" if value is None else f"{where} = {value_words(value)}" for where, value in changes.items()]
     )
-
-
-def filled_in(title: str, tables: Mapping[str, Any]) -> str:
-    """A title with the values of the keys that it names."""
-    return _NAMED_KEY.sub(lambda found: _named_value(found, tables), title)
 
 
 def differences(before: Any, after: Any, where: str = "") -> Iterator[tuple[str, Any]]:
@@ -63,7 +55,7 @@ def differences(before: Any, after: Any, where: str = "") -> Iterator[tuple[str,
         if old is new:
             continue
         if isinstance(old, str) and isinstance(new, Mapping) and old in MATERIALS:
-            old = {key: value for key, value in asdict(MATERIALS[old]).items() if value is not None}
+            old = MATERIALS[old].constants()
         if (
             isinstance(old, list)
             and isinstance(new, list)
@@ -100,18 +92,10 @@ def _named_value(found: re.Match[str], tables: Mapping[str, Any]) -> str:
     if found[1] == "chain.beads":
         # also where the chain is given in segments
         return str(tables["chain"].total())
-    value: Any = tables
-    for part in found[1].split("."):
-        if isinstance(value, BaseModel):
-            own = value.__dict__
-            value = own[part] if part in own else (value.model_extra or {}).get(part, _UNKNOWN)
-        elif isinstance(value, Mapping):
-            value = value.get(part, _UNKNOWN)
-        elif isinstance(value, (list, tuple)):
-            value = value[int(part)] if part.isdecimal() and int(part) < len(value) else _UNKNOWN
-        elif value is not None:
-            return found[0]
-    return found[0] if value is _UNKNOWN else f"no {found[1]}" if value is None else value_words(value)
+    value, part, names = entry_at(tables, found[1])
+    if value is not None:
+        return value_words(value)
+    return f"no {found[1]}" if part in names else found[0]
 
 
 def _with_changes(title: str, changes: list[str]) -> str:

@@ -230,7 +230,7 @@ def read_inputs(
     chosen: Sequence[type[ContactLaw]], document: Mapping[str, Any], restitutions: Sequence[float] | None, problems: Problems
 ) -> dict[str, dict[str, Any]]:
     """Each law's inputs, defaults filled; an input goes to all laws that know it, one with a law's name in front to that law."""
-    from granchain.case.checks import law_table
+    from granchain.case.base import law_values
     from granchain.contact.pair import PAIR_QUANTITIES
     from granchain.keys import shown
 
@@ -258,7 +258,7 @@ def read_inputs(
             continue
         given = {"law": law.name, **{name: value for name, value in common.items() if name in own}, **private}
         for asked in [{}] if restitutions is None else [{"restitution": value} for value in restitutions]:
-            inputs[law.name] = law_table(law.name, given | asked, problems)
+            inputs[law.name] = law_values(law.name, given | asked, problems)
         inputs[law.name].pop("law")
     return inputs
 

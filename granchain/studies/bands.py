@@ -14,7 +14,8 @@ import numpy as np
 
 from granchain.case import Case, check_case
 from granchain.case.checks import MEMORY
-from granchain.case.tolerances import Tolerance, check_tolerances, held, tolerances_of
+from granchain.case.dotted import entry_at
+from granchain.case.tolerances import Tolerance, check_tolerances, tolerances_of
 from granchain.errors import CaseError, GranchainWarning, RunError
 from granchain.keys import Problems, check_whole, shown
 from granchain.plain_data import canonical
@@ -124,7 +125,7 @@ class Uncertain:
     @cached_property
     def drawn(self) -> dict[str, Distribution]:
         """What each key is drawn from."""
-        return {key: distribution_around(held(dict(self.case), key)[0], one) for key, one in self.tolerance.items()}
+        return {key: distribution_around(entry_at(dict(self.case), key)[0], one) for key, one in self.tolerance.items()}
 
     @cached_property
     def samples(self) -> tuple[np.ndarray, np.ndarray]:
@@ -369,7 +370,7 @@ def banded(asked: Uncertain, found: Measures, parts: np.ndarray) -> dict[str, Va
     over = {name: quantiles_over(one[there], parts) for name, one in values.items()}
     across = ("quantile", "sensor_bead")
     keys = list(asked.drawn)
-    values_of_keys = np.array([held(dict(asked.case), key)[0] for key in keys])
+    values_of_keys = np.array([entry_at(dict(asked.case), key)[0] for key in keys])
     # of a uniform distribution: half the width over the root of 3
     parts_of_keys = np.array([one["uniform"] / math.sqrt(3.0) if isinstance(one, dict) else one for one in asked.tolerance.values()])
     return {

@@ -1,0 +1,156 @@
+"""How a case is checked: key by key in its tables, then across tables; all mistakes together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, Self, get_origin
+
+from pydantic import BaseModel, PrivateAttr, ValidationInfo, create_model, model_validator
+
+from granchain.case.document import plain_tables
+from granchain.case.files import Files
+from granchain.case.tables import HeadingTable
+from granchain.case.title import title_of
+from granchain.contact.inputs import Slip, chosen, filled
+from granchain.errors import CaseError
+from granchain.keys import Problems, Table, add_missing, in_si, read_table, shown, suggestion, table_in
+from granchain.plain_data import sha256_of
+
+
+class CheckedCase(Table):
+    """The tables of a case, complete and checked; frozen.
+
+    Validation takes from its context: `files` that the case names, `problems` found so far, the
+    `toml` text, and the tables that the title was written for (`titled`).
+    """
+
+    _document: dict[str, Any] = PrivateAttr(default_factory=dict)
+    _titled: dict[str, Any] = PrivateAttr(default_factory=dict)
+    _toml: str = PrivateAttr(default="")
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _checked(cls, document: Any, handler: Any, info: ValidationInfo) -> Self:
+        if isinstance(document, cls):
+            return document
+        if not isinstance(document, (Mapping, BaseModel)):
+            raise CaseError(f"case: got {shown(document)}, allowed tables; give the tables of a case file")
+        context = {"files": Files(Path()), **(info.context or {})}
+        problems = context.get("problems") or Problems()
+        # of unknown tables only the names are read
+        names = [*HeadingTable.model_fields, *cls.model_fields]
+        known = {}
+        for name, value in dict(document).items():
+            if name in names:
+                known[name] = value
+            else:
+                problems.add_unknown(str(name), names, "take it out")
+        given = plain_tables(known, problems)
+        tables = cls._tables(given, problems)
+        own = cls._across(tables, given, context["files"], problems)
+        if problems.sentences:
+            raise CaseError(problems.sentences)
+        case: Self = handler(tables)
+        case._document, case._toml = given, context.get("toml", "")
+        case._titled = context.get("titled") or given
+        for name, value in own.items():
+            setattr(case, name, value)
+        return case
+
+    @classmethod
+    def _tables(cls, document: Mapping[str, Any], problems: Problems) -> dict[str, Any]:
+        """Every table by itself, defaults filled; one that cannot be read is left out."""
+        title = {name: document[name] for name in HeadingTable.model_fields if name in document}
+        read_table(HeadingTable, "", title, problems)
+        tables: dict[str, Any] = {}
+        for name, field in cls.model_fields.items():
+            model = table_in(field.annotation)
+            if name not in document and field.is_required():
+                add_missing(cls, name, name, problems)
+            elif name not in document:
+                tables[name] = field.default
+            elif model is None or get_origin(field.annotation) is tuple:
+                read = read_table(_key_alone(cls, name), "", {name: document[name]}, problems)
+                tables |= {} if read is None else dict(read)
+            else:
+                value = document[name]
+                if name == "contact" and isinstance(value, Mapping):
+                    # read one by one, against the law
+                    value = {key: entry for key, entry in value.items() if key != "pair"}
+                read = read_table(model, name, value, problems)
+                tables |= {} if read is None else {name: read}
+        return tables
+
+    @classmethod
+    def _across(cls, tables: dict[str, Any], document: Mapping[str, Any], files: Files, problems: Problems) -> dict[str, Any]:
+        """Complete the tables and check them against each other; private attributes of the case."""
+        raise NotImplementedError
+
+    @property
+    def title(self) -> str:
+        """One line: the author's words, with values and changes (`granchain.case.title`)."""
+        return title_of(self._document.get("title", ""), dict(self), self._titled, self._document)
+
+    @property
+    def toml(self) -> str:
+        """Text of the case file as given; later changes are appended as comments."""
+        return self._toml
+
+    @property
+    def sha256(self) -> str:
+        """Digest of `resolved()`."""
+        return sha256_of(self.resolved())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, type(self)) and self.resolved() == other.resolved()
+
+    def __hash__(self) -> int:
+        return hash(self.sha256)
+
+    def as_given(self) -> dict[str, Any]:
+        """The case as it is stored and sent.
+
+        Returns
+        -------
+        dict
+            tables: without defaults; titled: those that the title was written for, if they differ.
+        """
+        titled = {} if self._titled is self._document else {"titled": self._titled}
+        return {"tables": self._document, **titled}
+
+    def resolved(self) -> dict[str, Any]:
+        """All tables as plain data: defaults filled, SI, materials expanded."""
+        return {"title": self.title, **plain_tables(self, Problems())}
+
+
+@cache
+def _key_alone(kind: type[Table], name: str) -> type[Table]:
+    """Table of one key that stands above the tables."""
+    field: Any = kind.model_fields[name]
+    keys: dict[str, Any] = {name: (field.annotation, field)}
+    return create_model("Heading", __base__=Table, **keys)
+
+
+def law_values(where: str, given: Mapping[str, Any], problems: Problems) -> dict[str, Any]:
+    """Name and inputs of a contact law, defaults filled, in SI."""
+    law = chosen(given.get("law"))
+    if isinstance(law, Slip):
+        add_slips(where, [law], ["law"], problems)
+        return {"law": ""}
+    inputs = {name: value for name, value in given.items() if name != "law"}
+    values, slips = filled(law, inputs, in_si)
+    add_slips(where, slips, ["law"], problems)
+    return {"law": law.name, **values}
+
+
+def add_slips(where: str, slips: list[Slip], names: list[str], problems: Problems) -> None:
+    """Report mistakes in a law's inputs; `names` of other keys may have been meant."""
+    for slip in slips:
+        place = f"{where}.{slip.place}"
+        if slip.unknown:
+            problems.add_unknown(place, [*names, *slip.words], slip.advice)
+        else:
+            got = "nothing" if slip.got is None else shown(slip.got)
+            problems.add(place, got, slip.allowed, suggestion(slip.got, slip.words, slip.advice))
