@@ -118,15 +118,18 @@ def contacts_together(law: type[ContactLaw], rows: Sequence[RowInputs]) -> list[
     given = iter(with_restitutions(asked))
     own = [next(given) for _ in rows]
     others = [[Other(there, pair_at(row.pair, there), next(given)) for there, _ in row.others] for row in rows]
+    # members of a study mostly differ in what no contact is made of, such as the striker's speed:
+    # they share their contacts
+    likes: list[Any] = []
+    distinct: dict[Any, Any] = {}
+    for place, each in enumerate(zip(rows, own, others, strict=True)):
+        row, inputs, more = each
+        words = repr_of_scalars(inputs, place)
+        likes.append(place if more else (id(row.pair), id(row.limits), words))
+        distinct.setdefault(likes[-1], each)
+    rows, own, others = (list(column) for column in zip(*distinct.values(), strict=True))
     models = [copies.of(law.model(inputs)) for inputs in own]
-    known: dict[Any, tuple[np.ndarray, np.ndarray]] = {}
-    begun = []
-    for place, each in enumerate(zip(rows, models, own, others, strict=True)):
-        # members of a study mostly differ in what no coefficient is made of, such as the striker's speed
-        like = place if each[3] else (id(each[0].pair), id(each[0].limits), id(each[1]), repr_of_scalars(each[2], place))
-        if like not in known:
-            known[like] = _begun(law, *each)
-        begun.append(known[like])
+    begun = [_begun(law, *each) for each in zip(rows, models, own, others, strict=True)]
     done: list[Contacts | None] = [None] * len(rows)
     for members in alike(models):
         model, of = models[members[0]], [rows[m].masses for m in members]
@@ -140,9 +143,10 @@ def contacts_together(law: type[ContactLaw], rows: Sequence[RowInputs]) -> list[
             start[: masses.contacts.start] = start[masses.contacts.stop :] = 0.0
         begin = [first_overlaps(masses, static) for masses, static in zip(of, overlaps, strict=True)]
         history = in_parts(start_histories(model, wide, np.concatenate(padded), np.concatenate(begin)), padded)
-        for m, *found in zip(members, c, overlaps, limits, history, strict=True):
-            done[m] = Contacts(model, *found)
-    return [contacts for contacts in done if contacts is not None]
+        for m, *arrays in zip(members, c, overlaps, limits, history, strict=True):
+            done[m] = Contacts(model, *arrays)
+    found = dict(zip(distinct, done, strict=True))
+    return [contacts for like in likes if (contacts := found[like]) is not None]
 
 
 def repr_of_scalars(inputs: SimpleNamespace, otherwise: Any) -> Any:

@@ -77,12 +77,13 @@ def variables_of_study(plan: Plan, found: Measures, points: Sequence[str] | None
             raise CaseError(f"summary: got the name {name}, which the study has already, allowed another; rename it")
         values = np.array([one.get(name, np.nan) for one in found.summaries], dtype=float)
         variables[name] = Variable(dims, values.reshape(shape), "", f"of the summary: {name}")
+    hashes = {text: hash_of_record(text) for text in dict.fromkeys(found.law)}
     for name, texts, meaning in (
         ("status", [one.label for one in found.status], "how the run ended"),
         ("message", found.message, "why it failed"),
         (
             "law_sha256",
-            [hash_of_record(text) for text in found.law],
+            [hashes[text] for text in found.law],
             "hash of what its law was: of its functions and resolved coefficients",
         ),
         ("point", points, "name of the member: hash of its case, version and what is measured"),
