@@ -272,10 +272,10 @@ def edited(path, old, new):
         ("impacts.csv", "speed [m/s]", "speed", r"impacts\.csv\.speed: got a column without a unit, allowed speed \[m/s\]; write the unit"),
         ("impacts.csv", ",source,", ",sauce,", r"sauce: got an unknown column, allowed .*; did you mean \"source\""),
         ("impacts.csv", ",source,", ",sauce,", r"source: got no such column, allowed case, quantity"),
-        ("impacts.csv", "0.857,1,", "0.857,,", r"row 1, unit: got nothing, allowed 1; write the unit"),
+        ("impacts.csv", "0.857,1,", "0.857,,", r"row 1, measured: got \"0\.857 \", allowed a finite number and its unit, such as 1"),
         ("impacts.csv", "gugan-2002,", ",", r"row 1, source: got nothing, allowed the name of a \[\[source\]\] of about\.toml: gugan-2000"),
         ("impacts.csv", "not stated,fit", ",fit", r'row 6, uncertainty: got nothing, allowed a number in the same unit, or "not stated"'),
-        ("impacts.csv", "0.857,", "much,", r"row 1, measured: got \"much 1\", allowed a number and its unit"),
+        ("impacts.csv", "0.857,", "much,", r"row 1, measured: got \"much 1\", allowed a finite number and its unit"),
         ("impacts.csv", "wood 0.50 m/s,restitution", "wood 0.50 m/s,restitutoin", r"did you mean \"restitution\""),
         ("impacts.csv", ",rank,", ",best,", r"row 1, use: got \"best\", allowed fit"),
         ("impacts.csv", "duration,0.97e-3,s,not stated,show", "duration,0.97e-3,s,not stated,rank", r"use: got ranks by duration and rest"),
@@ -309,7 +309,7 @@ def test_missing_files_are_named(folder, tmp_path):
     (folder / "impacts.csv").unlink()
     with pytest.raises(FileError, match=r"impacts\.csv: got no such file, allowed a folder with a table of measured impacts"):
         read_impacts(folder)
-    for content, said in ((b"case\n", "got 1 rows"), (b"\xff\xfe", "not UTF-8"), (b'a,b\n"x,y\n', "is no CSV")):
+    for content, said in ((b"case\n", "got 1 rows"), (b"\xff\xfe", "is no CSV in UTF-8"), (b'a,b\n"x,y\n', "is no CSV in UTF-8")):
         (folder / "impacts.csv").write_bytes(content)
         with pytest.raises(TraceError, match=said):
             read_impacts(folder)

@@ -186,30 +186,19 @@ def read_impacts(folder: str | os.PathLike[str]) -> MeasuredImpacts:
 
 
 def _constants_of(
-    tables: Sequence[ConstantTable],
-    kind: str,
-    units: Mapping[str, str],
-    sources: Sequence[str],
-    problems: Problems,
+    tables: Sequence[ConstantTable], kind: str, units: Mapping[str, str], sources: Sequence[str], problems: Problems
 ) -> dict[str, float]:
     """Numbers of `about.toml` in SI, by name."""
     found: dict[str, float] = {}
     for one in tables:
         where = f"{kind}.{one.name}"
-        if one.name not in units:
-            problems.add(
-                where,
-                "an unknown name",
-                ", ".join(units),
-                suggestion(one.name, units, "take it out"),
-            )
-            continue
+        _check_source(one.source, sources, f"{where}.source", problems)
         if one.name in found:
             problems.add(where, "a second value", "one", "take one out")
-        _check_source(one.source, sources, f"{where}.source", problems)
-        value = _number_in(repr(one.value), one.unit, units[one.name], where, problems)
-        if value is not None:
-            found[one.name] = value
+        elif one.name not in units:
+            problems.add(where, "an unknown name", ", ".join(units), suggestion(one.name, units, "take it out"))
+        else:
+            found[one.name] = _number_in(repr(one.value), one.unit, units[one.name], where, problems)
     return found
 
 
@@ -217,31 +206,20 @@ def _check_source(source: str, sources: Sequence[str], where: str, problems: Pro
     """A source must be one of the listed ones."""
     if source not in sources:
         allowed = f"the name of a [[source]] of {ABOUT}: {', '.join(sources) or 'there is none'}"
-        problems.add(
-            where,
-            shown(source) if source else "nothing",
-            allowed,
-            suggestion(source, sources, "say where the number is printed"),
-        )
+        advice = suggestion(source, sources, "say where the number is printed")
+        problems.add(where, shown(source) if source else "nothing", allowed, advice)
 
 
-def _number_in(cell: str, unit: str, si: str, where: str, problems: Problems) -> float | None:
-    """A number with its unit, in SI."""
+def _number_in(cell: str, unit: str, si: str, where: str, problems: Problems) -> float:
+    """A number with its unit, in SI; nan where it is none."""
+    advice = f"write a number [{si}]"
     try:
-        value = float(cell)
-        value = value if unit == si else in_si(f"{cell} {unit}", si)
+        value = float(cell) if unit == si else in_si(f"{cell} {unit}", si)
     except ValueError as error:
-        advice = str(error) if unit != si else f"write a number [{si}]"
-        problems.add(
-            where,
-            shown(f"{cell} {unit}"),
-            f"a number and its unit, such as {si if si != '1' else '1 for a pure number'}",
-            advice,
-        )
-        return None
+        value, advice = math.nan, str(error) if unit != si else advice
     if not math.isfinite(value):
-        problems.add(where, shown(cell), "a finite number", f"write a number [{si}]")
-        return None
+        allowed = f"a finite number and its unit, such as {si if si != '1' else '1 for a pure number'}"
+        problems.add(where, shown(f"{cell} {unit}"), allowed, advice)
     return value
 
 
@@ -252,10 +230,8 @@ def _cells_of(path: Path) -> list[list[str]]:
     try:
         lines = content_of(path, Limit()).decode("utf-8-sig").splitlines()
         cells = list(csv.reader([one for one in lines if one.strip() and not one.startswith("#")], strict=True))
-    except UnicodeDecodeError:
-        raise TraceError(f"{path}: got bytes that are not UTF-8, allowed CSV in UTF-8; save the file as UTF-8") from None
-    except csv.Error as error:
-        raise TraceError(f"{path}: got a file that is no CSV ({error}), allowed cells between commas; save it as CSV") from None
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise TraceError(f"{path}: got a file that is no CSV in UTF-8 ({error}), allowed cells between commas; save it as CSV") from None
     if len(cells) < 2:
         raise TraceError(
             f"{path}: got {len(cells)} rows, allowed a heading and one row at least; write {', '.join(TABLE_COLUMNS)} above the numbers"
@@ -264,70 +240,38 @@ def _cells_of(path: Path) -> list[list[str]]:
 
 
 def _measured_rows(
-    cells: Sequence[Sequence[str]],
-    constants: Mapping[str, float],
-    sources: Sequence[str],
-    problems: Problems,
+    cells: Sequence[Sequence[str]], constants: Mapping[str, float], sources: Sequence[str], problems: Problems
 ) -> tuple[MeasuredImpact, ...]:
     """The rows under the headings; none where a heading is wrong.
 
     A column with a number of the two bodies has its unit in brackets.
     """
     units: dict[str, str] = {}
-    for cell in cells[0]:
-        name, _, rest = cell.partition("[")
-        name, unit = name.strip(), rest.rstrip("] ")
+    for name, _, rest in (cell.partition("[") for cell in cells[0]):
+        units[name.strip()] = rest.rstrip("] ")
+    for name, unit in units.items():
         where = f"{IMPACTS}.{name}"
-        if name in units:
-            problems.add(where, "two columns of this name", "one", "take one out")
-        elif name in STATED and not unit:
-            problems.add(
-                where,
-                "a column without a unit",
-                f"{name} [{STATED[name]}]",
-                "write the unit in brackets behind the name",
-            )
+        if name in STATED and not unit:
+            problems.add(where, "a column without a unit", f"{name} [{STATED[name]}]", "write the unit in brackets behind the name")
         elif name not in STATED and name not in TABLE_COLUMNS:
-            allowed = [*TABLE_COLUMNS, *(f"{quantity} [{si}]" for quantity, si in STATED.items())]
-            problems.add(
-                where,
-                "an unknown column",
-                ", ".join(allowed),
-                suggestion(name, [*TABLE_COLUMNS, *STATED], "take it out"),
-            )
-        units[name] = unit
+            allowed = ", ".join([*TABLE_COLUMNS, *(f"{quantity} [{si}]" for quantity, si in STATED.items())])
+            problems.add(where, "an unknown column", allowed, suggestion(name, [*TABLE_COLUMNS, *STATED], "take it out"))
     for name in REQUIRED_COLUMNS:
         if name not in units:
-            problems.add(
-                f"{IMPACTS}.{name}",
-                "no such column",
-                ", ".join(REQUIRED_COLUMNS),
-                f"add the column {name}",
-            )
+            problems.add(f"{IMPACTS}.{name}", "no such column", ", ".join(REQUIRED_COLUMNS), f"add the column {name}")
     if problems.sentences:
         return ()
     found = []
     for count, row in enumerate(cells[1:], 1):
         where = f"{IMPACTS}, row {count}"
-        if len(row) != len(units):
-            problems.add(
-                where,
-                f"{len(row)} cells",
-                f"{len(units)}, as many as the heading has",
-                "put text with commas in quotes",
-            )
-            continue
-        one = _measured_row(dict(zip(units, row, strict=True)), units, constants, sources, where, problems)
-        if one is not None:
-            found.append(one)
+        if len(row) == len(units):
+            found.append(_measured_row(dict(zip(units, row, strict=True)), units, constants, sources, where, problems))
+        else:
+            allowed = f"{len(units)}, as many as the heading has"
+            problems.add(where, f"{len(row)} cells", allowed, "put text with commas in quotes")
     ranked = {one.quantity for one in found if one.use != "show"}
     if len(ranked) > 1:
-        problems.add(
-            f"{IMPACTS}.use",
-            f"ranks by {' and '.join(sorted(ranked))}",
-            "one quantity",
-            'give the other rows the use "show"',
-        )
+        problems.add(f"{IMPACTS}.use", f"ranks by {' and '.join(sorted(ranked))}", "one quantity", 'give the other rows the use "show"')
     return tuple(found)
 
 
@@ -338,63 +282,27 @@ def _measured_row(
     sources: Sequence[str],
     where: str,
     problems: Problems,
-) -> MeasuredImpact | None:
-    """One row in SI; None where its number cannot be read."""
+) -> MeasuredImpact:
+    """One row in SI; a number that cannot be read is nan."""
     stated = dict(constants)
     for name, cell in cells.items():
         if name in STATED and cell:
-            value = _number_in(cell, units[name], STATED[name], f"{where}, {name}", problems)
-            if value is not None and not value > 0.0:
-                problems.add(
-                    f"{where}, {name}",
-                    shown(cell),
-                    "a number above 0",
-                    "leave the cell empty where it is not stated",
-                )
-            elif value is not None:
-                stated[name] = value
-    quantity, use = cells["quantity"], cells["use"]
+            stated[name] = _number_in(cell, units[name], STATED[name], f"{where}, {name}", problems)
+            if stated[name] <= 0.0:
+                problems.add(f"{where}, {name}", shown(cell), "a number above 0", "leave the cell empty where it is not stated")
+    quantity, unit, use = cells["quantity"], cells["unit"], cells["use"]
     if quantity not in MEASURABLE:
-        problems.add(
-            f"{where}, quantity",
-            shown(quantity),
-            ", ".join(MEASURABLE),
-            suggestion(quantity, MEASURABLE, "take one of these"),
-        )
-        return None
+        advice = suggestion(quantity, MEASURABLE, "take one of these")
+        problems.add(f"{where}, quantity", shown(quantity), ", ".join(MEASURABLE), advice)
     if use not in USES:
         allowed = ", ".join(f"{word} ({meaning})" for word, meaning in USES.items())
         problems.add(f"{where}, use", shown(use), allowed, "take one of these")
-    if not cells["unit"]:
-        problems.add(
-            f"{where}, unit",
-            "nothing",
-            MEASURABLE[quantity][0],
-            "write the unit of the measured number; 1 for a pure number",
-        )
-        return None
-    if not cells["uncertainty"]:
-        problems.add(
-            f"{where}, uncertainty",
-            "nothing",
-            f'a number in the same unit, or "{NOT_STATED}"',
-            "say how sure the number is",
-        )
     _check_source(cells["source"], sources, f"{where}, source", problems)
-    si = MEASURABLE[quantity][0]
-    measured = _number_in(cells["measured"], cells["unit"], si, f"{where}, measured", problems)
-    uncertainty = None
-    if cells["uncertainty"] not in ("", NOT_STATED):
-        uncertainty = _number_in(cells["uncertainty"], cells["unit"], si, f"{where}, uncertainty", problems)
-    if measured is None:
-        return None
-    return MeasuredImpact(
-        cells["case"],
-        quantity,
-        measured,
-        uncertainty,
-        stated,
-        use,
-        cells["source"],
-        cells.get("doubt", ""),
-    )
+    si = MEASURABLE[quantity][0] if quantity in MEASURABLE else unit
+    measured, uncertainty = _number_in(cells["measured"], unit, si, f"{where}, measured", problems), None
+    if not cells["uncertainty"]:
+        allowed = f'a number in the same unit, or "{NOT_STATED}"'
+        problems.add(f"{where}, uncertainty", "nothing", allowed, "say how sure the number is")
+    elif cells["uncertainty"] != NOT_STATED:
+        uncertainty = _number_in(cells["uncertainty"], unit, si, f"{where}, uncertainty", problems)
+    return MeasuredImpact(cells["case"], quantity, measured, uncertainty, stated, use, cells["source"], cells.get("doubt", ""))
