@@ -111,13 +111,6 @@ def test_a_jump_counts_where_it_lies_in_the_first_pulse():
     assert jumps_at(7, (1, 3.0, 0.5), (2, 2.0, 1.5), (6, 1.0, 5.5)).every(3).force.tolist()[1:] == [3.0, 1.0]
 
 
-def test_a_forerunner_below_1_percent_of_the_largest_force_is_no_pulse():
-    force = gaussian(TIME, 0.19, 2.0, 0.3) + gaussian(TIME, 20.0, 7.0, 0.4)
-    assert analysis.peak(TIME, force).time == pytest.approx(7.0, abs=0.02)
-    force = gaussian(TIME, 0.21, 2.0, 0.3) + gaussian(TIME, 20.0, 7.0, 0.4)
-    assert analysis.peak(TIME, force).time == pytest.approx(2.0, abs=0.02)
-
-
 def test_a_dip_to_more_than_half_does_not_end_the_first_pulse():
     shallow = [0.0, 4.0, 2.01, 5.0, 1.0, 0.0]
     deep = [0.0, 4.0, 1.99, 5.0, 1.0, 0.0]
@@ -155,13 +148,6 @@ def test_a_trace_without_a_pulse_has_peak_0_and_no_arrival(force):
     assert analysis.first_pulse(force) == slice(0, 0)
 
 
-def test_a_pulse_that_is_still_rising_at_the_end_is_not_complete():
-    early = parabola(TIME)[TIME < 3.1]
-    peak = analysis.peak(TIME[TIME < 3.1], early)
-    assert (peak.force, peak.time, peak.complete) == (early[-1], 3.0, False)
-    assert math.isnan(analysis.pulse_width(TIME[TIME < 3.1], early))
-
-
 def test_a_static_force_is_part_of_the_peak_and_not_of_the_pulse():
     force = 10.0 + parabola(TIME)
     assert analysis.first_pulse(force, 10.0) == analysis.first_pulse(parabola(TIME))
@@ -197,15 +183,6 @@ def test_all_pulses_of_a_trace_are_found_with_their_peaks_arrivals_and_widths():
             analysis.pulses(time, force, 2.0, share)
 
 
-def crossings(time, force, level):
-    """Times at which a trace passes a level, by the straight lines between its samples, one after the other."""
-    found = []
-    for t0, t1, f0, f1 in zip(time[:-1], time[1:], force[:-1], force[1:], strict=True):
-        if (f0 < level) != (f1 < level):
-            found.append(t0 + (level - f0) / (f1 - f0) * (t1 - t0))
-    return found
-
-
 def test_waves_from_both_ends_are_two_pulses_at_a_sensor():
     quick = {"chain.beads": 40, "sensors.beads": [5, 12, 20], "sensors.contacts": [], "snapshots": None, "time.end": 3.2e-4}
     row = gc.load_case("steel-chain-hertz").replace(
@@ -213,21 +190,18 @@ def test_waves_from_both_ends_are_two_pulses_at_a_sensor():
     )
     both, left = gc.run(row), gc.run(row.replace(initial={"velocity": [1.0] + [0.0] * 39}))
     right = gc.run(row.replace(initial={"velocity": [0.0] * 39 + [-0.8]}))
-    for k, bead in enumerate((5, 12)):
+    for column, bead in enumerate((5, 12)):
         first, second = analysis.pulses_at(both, bead)
-        time, force = both.time, both.sensor_force[:, k]
-        alone = analysis.sensor_peak(left, k)
+        time, force = both.time, both.sensor_force[:, column]
+        alone = analysis.sensor_peak(left, column)
         # until the waves meet nothing knows of the other one
         assert (first.peak, first.arrival) == pytest.approx((alone.force, alone.time), rel=1e-9)
-        # two rises and two falls, and the second pair is about the second pulse
-        low, up = crossings(time, force, 0.5 * first.peak)[:2]
-        down, end = crossings(time, force, 0.5 * second.peak)[2:]
-        assert first.width == pytest.approx(up - low, rel=1e-12) and second.width == pytest.approx(end - down, rel=1e-12)
-        # between them the largest sample is at most half an interval away
-        between = max(zip(force[(time > down) & (time < end)], time[(time > down) & (time < end)], strict=True))
-        assert second.arrival == pytest.approx(between[1], abs=1.001e-7) and between[0] <= second.peak < 1.001 * between[0]
+        # the largest sample is at most half an interval away
+        later = time > first.arrival + first.width
+        k = np.flatnonzero(later)[np.argmax(force[later])]
+        assert second.arrival == pytest.approx(time[k], abs=1.001e-7) and force[k] <= second.peak < 1.001 * force[k]
         # as the other wave by itself, but for what the meeting has delayed it: less than the time that it takes from bead to bead
-        assert abs(second.arrival - analysis.sensor_peak(right, k).time) < 2.0 * 2.38e-3 / 600.0
+        assert abs(second.arrival - analysis.sensor_peak(right, column).time) < 2.0 * 2.38e-3 / 600.0
     # where they meet they are one
     assert len(analysis.pulses_at(both, 20)) == 1
     with pytest.raises(GranchainError, match=r"pulses_at: bead: got 7, allowed 5, 12, 20; name a sensor bead"):
@@ -244,10 +218,6 @@ def test_the_width_of_a_triangle_is_half_its_base():
     assert analysis.pulse_width(time, triangle, 0.125) == pytest.approx(7.0, rel=1e-14)
 
 
-def test_a_pulse_whose_start_is_not_in_the_trace_has_no_width():
-    assert math.isnan(analysis.pulse_width([0.0, 1.0, 2.0, 3.0], [3.0, 4.0, 1.0, 0.0]))
-
-
 @pytest.mark.parametrize("level", [0.0, 1.0, math.nan])
 def test_a_width_at_no_level_is_refused(level):
     with pytest.raises(ValueError, match=r"level: got .*, allowed: between 0 and 1"):
@@ -262,10 +232,6 @@ def test_the_impulse_of_the_first_pulse_leaves_out_the_second():
     assert analysis.pulse_impulse(time, force) == pytest.approx(area * (1.0 - 0.0012), rel=1e-4)
 
 
-def test_the_impulse_of_the_first_pulse_ends_where_the_force_rises_again():
-    assert analysis.pulse_impulse([0.0, 1.0, 2.0, 3.0, 4.0], [0.0, 8.0, 2.0, 4.0, 0.0]) == pytest.approx(4.0 + 5.0, rel=1e-15)
-
-
 # --- positions and speed --------------------------------------------------------------------------------------------
 
 
@@ -273,14 +239,6 @@ def test_the_wave_speed_of_a_steady_wave_is_exact_and_has_a_sign():
     position = np.array([0.0, 0.3, 0.4, 0.9])
     assert analysis.wave_speed(position, 1e-3 + position / 734.0) == pytest.approx(734.0, rel=1e-12)
     assert analysis.wave_speed(position, 1e-3 - position / 734.0) == pytest.approx(-734.0, rel=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("position", "arrival"),
-    [([], []), ([1.0], [1.0]), ([0.0, 1.0], [2.0, math.nan]), ([1.0, 1.0], [1.0, 2.0]), ([0.0, 1.0], [3.0, 3.0])],
-)
-def test_too_few_arrivals_have_no_speed(position, arrival):
-    assert math.isnan(analysis.wave_speed(position, arrival))
 
 
 def test_the_speeds_between_sensors_show_a_wave_that_slows_down():
@@ -379,14 +337,6 @@ def test_the_energy_balance_is_the_end_of_the_ledger():
     assert energy.line == f"energy: 0.001 J put in; at the end {parts}; largest ledger residual 8.4e-07 of it"
 
 
-def test_work_from_outside_is_put_in_and_stored_energy_is_not():
-    work = np.linspace(0.0, -4e-3, 51)
-    change = {"energy_external": work, "energy_recoverable": 2e-3 + 0.0 * work}
-    energy = analysis.summary(synthetic(change=change)).energy
-    assert energy.put_in == pytest.approx(5e-3, rel=1e-12)
-    assert "recoverable, change" not in energy.line and energy.recoverable_at_start == 2e-3
-
-
 def test_a_ledger_in_which_nothing_moves_says_so():
     nothing = {f"energy_{name}": np.zeros(51) for name in analysis.ENERGIES}
     energy = analysis.summary(synthetic(change=nothing)).energy
@@ -412,13 +362,6 @@ def test_what_is_not_known_is_none_in_json():
     }
     assert read["wave_speed_beads"] == []
     assert read["energy"]["plastic"] == pytest.approx(2e-4, rel=1e-12)
-
-
-def test_a_sensor_that_the_wave_has_not_passed_is_left_out_of_the_speed():
-    # the crest is at bead 14.3 at the end
-    summary = analysis.summary(synthetic(sensors=(3, 8, 15), end=115e-6))
-    assert [pulse.complete for pulse in summary.sensors] == [True, True, False]
-    assert summary.wave_speed == pytest.approx(wave_speed() * 2.0 * RADIUS, rel=1e-6)
 
 
 def merged_sensor(column=1):
@@ -498,14 +441,6 @@ def test_a_result_without_sensors_and_ledger_has_a_summary():
     assert summary.sensors == () and summary.energy is None and math.isnan(summary.wave_speed)
     assert summary.end == pytest.approx(148e-6, rel=1e-9)
     assert math.isnan(analysis.summary(synthetic(without=(*bare, *ledger, "snapshot_time", "displacement", "velocity"))).end)
-
-
-def test_a_static_force_at_the_start_is_the_baseline_of_a_sensor():
-    plain = synthetic()
-    loaded = synthetic(change={"sensor_force": plain.sensor_force + 50.0})
-    for pulse, other in zip(analysis.summary(loaded).sensors, analysis.summary(plain).sensors, strict=True):
-        assert pulse.peak == pytest.approx(other.peak + 50.0, rel=1e-12)
-        assert (pulse.arrival, pulse.width) == pytest.approx((other.arrival, other.width), rel=1e-9)
 
 
 def test_a_failed_run_with_nan_has_a_summary_up_to_the_nan():

@@ -202,10 +202,6 @@ def test_the_rows_without_a_modulus_are_listed_and_one_may_be_given():
 WITH_RADIUS = {"hertz", "kuwabara-kono", "ma-liu", "thornton", "vu-quoc-zhang"}
 
 
-def test_the_laws_with_a_contact_radius_are_these():
-    assert {name for name, law in laws().items() if law.has_contact_radius()} == WITH_RADIUS
-
-
 @pytest.mark.parametrize("name", sorted(WITH_RADIUS))
 def test_the_contact_radius_begins_as_that_of_hertz_and_is_continuous(name):
     law, pair = laws()[name], example_pair()
@@ -458,11 +454,6 @@ def test_the_lines_of_some_laws_are_what_the_script_prints(script):
         )
     # e(C)/e(D) of the blocks: 822/760 and 590/530
     assert script.rate_measured()[3:5] == ["1.082", "1.113"]
-
-
-def test_every_description_of_a_folder_stands_on_the_page(script):
-    for folder in (STEEL, CROQUET, LINES):
-        assert script.described(folder.name) in PAGE.read_text()
 
 
 @pytest.mark.long

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from support.synthetic_sensors import true_numbers
 
-from granchain.analysis.noise import Noise, lowest_about
+from granchain.analysis.noise import Noise
 from granchain.analysis.reading import reading_of
 
 pytestmark = [pytest.mark.filterwarnings("error"), pytest.mark.promise("N12")]
@@ -95,13 +95,6 @@ def test_a_top_at_a_limit_is_withheld_or_covered(samples, noise, limit):
         error, sure = numbers["peak"]
         assert math.isnan(error) or error < 5.0 * sure
         assert reading.messages
-
-
-def test_a_dip_between_two_samples_is_no_lower_than_the_lines_from_outside_it():
-    force = np.abs(np.arange(8) - 3.4)
-    assert lowest_about(force)[[3, 4]] == pytest.approx(0.0, abs=1e-12)
-    rise = np.exp(0.3 * np.arange(8))
-    assert np.array_equal(lowest_about(rise), rise)
 
 
 def test_what_is_left_of_a_disturbance_above_the_second_baseline_is_no_first_pulse():

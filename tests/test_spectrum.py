@@ -15,7 +15,6 @@ from granchain.cli import obey
 from granchain.cli.spectrum import print_spectrum
 from granchain.errors import GranchainError
 from granchain.theory import dispersion
-from granchain.waves import spectra
 from granchain.waves.bands import RecordedRow, bands_of, mapped, relation
 
 
@@ -171,12 +170,6 @@ def test_a_run_without_cell_or_coherence_says_what_it_lacks(struck):
     assert one.cosine.size == 0
     assert one.messages[0].startswith("no band edges and no dispersion: chain.precompression: got contacts that carry no force at rest")
     json.dumps(one.as_dict(), allow_nan=False)
-
-
-def test_a_spectrum_in_which_nothing_is_found_says_so_first(struck, monkeypatch):
-    frequency, transmission, coherence = spectra.transferred(np.arange(512.0), np.arange(512.0), 1e-6, 128)
-    monkeypatch.setattr(spectra, "transferred", lambda *_: (frequency, transmission, 0.1 * coherence))
-    assert gc.spectrum(struck, segments=2).messages[0].startswith("found nothing: no band edge, and no frequency that comes through")
 
 
 @pytest.fixture(scope="module")

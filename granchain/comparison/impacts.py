@@ -23,7 +23,8 @@ from granchain.comparison.printed import (
 from granchain.contact import laws as known_laws
 from granchain.contact.law import ContactLaw
 from granchain.contact.pair import PAIR_QUANTITIES, Pair
-from granchain.errors import CaseError, GranchainError, LawError, nearest
+from granchain.errors import CaseError, GranchainError, LawError
+from granchain.keys import Problems, shown, suggestion
 from granchain.two_body import impact
 
 # What may be fitted, one number a law.
@@ -192,22 +193,17 @@ def compare_impacts(
         allowed = ", ".join(f'"{name}" ({meaning})' for name, meaning in FITS.items())
         raise CaseError(f'compare_impacts: fit: got "{fit}", allowed: {allowed}; take one of these')
     measured = read_impacts(data)
-    problems = [
-        f"compare_impacts: pair.{name}: got an unknown quantity, allowed: {', '.join(PAIR_QUANTITIES)}; take it out"
-        for name in pair or {}
-        if name not in PAIR_QUANTITIES
-    ]
-    problems += [
-        f"compare_impacts: pair.{name}: got a value, allowed none: the folder states it; take it out, or change it there"
-        for name in pair or {}
-        if all(name in row.stated for row in measured.rows)
-    ]
-    if problems:
-        raise CaseError(problems)
+    problems = Problems()
+    for name in pair or {}:
+        if name not in PAIR_QUANTITIES:
+            problems.add(f"compare_impacts: pair.{name}", "an unknown quantity", ", ".join(PAIR_QUANTITIES), "take it out")
+        elif all(name in row.stated for row in measured.rows):
+            problems.add(f"compare_impacts: pair.{name}", "a value", "none: the folder states it", "take it out, or change it there")
+    if problems.sentences:
+        raise CaseError(problems.sentences)
     if pair:
         Pair(**pair)  # refuses what is not above 0
-        rows = [replace(row, stated={**pair, **row.stated}) for row in measured.rows]
-        measured = replace(measured, rows=tuple(rows))
+        measured = replace(measured, rows=tuple(replace(row, stated={**pair, **row.stated}) for row in measured.rows))
     found = [_law_compared(known[name], dict(inputs), measured, fit) for name, inputs in asked.items()]
     found.sort(
         key=lambda one: (
@@ -221,25 +217,24 @@ def compare_impacts(
 def _inputs_by_law(
     laws: str | Iterable[str] | Mapping[str, Mapping[str, Any]] | None, known: Mapping[str, Any]
 ) -> dict[str, Mapping[str, Any]]:
+    """Each law that is asked for with the inputs that it is given."""
     if laws is None:
         return {name: {} for name in known}
     asked = dict(laws) if isinstance(laws, Mapping) else {name: {} for name in ([laws] if isinstance(laws, str) else laws)}
-    problems = []
+    problems = Problems()
     for name, inputs in asked.items():
         if name not in known:
-            near = nearest(str(name), known)
-            advice = f'did you mean "{near}"?' if near else "take one of: " + ", ".join(known)
-            problems.append(f'compare_impacts: law: got "{str(name)[:60]}", allowed a known name; {advice}')
+            advice = suggestion(name, known, f"take one of: {', '.join(known)}")
+            problems.add("compare_impacts: law", shown(name), "a known name", advice)
             continue
         own = {quantity.name: quantity for quantity in known[name].inputs}
         for key, value in inputs.items():
-            problem = own[key].problem(value) if key in own else f"got an unknown input of {name}, allowed: {', '.join(own)}; take it out"
-            if problem:
-                problems.append(f"compare_impacts: {name}.{key}: {problem}")
+            wrong = own[key].problem(value) if key in own else f"got an unknown input of {name}, allowed: {', '.join(own)}; take it out"
+            problems.repeat([f"compare_impacts: {name}.{key}: {wrong}"] if wrong else [])
     if not asked:
-        problems.append("compare_impacts: laws: got none, allowed names of laws, or None for all; name one")
-    if problems:
-        raise CaseError(problems)
+        problems.add("compare_impacts: laws", "none", "names of laws, or None for all", "name one")
+    if problems.sentences:
+        raise CaseError(problems.sentences)
     return asked
 
 
@@ -278,24 +273,18 @@ def _missing(law: type[ContactLaw], known: Iterable[str]) -> str:
     return f"the law needs {' and '.join(missing)}, which the folder does not state" if missing else ""
 
 
-def _row_compared(
-    law: type[ContactLaw],
-    inputs: Mapping[str, Any],
-    row: MeasuredImpact,
-    ratio: float | None = None,
-) -> ComparedImpact:
+def _row_compared(law: type[ContactLaw], inputs: Mapping[str, Any], row: MeasuredImpact, ratio: float | None = None) -> ComparedImpact:
     """What a law gives for one row, or why it gives nothing."""
-    problem = _missing(law, inputs)
-    if not problem and row.quantity == "contact_diameter" and not law.has_contact_radius():
-        problem = f"the source of {law.name} states no contact radius"
-    elif not problem and "speed" not in row.stated:
-        problem = "the speed is not stated"
-    if problem:
+    pair, speed = _pair_of_row(row, ratio), row.stated.get("speed")
+    lacking = [name for name in ("effective_radius", "effective_mass") if not pair.has(name)]
+    if problem := _missing(law, inputs):
         return ComparedImpact(row, None, problem)
-    pair, speed = _pair_of_row(row, ratio), row.stated["speed"]
-    for name in ("effective_radius", "effective_mass"):
-        if not pair.has(name):
-            return ComparedImpact(row, None, f"the {name} of the two bodies is not stated")
+    if row.quantity == "contact_diameter" and not law.has_contact_radius():
+        return ComparedImpact(row, None, f"the source of {law.name} states no contact radius")
+    if speed is None:
+        return ComparedImpact(row, None, "the speed is not stated")
+    if lacking:
+        return ComparedImpact(row, None, f"the {lacking[0]} of the two bodies is not stated")
     try:
         found = impact(law=law, pair=pair, speed=speed, **inputs)
     except LawError as error:
@@ -304,8 +293,7 @@ def _row_compared(
         sentence = str(error).removeprefix(f"impact with {law.name} at {speed:g} m/s: ")
         return ComparedImpact(row, None, f"outside the range of {law.name}: {sentence}")
     if row.quantity == "contact_diameter":
-        assert found.contact_radius is not None
-        return ComparedImpact(row, 2.0 * found.contact_radius)
+        return ComparedImpact(row, 2.0 * found.contact_radius)  # type: ignore[operator]
     return ComparedImpact(row, float(getattr(found, row.quantity)))
 
 
@@ -372,7 +360,7 @@ def _check_yield_stress(law: type[ContactLaw], inputs: Mapping[str, Any], rows: 
             values = [law.coefficients_of(_pair_of_row(row, ratio), given) for ratio in (2.0, 3.0)]
         except (GranchainError, ArithmeticError, TypeError, ValueError, AttributeError):
             continue
-        if all(np.array_equal(one, other) for one, other in zip(*values, strict=True)):
+        if all(map(np.array_equal, *values)):
             raise NotComputable(f"nothing to fit: {law.name} does not read the yield stress")
         return
 

@@ -102,14 +102,12 @@ def compare(
 
 def _checked_tolerances(tolerances: Mapping[str, float]) -> dict[str, float]:
     problems = [
-        f"tolerance: got {name!r}, allowed {', '.join(UNITS_COMPARED)}; name one of these"
-        for name in tolerances
-        if name not in UNITS_COMPARED
+        f"tolerance: got {name!r}, allowed {', '.join(UNITS_COMPARED)}; name one of these" for name in {*tolerances} - {*UNITS_COMPARED}
     ]
     problems += [
         f"tolerance: {name}: got {value!r}, allowed a finite number from 0; give the largest difference"
         for name, value in tolerances.items()
-        if not (isinstance(value, int | float) and not isinstance(value, bool) and 0.0 <= value < math.inf)
+        if isinstance(value, bool) or not (isinstance(value, int | float) and 0.0 <= value < math.inf)
     ]
     if problems:
         raise TraceError(problems)
@@ -122,9 +120,9 @@ def _common_beads(results: Sequence[Result], words: Sequence[str], trace: Trace,
     problems, beads = [], wanted
     for result, word in zip(results, words, strict=True):
         recorded = result.sensor_bead.tolist() if "sensor_force" in result.variables else []
-        if "sensor_force" in result.variables and len(result.time) < 4:
+        if recorded and len(result.time) < 4:
             problems.append(f"{word}: got {len(result.time)} samples of force, allowed 4 or more; run it for longer")
-        elif "sensor_force" in result.variables and not np.isfinite(result.sensor_force).all():
+        elif recorded and not np.isfinite(result.sensor_force).all():
             problems.append(
                 f"{word}: got forces that are no finite numbers, of a run that failed, allowed a whole run; mend the case first"
             )
@@ -241,13 +239,14 @@ def _result_against(
     for i, (bead, real, model) in enumerate(zip(measured.beads, measured.readings, computed.pulses, strict=True)):
         if math.isnan(model.arrival):
             messages.append(f"bead {bead}: no whole pulse stands out of the computed ({label}) trace")
-        sides = (("measured", measured.merged(i)), ("computed", model.merged))
-        merged.append(tuple(side for side, of_both in sides if of_both))
+        found = {"measured": measured.merged(i), f"computed ({label})": model.merged}
         messages += [
-            f"bead {bead}: in the {side if side == 'measured' else f'computed ({label})'} trace a second, larger pulse has passed the "
-            "first before it had fallen to half; no speed is from there"
-            for side in merged[-1]
+            f"bead {bead}: in the {side} trace a second, larger pulse has passed the first before it had fallen to half; no speed is from "
+            "there"
+            for side, has_merged in found.items()
+            if has_merged
         ]
+        merged.append(tuple(side.split()[0] for side, has_merged in found.items() if has_merged))
         sure = math.hypot(real.arrival.uncertainty, stated.time, shift.uncertainty)
         arrivals.append(Agreement(real.arrival.value, sure, model.arrival + shift.value))
     for k, (bead, real, model) in enumerate(zip(measured.beads, measured.readings, computed.pulses, strict=True)):
@@ -329,18 +328,12 @@ def _speed_between(
     time: float,
 ) -> Agreement:
     """Speed between two sensors; the common shift does not matter to it."""
-    way = places[1] - places[0]
-    delay, computed = (
-        arrivals[1].measured - arrivals[0].measured,
-        arrivals[1].computed - arrivals[0].computed,
-    )
+    way, (first, second) = places[1] - places[0], arrivals
+    delay, computed = second.measured - first.measured, second.computed - first.computed
     sure = math.sqrt(sum(reading.arrival.uncertainty**2 for reading in readings) + 2.0 * time**2)
     speed = way / delay if delay else math.nan
-    return Agreement(
-        speed,
-        abs(speed) * sure / abs(delay) if delay else math.nan,
-        way / computed if computed else math.nan,
-    )
+    error = abs(speed) * sure / abs(delay) if delay else math.nan
+    return Agreement(speed, error, way / computed if computed else math.nan)
 
 
 def _wave_agreement(
