@@ -746,7 +746,7 @@ def test_an_interrupted_run_writes_its_file_and_ends_within_half_a_second(
     result = open_result(tmp_path / "long.h5")
     assert result.status.label == "interrupted" and 0.0 < result.time[-1] < 0.4
     # records that are many have a file of their own
-    assert {path.name for path in tmp_path.iterdir()} - {"long.h5.chk.records"} == {"long.h5", "long.h5.chk"}
+    assert {path.name for path in tmp_path.iterdir()} == {"long.h5", "long.h5.chk"}
 
 
 def test_two_signals_at_once_are_one(done: subprocess.CompletedProcess[str], tmp_path: Path) -> None:
@@ -759,7 +759,7 @@ def test_two_signals_at_once_are_one(done: subprocess.CompletedProcess[str], tmp
     assert terminal.read_until("interrupted; long.h5 holds what was computed until then", 5.0)
     assert terminal.seen.count("granchain: ") == 1 and "Traceback" not in terminal.seen
     # records that are many have a file of their own
-    assert {path.name for path in tmp_path.iterdir()} - {"long.h5.chk.records"} == {"long.h5", "long.h5.chk"}
+    assert {path.name for path in tmp_path.iterdir()} == {"long.h5", "long.h5.chk"}
 
 
 def test_a_terminal_that_wants_quiet_sees_no_bar(done: subprocess.CompletedProcess[str], tmp_path: Path) -> None:

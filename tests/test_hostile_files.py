@@ -15,7 +15,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
-from support.example_results import a_result, everything
+from support.example_results import a_result, everything, file_of
 from support.rows import inputs_for, steel_row
 
 import granchain
@@ -25,9 +25,10 @@ from granchain.engine.setup import contacts_of
 from granchain.engine.state import Recording, State
 from granchain.engine.timestep import time_step_of
 from granchain.errors import FileError
-from granchain.store import Checkpoint, open_result, whole, writer
+from granchain.store import Checkpoint, open_result, whole
 from granchain.store import verify_file as verify
 from granchain.store.checkpoint import Saved
+from granchain.store.journal import HASH_BYTES, LENGTH_BYTES, frame
 
 ROOT = Path(granchain.__file__).parents[1]
 SECRET = b"the secret of another file" * 100
@@ -35,7 +36,7 @@ SECRET = b"the secret of another file" * 100
 
 @pytest.fixture(scope="module")
 def content():
-    return writer.image(a_result())
+    return file_of(a_result())
 
 
 def seal(path):
@@ -107,12 +108,12 @@ def virtual_dataset(file, folder):
     file.create_virtual_dataset("mass", layout)
 
 
-@hostile("'sensor_force'", "claims", "bytes")
+@hostile("claims", "bytes")
 def shape_of_640_gigabytes(file, folder):
     replaced(file, "sensor_force", shape=(80_000_000_000, 1), dtype="<f8", chunks=(1000, 1))
 
 
-@hostile("'mass'", "claims", "bytes")
+@hostile("claims", "bytes")
 def shape_of_more_bytes_than_a_number_can_count(file, folder):
     replaced(file, "mass", shape=(2**61,), dtype="<f8", chunks=(1000,))
 
@@ -170,7 +171,7 @@ def an_axis_too_many(file, folder):
     replaced(file, "bead", data=np.zeros((13, 1), "<i8"))
 
 
-@hostile("'mass'", "neither")
+@hostile("'mass'", "has no axis")
 def no_space_at_all(file, folder):
     replaced(file, "mass", data=h5py.Empty("<f8"))
 
@@ -397,7 +398,7 @@ def flipped(content, draw):
 COMPARE = f"""
 import sys
 sys.path[:0] = [{str(Path(__file__).parent)!r}, sys.argv[1]]
-from support.example_results import everything
+from support.example_results import everything, file_of
 """
 
 
@@ -541,17 +542,18 @@ def test_a_checkpoint_with_flipped_bits_is_refused(tmp_path, state, checkpointed
 
 def forged(checkpointed, edit):
     """A checkpoint as a stranger can make one: another header, other arrays, and a hash that fits."""
-    first, line, arrays = checkpointed[: -whole.SEAL_LENGTH].split(b"\n", 2)
+    length = len(b"granchain checkpoint 1\n") + LENGTH_BYTES
+    line, arrays = checkpointed[length:-HASH_BYTES].split(b"\n", 1)
     header, arrays = json.loads(line), bytearray(arrays)
     at = 0
     places = {}
-    for name, _, shape in header["arrays"]:
+    for name, _, _, shape in header["arrays"]:
         size = 8 * math.prod(shape)
         places[name] = slice(at, at + size)
         at += size
     edited = edit(header, arrays, places)
-    body = first + b"\n" + (json.dumps(header).encode() if edited is None else edited) + b"\n" + bytes(arrays)
-    return body + whole.SEAL % hashlib.sha256(body).hexdigest().encode()
+    line = json.dumps(header).encode() if edited is None else edited
+    return b"granchain checkpoint 1\n" + b"".join(frame([line, b"\n", bytes(arrays)]))
 
 
 def integers(values):
@@ -578,7 +580,7 @@ def header_set(**changes):
 
 def shape_set(name, shape):
     def edit(header, arrays, places):
-        header["arrays"] = [[n, kind, shape if n == name else old] for n, kind, old in header["arrays"]]
+        header["arrays"] = [[n, kind, 0, shape if n == name else old] for n, kind, _, old in header["arrays"]]
 
     return edit
 
@@ -593,14 +595,18 @@ FORGED = {
     "a header without end": (lambda *parts: b" " * 1_000_000, "damaged"),
     "a header that is no table": (lambda *parts: b"[1]", "damaged"),
     "no arrays": (header_set(arrays=[]), "longer than its arrays"),
-    "arrays that are none": (header_set(arrays=7), "incomplete"),
-    "a type that is code": (header_set(arrays=[["bodies", "|O", [3]]]), "a type or shape"),
-    "a type that is none": (header_set(arrays=[["bodies", ["<f8"], [3]]]), "a type or shape"),
+    "arrays that are none": (header_set(arrays=7), "got a checkpoint that granchain did not write"),
+    "a type that is code": (header_set(arrays=[["bodies", "|O", 0, [3]]]), "a type or shape"),
+    "a type that is none": (header_set(arrays=[["bodies", ["<f8"], 0, [3]]]), "a type or shape"),
     "a shape beyond memory": (shape_set("bodies", [10**9, 10**9]), "longer than the file"),
     "a shape of nothing times more than there is": (shape_set("bodies", [0, 10**30]), "got a checkpoint that granchain did not write"),
     "a negative shape": (shape_set("bodies", [-1, -8]), "a type or shape"),
     "a shape of fractions": (shape_set("bodies", [1.5]), "a type or shape"),
     "another shape": (shape_set("clock", [len(fields.RUN), 1]), "clock is"),
+    "rows that are nowhere": (
+        lambda header, *parts: header["arrays"][0].__setitem__(2, 10**12),
+        "its records are not what it says of them",
+    ),
     "an array that no run has": (lambda header, *parts: header["arrays"][0].__setitem__(0, "__dict__"), "holds the arrays"),
     "an infinite time": (header_set(wall_time=math.inf), "incomplete"),
     "a start that is no text": (header_set(started=[1]), "incomplete"),

@@ -12,6 +12,7 @@ from granchain import load_case
 from granchain.case.document import CASES
 from granchain.cli import obey
 from granchain.store import Checkpoint
+from granchain.store.checkpoint import Saved
 
 ROOT = Path(__file__).parents[1]
 SMALL = [f"--set={change}" for change in ("chain.beads=3", "sensors.beads=[2]", "sensors.contacts=[1]", "time.end=2e-5")]
@@ -67,26 +68,16 @@ def test_a_run_does_not_replace_its_law_module(here, capsys, monkeypatch):
 
 
 def test_a_file_with_the_name_of_a_checkpoint_stays(here, capsys):
-    # the run would write run.h5.chk, and remove it and run.h5.chk.prev when it is done
-    for name in ("run.h5.chk", "run.h5.chk.prev"):
-        Path(name).write_text(load_case("steel-chain").toml)
+    # the run would write run.h5.chk, and remove it when it is done
+    Path("run.h5.chk").write_text(load_case("steel-chain").toml)
     before = contents(here)
     assert obey(["run", "steel-chain", *SMALL, "--out", "run.h5"]) == 4
     assert "got an unfinished run, which is kept" in capsys.readouterr().err
     assert obey(["run", "steel-chain", *SMALL, "--out", "run.h5", "--overwrite"]) == 0
     assert {path: text for path, text in contents(here).items() if path.name != "run.h5"} == before
     with pytest.warns(UserWarning, match=r"no checkpoint, the run goes on: run\.h5\.chk: got a file that granchain did not write"):
-        Checkpoint("run.h5.chk").save(_saved(), case_sha256="", set_up="")
-    Path("run.h5.chk").unlink()
-    with pytest.warns(UserWarning, match=r"run\.h5\.chk\.prev: got a file that granchain did not write"):
-        Checkpoint("run.h5.chk").save(_saved(), case_sha256="", set_up="")
-    assert contents(here)[here / "run.h5.chk.prev"] == before[here / "run.h5.chk.prev"]
-
-
-def _saved():
-    from granchain.store.checkpoint import Saved
-
-    return Saved({}, "2026-11-22T08:00:00+00:00", 0.0)
+        Checkpoint("run.h5.chk").save(Saved({}, "", 0.0), case_sha256="", set_up="")
+    assert contents(here)[here / "run.h5.chk"] == before[here / "run.h5.chk"]
 
 
 def test_figures_are_replaced_where_it_is_asked_for(here, capsys):

@@ -15,13 +15,13 @@ import h5py
 import numpy as np
 import pytest
 import scipy.io
-from support.example_results import a_result
+from support.example_results import a_result, file_of
 from test_hostile_files import seal
 
 from granchain.cli import obey
 from granchain.errors import FileError, TraceError
 from granchain.figures import drawn
-from granchain.store import open_result, reader, writer
+from granchain.store import open_result, reader
 from granchain.store.limit import COPIES
 from granchain.traces import Asked, import_trace, read_trace
 
@@ -265,7 +265,7 @@ def own(path, which, numbers):
     """A sealed output file with a variable of so many numbers, and its axes, that were never written."""
     name, axes = OWN[which]
     axes = dict(axes(numbers))
-    path.write_bytes(writer.image(a_result()))
+    path.write_bytes(file_of(a_result()))
     with h5py.File(path, "r+") as file:
         for other, variable in a_result().variables.items():
             if set(variable.dims) & set(axes):
@@ -384,7 +384,7 @@ def test_a_process_that_refuses_a_file_stays_within_the_limit(name, here, base, 
 @pytest.mark.parametrize("which", OWN)
 @pytest.mark.parametrize("command", ["info", "info --verify", "plot"])
 def test_info_and_plot_of_a_result_of_gigabytes_take_little(command, which, here, figure):
-    (here / "small.h5").write_bytes(writer.image(a_result()))
+    (here / "small.h5").write_bytes(file_of(a_result()))
     _, small, _ = measured([*command.split(), "small.h5"], here)
     # seven variables have the axis of contacts
     own(here / "run.h5", which, 24 * 10**7 // (7 if which == "what nobody draws" else 1))

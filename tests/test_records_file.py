@@ -1,4 +1,4 @@
-"""Rows that will not change are appended to FILE.chk.records, and a large file is written piece by piece: bits, kills, damage, signals."""
+"""The states of a checkpoint are appended, and a large file is written piece by piece: bits, kills, damage, signals."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import time
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -26,7 +25,7 @@ from granchain.cli import run as cli_run
 from granchain.cli.run import Interruption, Progress, duration
 from granchain.errors import FileError, GranchainWarning
 from granchain.status import Status
-from granchain.store import Checkpoint, appended, result, whole
+from granchain.store import Checkpoint
 from granchain.store.checkpoint import Saved
 
 # Samples at each step of some .04 us, snapshots at many of them: records of 110 kB, which are appended a kilobyte at a time.
@@ -34,12 +33,6 @@ CHANGES = {
     "chain.beads": 20, "sensors.beads": [9, 16], "sensors.contacts": [0], "sensors.interval": 1e-9, "snapshots.interval": 1e-6,
     "time.end": 1e-4,
 }  # fmt: skip
-
-
-@pytest.fixture
-def always(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every row that will not change is appended."""
-    monkeypatch.setattr(appended, "AT_LEAST", 1)
 
 
 def small() -> gc.Case:
@@ -66,10 +59,9 @@ def short_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("granchain.simulation.BLOCK_SECONDS", 1e-12)
 
 
-@pytest.mark.usefixtures("always")
 @pytest.mark.parametrize("law", every_law(FAST))
-def test_a_run_that_goes_on_from_appended_records_has_the_bits_of_an_unbroken_one(law: str, tmp_path: Path) -> None:
-    """One run that is saved at each split; another goes on from each: a row that changed after it was appended would differ."""
+def test_a_run_that_goes_on_from_rows_in_many_states_has_the_bits_of_an_unbroken_one(law: str, tmp_path: Path) -> None:
+    """One run that is saved at each split; another goes on from each: a row that changed after it was saved would differ."""
     for make in ROWS.values():
         fresh = prepared(law, make())
         unbroken = fresh()
@@ -84,122 +76,34 @@ def test_a_run_that_goes_on_from_appended_records_has_the_bits_of_an_unbroken_on
             after.advance(N_STEPS + 1)
             found = bits(after)
             assert [name for name in expected if found[name] != expected[name]] == [], f"split at step {split}"
-        rows = json.loads((tmp_path / "run.chk").read_bytes().split(b"\n")[1])["records"]["rows"]
-        assert rows["sensor_force"] > N_STEPS // 3 - 5
         kept.remove()
         assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.plain
-@pytest.mark.usefixtures("always")
-def test_what_is_in_the_file_is_read_into_its_place(tmp_path: Path) -> None:
+def test_a_row_is_written_once(tmp_path: Path) -> None:
+    """States are appended as long as half of the file counts, and a row that will not change is in one of them."""
     fresh = prepared("hertz", ROWS["touching"]())
-    state, after = fresh(), fresh()
-    state.advance(60)
+    state, after, sizes = fresh(), fresh(), []
     kept = Checkpoint(tmp_path / "run.chk")
-    kept.save(Saved(state.arrays(), "", 0.0, state.settled), set_up=state.set_up)
-    loaded = Checkpoint(tmp_path / "run.chk").load(set_up=after.set_up).arrays
-    assert loaded["sensor_force"].shape == state.arrays()["sensor_force"].shape
+    for steps in (60, 1):
+        state.advance(steps)
+        arrays = {**state.arrays(), "records": np.arange(50_000.0 + state.step)}
+        kept.save(Saved(arrays, "", 0.0, {**state.settled, "records": 50_000}), set_up=state.set_up)
+        sizes.append((tmp_path / "run.chk").stat().st_size)
+    assert 400_000 < sizes[0] < sizes[1] < sizes[0] + 50_000
+    loaded = dict(Checkpoint(tmp_path / "run.chk").load(set_up=after.set_up).arrays)
+    records = loaded.pop("records")
+    assert records.shape == (50_061,) and np.asarray(records).tobytes() == np.arange(50_061.0).tobytes()
     after.take(loaded)
     assert bits(after) == bits(state)
-    # three quantities of two sensors or contacts each at every third step, and the ledger and the snapshots
-    assert state.size > 3 * 8 * 2 * N_STEPS / 3
+    for _ in range(40):
+        kept.save(Saved(arrays, "", 0.0, {**state.settled, "records": 50_000}), set_up=state.set_up)
+        assert (tmp_path / "run.chk").stat().st_size < 2 * sum(array.nbytes for array in arrays.values()) + 10_000
 
 
-@pytest.mark.usefixtures("always", "short_blocks")
-def test_a_run_that_was_stopped_again_and_again_is_the_unbroken_one(tmp_path: Path) -> None:
-    case, chk = small(), tmp_path / "run.h5.chk"
-    lengths = []
-    for place, at in enumerate((0.2, 0.4, 0.7)):
-        part = gc.run(case, checkpoint=chk, resume=place > 0, watch=Stop(at))
-        assert part.status is Status.INTERRUPTED
-        lengths.append(chk.with_name("run.h5.chk.records").stat().st_size)
-    assert lengths == sorted(set(lengths)) and chk.stat().st_size < lengths[0] / 2
-    assert gc.run(case, checkpoint=chk, resume=True).equals(gc.run(case))
-
-
-@pytest.mark.usefixtures("always", "short_blocks")
-def test_what_was_appended_after_the_checkpoint_is_cut_off(tmp_path: Path) -> None:
-    case, chk, records = small(), tmp_path / "run.chk", tmp_path / "run.chk.records"
-    gc.run(case, checkpoint=chk, watch=Stop(0.3))
-    length = records.stat().st_size
-    with records.open("ab") as file:
-        file.write(b"begun, and killed" * 100_000)
-    gc.run(case, checkpoint=chk, resume=True, watch=Stop(0.35))
-    assert length < records.stat().st_size < 2 * length
-    assert gc.run(case, checkpoint=chk, resume=True).equals(gc.run(case))
-
-
-@pytest.mark.usefixtures("always", "short_blocks")
-@pytest.mark.parametrize("damage", ["cut", "flipped", "gone", "other"])
-def test_damaged_records_are_seen_before_anything_is_taken(damage: str, tmp_path: Path) -> None:
-    """What lies behind the length of the checkpoint before does not harm that one; else it is a sentence, and the files stay."""
-    case, chk, records = small(), tmp_path / "run.chk", tmp_path / "run.chk.records"
-    gc.run(case, checkpoint=chk, watch=Stop(0.3))
-    before = records.stat().st_size
-    gc.run(case, checkpoint=chk, resume=True, watch=Stop(0.6))
-    content = records.read_bytes()
-    late = bytearray(content)
-    late[before + 500] ^= 1
-    records.write_bytes(late)
-    with pytest.warns(GranchainWarning, match=r"run\.chk\.records: .*The one before it is taken, .*run\.chk\.prev"):
-        assert gc.run(case, checkpoint=chk, resume=True).equals(gc.run(case))
-    early = bytearray(content)
-    early[before // 2] ^= 1
-    records.write_bytes({"cut": content[: before // 2], "flipped": bytes(early), "other": b"my notes", "gone": b""}[damage])
-    if damage == "gone":
-        records.unlink()
-    files = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
-    with pytest.raises(FileError, match=r"run\.chk\.records: "):
-        gc.run(case, checkpoint=chk, resume=True)
-    assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == files
-
-
-@pytest.mark.usefixtures("always", "short_blocks")
-@pytest.mark.parametrize(
-    "records",
-    [
-        {"length": -1, "sha256": "", "rows": {}},
-        {"length": 2**50, "sha256": "", "rows": {}},
-        {"length": 1.5, "sha256": "", "rows": {}},
-        {"sha256": ""},
-        [],
-        {"length": 100, "sha256": None, "rows": {"u": 10**12}},
-    ],
-)
-def test_a_checkpoint_that_lies_about_its_records_is_refused(records: Any, tmp_path: Path) -> None:
-    import hashlib
-
-    from granchain.store.whole import SEAL, SEAL_LENGTH
-
-    chk = tmp_path / "run.chk"
-    gc.run(small(), checkpoint=chk, watch=Stop(0.3))
-    first, line, rest = chk.read_bytes()[:-SEAL_LENGTH].split(b"\n", 2)
-    content = b"\n".join([first, json.dumps(json.loads(line) | {"records": records}).encode(), rest])
-    chk.write_bytes(content + SEAL % hashlib.sha256(content).hexdigest().encode())
-    with pytest.raises(FileError, match=r"run\.chk"):
-        gc.run(small(), checkpoint=chk, resume=True)
-
-
-@pytest.mark.usefixtures("always", "short_blocks")
-def test_a_file_that_has_the_name_of_the_records_stays(tmp_path: Path) -> None:
-    records = tmp_path / "run.chk.records"
-    records.write_text("my notes")
-    with pytest.warns(
-        GranchainWarning, match=r"no checkpoint, the run goes on: .*run\.chk\.records: got a file that granchain did not write"
-    ):
-        gc.run(small(), checkpoint=tmp_path / "run.chk", watch=Stop(0.3))
-    Checkpoint(tmp_path / "run.chk").remove()
-    assert records.read_text() == "my notes" and list(tmp_path.iterdir()) == [records]
-    records.unlink()
-    os.mkfifo(records)
-    with pytest.warns(GranchainWarning, match="got a device, pipe or socket"):
-        gc.run(small(), checkpoint=tmp_path / "run.chk", watch=Stop(0.3))
-    Checkpoint(tmp_path / "run.chk").remove()
-
-
-@pytest.mark.usefixtures("always", "short_blocks")
-def test_a_disk_that_fills_while_records_are_appended_leaves_the_checkpoint_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("short_blocks")
+def test_a_disk_that_fills_while_a_state_is_appended_leaves_the_one_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("granchain.store.checkpoint.LEAST_RATIO", 0.0)
     case = small()
     with mounting(tmp_path) as mount:
@@ -213,9 +117,9 @@ def test_a_disk_that_fills_while_records_are_appended_leaves_the_checkpoint_befo
 
 KILLED = """
 import sys, granchain as gc
-from granchain.store import Checkpoint, appended
+from granchain.store import Checkpoint
 from granchain import simulation
-appended.AT_LEAST, simulation.BLOCK_SECONDS, simulation.FIRST_BLOCK = 1, 1e-12, 400
+simulation.BLOCK_SECONDS, simulation.FIRST_BLOCK = 1e-12, 400
 case = gc.load_case("steel-chain").replace(**{changes})
 print("ready", flush=True)
 gc.run(case, checkpoint=Checkpoint(sys.argv[1], 1e-9), resume=len(sys.argv) > 2)
@@ -232,23 +136,19 @@ def test_a_run_killed_at_any_moment_goes_on_to_the_same_bits(kills: int, tmp_pat
     )
     chk, random, resumed = tmp_path / "run.chk", np.random.default_rng(14), 0
 
-    def there() -> bool:
-        # killed between two renamings, a run leaves the checkpoint before alone
-        return chk.exists() or chk.with_name("run.chk.prev").exists()
-
     for _ in range(kills):
-        more = ["go on"] if there() else []
+        more = ["go on"] if chk.exists() else []
         with subprocess.Popen([sys.executable, "-c", program, str(chk), *more], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
             assert process.stdout is not None and process.stderr is not None
             process.stdout.readline()
             # a kill before the first checkpoint would show nothing
-            while not there() and process.poll() is None:
+            while not chk.exists() and process.poll() is None:
                 time.sleep(0.01)
             time.sleep(random.uniform(0.1, 1.5))
             process.kill()
             assert b"Error" not in process.stderr.read()
         resumed += bool(more)
-    assert there() and resumed
+    assert chk.exists() and resumed
     with warnings.catch_warnings():
         # which says so where it takes that one
         warnings.simplefilter("ignore", GranchainWarning)
@@ -262,7 +162,6 @@ def test_a_run_killed_at_any_moment_goes_on_to_the_same_bits(kills: int, tmp_pat
 def test_a_file_that_is_written_piece_by_piece_says_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     one = gc.run(small())
     one.save(tmp_path / "image.h5")
-    monkeypatch.setattr(result, "LARGEST_IMAGE", 1)
     monkeypatch.setattr("granchain.store.writer.WRITTEN_AT_ONCE", 5000)
     parts: list[float] = []
     one.save(tmp_path / "pieces.h5", progress=parts.append)
@@ -276,7 +175,6 @@ def test_a_file_that_is_written_piece_by_piece_says_the_same(tmp_path: Path, mon
 
 
 def test_a_disk_that_fills_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(result, "LARGEST_IMAGE", 1)
     monkeypatch.setattr("granchain.store.writer.WRITTEN_AT_ONCE", 5000)
     one, less = gc.run(small()), gc.run(small().replace(**{"sensors.interval": 1e-6, "snapshots": None}))
     with mounting(tmp_path) as mount:
@@ -296,9 +194,7 @@ KEYS = [f"--set={name}={json.dumps(value)}" for name, value in CHANGES.items()]
 def test_a_second_signal_loses_nothing_that_is_on_the_disk(during: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first stops the run, the second the writing: the run goes on from the checkpoint to the same bits."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(appended, "AT_LEAST", 1)
-    monkeypatch.setattr(appended, "BYTES_AT_ONCE", 4000)
-    monkeypatch.setattr(result, "LARGEST_IMAGE", 1)
+    monkeypatch.setattr("granchain.store.whole.BYTES_AT_ONCE", 4000)
     monkeypatch.setattr("granchain.store.writer.WRITTEN_AT_ONCE", 5000)
     monkeypatch.setattr("granchain.cli.signals.TOGETHER_SECONDS", 0.0)
     command = ["run", "steel-chain", *KEYS, "--out", "run.h5"]
@@ -314,30 +210,19 @@ def test_a_second_signal_loses_nothing_that_is_on_the_disk(during: str, tmp_path
 
     def again(self: Progress, fraction: float, what: str) -> None:
         draw(self, fraction, what)
-        if fraction > 0.4 and what.startswith("writing") and what.endswith(".chk") and during == "checkpoint" and len(answered) == 1:
+        if fraction > 0.4 and what.startswith("writing") and what.endswith(".chk") == (during == "checkpoint") and len(answered) == 1:
             answered.append(fraction)
             os.kill(os.getpid(), signal.SIGTERM)
 
     monkeypatch.setattr(Progress, "advance", stop)
-    write = whole.Growing.write
-
-    def within(self: whole.Growing, piece: Any) -> int:
-        # called by HDF5, which no exception may cross
-        if self.tell() > 50_000 and len(answered) == 1 and during == "file":
-            answered.append(1.0)
-            os.kill(os.getpid(), signal.SIGTERM)
-        return write(self, piece)
-
     monkeypatch.setattr(Progress, "_draw", again)
-    monkeypatch.setattr(whole.Growing, "write", within)
     if during == "checkpoint":
         # one that is on the disk before the run is stopped
         first = gc.run(small(), checkpoint="run.h5.chk", watch=Stop(0.2))
         assert first.status is Status.INTERRUPTED
         command.append("--resume")
     assert obey(command) == 143 and len(answered) == 2
-    assert not Path("run.h5").exists() and {"run.h5.chk", "run.h5.chk.records"} <= {file.name for file in tmp_path.iterdir()}
-    assert not Path("run.h5.part").exists()
+    assert not Path("run.h5").exists() and [file.name for file in tmp_path.iterdir()] == ["run.h5.chk"]
     monkeypatch.setattr(Progress, "advance", advance)
     monkeypatch.setattr(Progress, "_draw", draw)
     assert obey([*(word for word in command if word != "--resume"), "--resume"]) == 0
@@ -345,11 +230,12 @@ def test_a_second_signal_loses_nothing_that_is_on_the_disk(during: str, tmp_path
     assert [file.name for file in tmp_path.iterdir()] == ["run.h5"]
 
 
-@pytest.mark.usefixtures("always", "short_blocks")
+@pytest.mark.usefixtures("short_blocks")
 @pytest.mark.promise("R1")
 def test_the_records_of_a_stopped_run_stand_once_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its file holds them, and the checkpoint the rest; it is stopped twice and goes on from there to the same bits."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("granchain.store.checkpoint.RECORDS_IN_OUTPUT", 1)
     command = ["run", "steel-chain", *KEYS, "--out", "run.h5"]
     advance = Progress.advance
     for at, more in ((0.3, []), (0.6, ["--resume"])):
@@ -364,9 +250,10 @@ def test_the_records_of_a_stopped_run_stand_once_on_the_disk(tmp_path: Path, mon
         stopped = gc.open_result("run.h5")
         assert stopped.status is Status.INTERRUPTED
         assert {file.name for file in tmp_path.iterdir()} == {"run.h5", "run.h5.chk"}
-        header = json.loads(Path("run.h5.chk").read_bytes().split(b"\n")[1])
-        assert header["records"]["rows"].keys() == {"sensor_force", "contact_force", "contact_overlap", "displacement", "velocity"}
-        assert max(shape[0] for name, _, shape in header["arrays"] if name in header["records"]["rows"]) <= 4
+        header = json.loads(Path("run.h5.chk").read_bytes().split(b"\n")[2])
+        rows = {name: shape[0] for name, _, first, shape in header["arrays"] if first}
+        assert rows.keys() == {"sensor_force", "contact_force", "contact_overlap", "displacement", "velocity"}
+        assert max(rows.values()) <= 4
     monkeypatch.setattr(Progress, "advance", advance)
     content = Path("run.h5").read_bytes()
     gc.run(small().replace(**{"striker.speed": 1.5})).save("run.h5", overwrite=True)
@@ -444,14 +331,14 @@ def test_a_long_chain_with_snapshots_is_stopped_at_once(tmp_path: Path, figure: 
             time.sleep(0.1)
         before = computing(process.pid)
         process.send_signal(signal.SIGTERM)
-        while not (tmp_path / "run.h5.chk.records").exists() and process.poll() is None:
+        while not [*tmp_path.glob("*run.h5.chk*")] and process.poll() is None:
             time.sleep(0.01)
         taken = computing(process.pid) - before
         figure("20,000 beads with snapshots: signal to the first byte of the checkpoint, computing [s]", taken, at_most=0.5)
         _, said = process.communicate()
     assert process.returncode == 143 and "interrupted; run.h5 holds what was computed until then" in said
     stopped = gc.open_result(tmp_path / "run.h5")
-    assert stopped.status is Status.INTERRUPTED and not (tmp_path / "run.h5.chk.records").exists()
+    assert stopped.status is Status.INTERRUPTED
     on_disk = sum(file.stat().st_size for file in tmp_path.iterdir())
     recorded = sum(variable.data.nbytes for variable in stopped.variables.values())
     figure("20,000 beads with snapshots: file and checkpoint over what was recorded", on_disk / recorded, at_most=1.1)

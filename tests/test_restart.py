@@ -138,7 +138,7 @@ def test_a_run_stopped_twice_ends_with_the_data_of_one_that_was_not(stopping: St
     for at, more in ((0.3, ()), (0.8, ("--resume",))):
         stopping.at = at
         assert obey([*RUN, *more]) == 130
-        assert left() == ["run.h5", "run.h5.chk"] if at == 0.3 else ["run.h5", "run.h5.chk", "run.h5.chk.prev"]
+        assert left() == ["run.h5", "run.h5.chk"]
         assert open_result("run.h5").status is Status.INTERRUPTED
         assert "to go on, give the same command with --resume" in capsys.readouterr().err
     stopping.at = 2.0
@@ -197,11 +197,30 @@ def test_a_checkpoint_beside_a_complete_file_is_gone_on_with(stopping: Stopping,
     stopping.at = 0.5
     assert obey([*RUN, "--overwrite"]) == 130
     Path("run.h5").write_bytes(complete)
+    os.utime("run.h5", (0.0, 0.0))
     stopping.at = 2.0
     capsys.readouterr()
     assert obey([*RUN, "--resume"]) == 0
     assert "nothing to go on with" not in capsys.readouterr().err and left() == ["run.h5"]
     assert gc.open_result("run.h5").provenance["data_sha256"] == unbroken()
+
+
+def test_a_run_killed_after_it_had_written_its_file_is_complete(stopping: Stopping, capsys: pytest.CaptureFixture[str]) -> None:
+    """The kill came between the file and the removal of the checkpoint, which is the older one."""
+    stopping.at = 0.5
+    assert obey([*RUN]) == 130
+    left_behind = Path("run.h5.chk").read_bytes()
+    stopping.at = 2.0
+    assert obey([*RUN, "--resume"]) == 0
+    complete = Path("run.h5").read_bytes()
+    Path("run.h5.chk").write_bytes(left_behind)
+    os.utime("run.h5.chk", (0.0, 0.0))
+    # of another case, the checkpoint goes on to be looked at, and says so
+    assert obey([*RUN, "--set", "striker.speed=1.8", "--resume"]) == 4
+    assert "run.h5.chk: is of another case" in capsys.readouterr().err
+    assert obey([*RUN, "--resume"]) == 0
+    assert "run.h5 is complete: there is nothing to go on with" in capsys.readouterr().err
+    assert left() == ["run.h5"] and Path("run.h5").read_bytes() == complete
 
 
 def test_there_must_be_something_to_go_on_with(stopping: Stopping, capsys: pytest.CaptureFixture[str]) -> None:
@@ -281,28 +300,24 @@ def test_the_file_of_another_run_is_kept(stopping: Stopping, capsys: pytest.Capt
 
 
 @pytest.mark.promise("R4")
-def test_where_a_checkpoint_is_damaged_or_missing_the_one_before_is_taken(stopping: Stopping, capsys: pytest.CaptureFixture[str]) -> None:
-    for at, more in ((0.3, ()), (0.6, ("--resume",))):
-        stopping.at = at
-        assert obey([*RUN, *more]) == 130
-    # the one before is the older one
-    contents = {name: Path(name).read_bytes() for name in ("run.h5.chk", "run.h5.chk.prev")}
-    stopping.at = 2.0
-    for damage in (contents["run.h5.chk"][:-1], b"", None):
-        for name, content in contents.items():
-            Path(name).write_bytes(content)
-        if damage is None:
-            Path("run.h5.chk").unlink()
-        else:
-            Path("run.h5.chk").write_bytes(damage)
-        case = gc.load_case("steel-chain", KEYS)
-        with pytest.warns(GranchainWarning, match=r"run\.h5\.chk: .*The one before it is taken, run\.h5\.chk\.prev"):
-            result = gc.run(case, checkpoint="run.h5.chk", resume=True, watch=Told(0.3))
-        assert result.provenance["data_sha256"] == unbroken()
-    for name in contents:
-        Path(name).write_bytes(b"granchain checkpoint 1\n")
-    with pytest.raises(FileError, match=r"run\.h5\.chk\.prev: the file was damaged"):
-        gc.run(case, checkpoint="run.h5.chk", resume=True)
+def test_where_the_last_state_of_a_checkpoint_is_not_whole_the_one_before_is_taken(stopping: Stopping) -> None:
+    """Cut off, as a killed run leaves it, or damaged; where no state is whole it is a sentence, and the file stays."""
+    case = gc.load_case("steel-chain", [*KEYS, "sensors.interval=1e-9"])
+    kept, whole_run = checkpoint.Checkpoint("run.chk"), gc.run(case)
+    gc.run(case, checkpoint=kept, watch=Stop(0.3))
+    last = Path("run.chk").stat().st_size
+    gc.run(case, checkpoint=kept, watch=Stop(0.6))
+    content = Path("run.chk").read_bytes()
+    assert len(content) > last + 1000
+    for damaged in (content[:-1], content[: last + 20], content[: last + 99] + b"x" + content[last + 100 :]):
+        Path("run.chk").write_bytes(damaged)
+        with pytest.warns(GranchainWarning, match=r"run\.chk: got a last state that is not whole, .*; the one before it is taken"):
+            assert gc.run(case, checkpoint="run.chk", resume=True).equals(whole_run)
+    for damaged in (content[:200], content[:200] + b"x" + content[201:]):
+        Path("run.chk").write_bytes(damaged)
+        with pytest.raises(FileError, match=r"run\.chk: the file was damaged"):
+            gc.run(case, checkpoint="run.chk", resume=True)
+        assert Path("run.chk").read_bytes() == damaged
 
 
 class Told:
@@ -361,7 +376,7 @@ def test_checkpoints_cost_a_fiftieth_of_the_run_at_most(
         now[0] += writing
         spent[0] += writing
 
-    monkeypatch.setattr(checkpoint, "write_whole", slow)
+    monkeypatch.setattr(checkpoint.Journal, "begin", slow)
     kept = Checkpoint(tmp_path / "run.chk")
     # an hour of blocks of 20 ms
     while now[0] < 3700.0:

@@ -9,12 +9,12 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
-from support.example_results import a_result
+from support.example_results import a_result, file_of
 
 from granchain import load_case, run
 from granchain.cli import obey
 from granchain.errors import FileError
-from granchain.store import open_result, whole, writer
+from granchain.store import open_result, whole
 from granchain.store import verify_file as verify
 
 TRACE = Path(__file__).parents[1] / "data" / "synthetic2026"
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.promise("R9")
 
 @pytest.fixture(scope="module")
 def content():
-    return writer.image(a_result(samples=20))
+    return file_of(a_result(samples=20))
 
 
 def opens(path, **how):
@@ -100,7 +100,7 @@ def test_a_byte_changed_in_place_is_refused(tmp_path, content):
 
 
 def test_a_seal_of_another_file_or_a_cut_one_is_refused(tmp_path, content):
-    path, twin = tmp_path / "a.h5", writer.image(a_result(samples=20, seed=1))
+    path, twin = tmp_path / "a.h5", file_of(a_result(samples=20, seed=1))
     body, seal = content[: -whole.SEAL_LENGTH], twin[-whole.SEAL_LENGTH :]
     for changed in (body + seal, body, content[:-1], content + b"\n", content + seal):
         path.write_bytes(changed)

@@ -166,21 +166,31 @@ def before(case: Case, file: OutputFile, checkpoint: Checkpoint) -> Result | Non
                 "or name another file"
             )
         return None
-    # beside a file, what was begun later with --overwrite: it goes on, and has its own case and law
-    if checkpoint.exists or not target.exists():
+    # beside a file, what was begun later with --overwrite goes on, and has its own case and law; an older checkpoint beside the complete
+    # file of its case was left by a run that was killed after it had written this file
+    left = checkpoint.exists and target.exists() and target.stat().st_mtime_ns >= checkpoint.path.stat().st_mtime_ns
+    if not target.exists() or (checkpoint.exists and not left):
         return None
     from granchain.contact.law_record import LawRecord
     from granchain.simulation import law_records
     from granchain.store import open_result
     from granchain.store.reader import nothing
 
-    there = open_result(target, nothing)
-    if there.provenance.get("case_sha256") != case.sha256:
+    try:
+        there = open_result(target, nothing)
+    except FileError:
+        if left:
+            return None
+        raise
+    same = there.provenance.get("case_sha256") == case.sha256
+    if left and (not same or there.status is Status.INTERRUPTED):
+        return None
+    if not same:
         raise FileError(
             f"{target}: got the run of another case, or of one with other changes, and keeps it, allowed one of this case; name "
             "another file"
         )
-    if there.status.label != "interrupted":
+    if there.status is not Status.INTERRUPTED:
         (law,) = law_records([case])
         changed = "" if law is None else law.difference(LawRecord.of_text(there.provenance.get("law_json", "")))
         if changed:
@@ -188,6 +198,7 @@ def before(case: Case, file: OutputFile, checkpoint: Checkpoint) -> Result | Non
                 f"{target}: got what another law has computed: {changed}, allowed the law that computed it; begin anew with --overwrite, "
                 "or name another file"
             )
+        checkpoint.remove()
         notify(f"{target} is complete: there is nothing to go on with")
         return open_result(target)
     return None

@@ -1,15 +1,14 @@
 """The checkpoint of a run: what another process needs to go on with the same bits.
 
-A line that names the format, a line of JSON with names, types and shapes, the arrays' bytes, and the hash of it all: nothing in it can
-name another file or cause code to run, and damage is seen before anything is taken from it. Beside FILE it is FILE.chk; the one before
-stays as FILE.chk.prev. Records that will not change are in FILE.chk.records, where they are many; once a stopped run has written FILE,
-which holds them too, they are read from there.
+A journal, FILE.chk beside FILE. Each frame is a line of JSON with names, types and shapes, and the arrays' bytes:
+nothing in it can name another file or cause code to run, and damage is seen before anything is taken from it. Rows
+of records that will not change are in one frame only; once a stopped run has written FILE, which holds them too,
+they are read from there.
 """
 
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import math
 import os
@@ -17,6 +16,7 @@ import platform
 import time
 import warnings
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,30 +24,23 @@ import numpy as np
 
 from granchain.contact.law_record import LawRecord
 from granchain.errors import FileError, GranchainWarning
-from granchain.store.appended import Appended, rows_in_output
+from granchain.store.journal import Journal
 from granchain.store.provenance import source_hash, versions
-from granchain.store.whole import (
-    CHECKPOINT_ENDING,
-    DAMAGED,
-    LARGEST_FILE,
-    SEAL,
-    SEAL_LENGTH,
-    check_seal,
-    end_of_links,
-    quoted,
-    read_whole,
-    replaceable,
-    write_whole,
-)
+from granchain.store.reader import MOST_VARIABLES, RefusedError, datasets_of, open_hdf5, provenance_of
+from granchain.store.whole import BYTES_AT_ONCE, CHECKPOINT_ENDING, DAMAGED, StoredFile, end_of_links, quoted, replaceable
 
 # Wall time between two checkpoints [s]: what a killed run loses at most.
 CHECKPOINT_INTERVAL = 30.0
 # And at least so many times what writing one takes: they cost a run 2 % at most.
 LEAST_RATIO = 50.0
+# Records of fewer bytes stay in the checkpoint where the output file holds them too.
+RECORDS_IN_OUTPUT = 2**20
 
 _CHECKPOINT_MARK = b"granchain checkpoint 1\n"
-# The second line: a name, a type and a shape for each of a dozen arrays, and some hashes.
+# The line of a frame: a name, a type and a shape for each of a dozen arrays, and some hashes.
 _LARGEST_HEADER = 20_000
+# No run has more: its records are in memory.
+_LARGEST_CHECKPOINT = 2**40
 _TYPES = ("<f8", "<i8")
 
 # Records that an output file holds under the same names, to the same bits.
@@ -85,32 +78,98 @@ class Saved(NamedTuple):
     settled: Mapping[str, int] = {}
 
 
+class StoredRows:
+    """An array that is in files; read where it is needed, into one place.
+
+    Parameters
+    ----------
+    kind : str
+        As NumPy writes it.
+    shape : tuple of int
+    blocks : list of (int, function)
+        Numbers of rows, each with a function that reads them into an array.
+    """
+
+    def __init__(self, kind: str, shape: tuple[int, ...], blocks: list[tuple[int, Callable[[np.ndarray], Any]]]):
+        self.dtype, self.shape, self.blocks = np.dtype(kind), shape, blocks
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        found = np.empty(self.shape, self.dtype)
+        self.read_into(found)
+        return found if dtype is None else found.astype(dtype, copy=False)
+
+    def read_into(self, array: np.ndarray) -> None:
+        """Read it into an array of its shape, in C order."""
+        first = 0
+        for rows, read in self.blocks:
+            read(array[first : first + rows])
+            first += rows
+
+
+def _read_frame(file: StoredFile, start: int, rows: np.ndarray) -> None:
+    """Read rows whose bytes begin there."""
+    into = rows.reshape(-1).view(np.uint8)
+    for at in range(0, len(into), BYTES_AT_ONCE):
+        end = min(at + BYTES_AT_ONCE, len(into))
+        into[at:end] = np.frombuffer(file.part(start + at, start + end), np.uint8)
+
+
+def _read_output(path: Path, name: str, rows: np.ndarray) -> None:
+    """Read the first rows of a variable of an output file."""
+    with open_hdf5(path, trusted=True) as opened:
+        if len(rows):
+            opened.file[name].read_direct(rows, np.s_[: len(rows)])
+
+
+def rows_in_output(path: Path, data_sha256: str, wanted: Mapping[str, StoredRows]) -> None:
+    """Refuse an output file that does not hold the first rows of these arrays, which a checkpoint leaves to it.
+
+    Raises
+    ------
+    FileError
+        Where the file is missing, damaged, or another one.
+    """
+    with open_hdf5(path) as opened:
+        if provenance_of(opened.file)["data_sha256"] != data_sha256:
+            raise RefusedError(
+                "got another file than the stopped run left, allowed that one, which holds its records; put it back, or begin anew "
+                "with --overwrite"
+            )
+        datasets = datasets_of(opened.file, len(opened.content), MOST_VARIABLES, "an output file")
+        for name, stored in wanted.items():
+            dataset = datasets[name]
+            same = dataset.shape[1:] == stored.shape[1:] and dataset.dtype == stored.dtype
+            if not same or stored.blocks[0][0] > len(dataset):
+                raise ValueError("its records are not what it says of them")
+
+
 class Checkpoint:
     """The checkpoint of one run, and when it is next due. The right to write it comes with the `claim` of the output file.
 
     Parameters
     ----------
     path : str or path
-        Its name; the one before stays under the same name with .prev added.
     every : float
-        Wall time between two [s]; longer where writing one takes more than a fiftieth of it, so that they cost a run 2 % at most.
+        Wall time between two states [s]; longer where writing one takes more than a fiftieth of it, so that they
+        cost a run 2 % at most.
 
     Attributes
     ----------
-    progress : function or None
-        Called with the part of its records that is written, where they are many.
+    progress : function
+        Called with the part of a state that is written.
     """
 
     def __init__(self, path: str | os.PathLike[str], every: float = CHECKPOINT_INTERVAL):
         self.path = end_of_links(path)
-        self.previous = self.path.with_name(f"{self.path.name}.prev")
         self.every = every
-        self._records = Appended(self.path.with_name(f"{self.path.name}.records"))
+        self._journal = Journal(self.path, _CHECKPOINT_MARK, _LARGEST_CHECKPOINT)
         self._output = Path(os.fspath(path).removesuffix(CHECKPOINT_ENDING))
+        # of each record, how many rows the journal holds for good; None before this process has written it
+        self._rows: Mapping[str, int] | None = None
         self._last: tuple[Saved, Mapping[str, str]] | None = None
         self._next = time.monotonic() + every
         self._warned = False
-        self.progress: Callable[[float], Any] | None = None
+        self.progress: Callable[[float], Any] = float
 
     @staticmethod
     def beside(output: str | os.PathLike[str], every: float = CHECKPOINT_INTERVAL) -> Checkpoint:
@@ -121,15 +180,15 @@ class Checkpoint:
     @property
     def exists(self) -> bool:
         """Whether there is one to go on from."""
-        return os.path.lexists(self.path) or os.path.lexists(self.previous)
+        return os.path.lexists(self.path)
 
     @property
     def due(self) -> bool:
-        """Whether it is time for the next one."""
+        """Whether it is time for the next state."""
         return time.monotonic() >= self._next
 
     def save(self, saved: Saved, **facts: str) -> None:
-        """Write one; where that cannot be, warn once, and let the run go on.
+        """Write a state; where that cannot be, warn once, and let the run go on.
 
         Parameters
         ----------
@@ -141,10 +200,14 @@ class Checkpoint:
         began = time.monotonic()
         self._last = None
         try:
-            self._records.append(saved.arrays, saved.settled, self.progress)
-            pieces = _pieces(saved, facts, self._records.rows, self._records.facts)
-            write_whole(self.path, pieces, overwrite=True, keep=self.previous, marks=(_CHECKPOINT_MARK,))
-            self._last = saved, facts
+            content = _frame_of(saved, facts, self._rows or {})
+            length = self._journal.length + sum(map(len, content))
+            # appended as long as half of the file counts; the rest is states that newer ones have replaced
+            if self._rows is not None and self._journal.goes_on and length < 2 * sum(a.nbytes for a in saved.arrays.values()):
+                self._journal.append(content, self.progress)
+            else:
+                self._journal.begin(_frame_of(saved, facts, {}), self.progress)
+            self._last, self._rows = (saved, facts), saved.settled
         except FileError as error:
             if not self._warned:
                 warnings.warn(f"no checkpoint, the run goes on: {error}", GranchainWarning, stacklevel=2)
@@ -162,20 +225,17 @@ class Checkpoint:
         data_sha256 : str
             By which the file is known again.
         """
-        if self._last is None or not self._records.rows:
+        if self._last is None:
             return
         saved, facts = self._last
-        rows = {name: saved.settled[name] for name in _IN_OUTPUT if name in output and saved.settled[name]}
-        with contextlib.suppress(FileError):
+        rows = {name: saved.settled[name] for name in _IN_OUTPUT if name in output and saved.settled.get(name)}
+        if sum(saved.arrays[name][:count].nbytes for name, count in rows.items()) >= RECORDS_IN_OUTPUT:
             # where the disk is full, both stay
-            pieces = _pieces(saved, facts, rows, {"output": data_sha256, "rows": rows})
-            write_whole(self.path, pieces, overwrite=True, marks=(_CHECKPOINT_MARK,))
-            with contextlib.suppress(OSError):
-                os.unlink(self.previous)
-            self._records.remove()
+            with contextlib.suppress(FileError):
+                self._journal.begin(_frame_of(saved, facts, rows, output=data_sha256))
 
     def load(self, **facts: str) -> Saved:
-        """Read the last one, and where that is damaged or missing the one before, with a warning.
+        """Read the last state; where what follows it is not whole, with a warning.
 
         Parameters
         ----------
@@ -185,78 +245,88 @@ class Checkpoint:
         Raises
         ------
         FileError
-            Where there is none, both are damaged, or it is of another run.
+            Where there is none, it is damaged, or of another run.
         """
         if not self.exists:
             raise FileError(f"{self.path}: got no checkpoint, allowed one to go on from; run without --resume (in Python: resume=False)")
-        try:
-            return self._loaded(self.path, facts)
-        except _OtherRunError as error:
-            raise FileError(str(error)) from None
-        except FileError as error:
-            if not os.path.lexists(self.previous):
-                raise
-            saved = self._loaded(self.previous, facts)
-            warnings.warn(f"{error}. The one before it is taken, {self.previous}", GranchainWarning, stacklevel=2)
-            return saved
-
-    def _loaded(self, path: Path, facts: Mapping[str, str]) -> Saved:
-        header, content = _opened_checkpoint(path)
+        file, frames = self._journal.read("a checkpoint")
+        if not self._journal.length:
+            raise FileError(f"{self.path}: got a file that is not a checkpoint of this granchain, allowed one to go on from; {_ANEW}")
+        if not frames:
+            raise FileError(f"{self.path}: {DAMAGED}")
+        headers = [self._header(file, *place) for place in frames]
         needed = _circumstances({name: fact for name, fact in facts.items() if name != "law"})
         # another version sets up otherwise: that is the reason to state
         for name, reason in _MUST_MATCH.items():
-            if name in needed and header.get(name) != needed[name]:
-                raise _OtherRunError(f"{self.path}: {reason}, or {_ANEW}")
+            if name in needed and headers[-1][0].get(name) != needed[name]:
+                raise FileError(f"{self.path}: {reason}, or {_ANEW}")
         now = LawRecord.of_text(facts.get("law", ""))
-        changed = now.difference(LawRecord.of_text(str(header.get("law")))) if now is not None else ""
+        changed = now.difference(LawRecord.of_text(str(headers[-1][0].get("law")))) if now is not None else ""
         if changed:
-            raise _OtherRunError(f"{self.path}: {changed}; go on with that one, or {_ANEW}")
-        return self._saved(header, content)
-
-    def _saved(self, header: Mapping[str, Any], content: memoryview) -> Saved:
-        """The arrays as the header describes them; a stranger may have written it."""
-        arrays: dict[str, Any] = {}
-        started, wall_time, layout, at = header.get("started"), header.get("wall_time"), header.get("arrays"), 0
+            raise FileError(f"{self.path}: {changed}; go on with that one, or {_ANEW}")
         try:
-            if (
-                not isinstance(started, str)
-                or type(wall_time) is not float
-                or not 0.0 <= wall_time < math.inf
-                or not isinstance(layout, list)
-            ):
-                raise ValueError("its header is incomplete")
-            for name, kind, shape in layout:
-                if kind not in _TYPES or not all(type(length) is int and length >= 0 for length in shape):
-                    raise ValueError("its header holds a type or shape that no array of a run has")
-                size = 8 * math.prod(shape)
-                if size > len(content) - at:
-                    raise ValueError("its arrays are longer than the file")
-                arrays[str(name)] = np.frombuffer(content[at : at + size] if size else bytearray(), dtype=kind).reshape(shape)
-                at += size
-            if at < len(content):
-                raise ValueError("it is longer than its arrays")
-            records = header.get("records")
-            if isinstance(records, dict) and "output" in records:
-                arrays |= rows_in_output(self._output, records, arrays)
-                records = None
-            arrays |= self._records.take(records, arrays)
+            saved = self._saved(file, headers)
         except (ValueError, TypeError, OverflowError, LookupError, RecursionError) as error:
             raise FileError(
                 f"{self.path}: got a checkpoint that granchain did not write ({quoted(str(error))}), allowed one of its own; {_ANEW}"
             ) from None
-        return Saved(arrays, started, wall_time)
+        if self._journal.length < len(file):
+            warnings.warn(
+                f"{self.path}: got a last state that is not whole, as a killed run leaves it; the one before it is taken",
+                GranchainWarning,
+                stacklevel=2,
+            )
+        return saved
+
+    def _header(self, file: StoredFile, start: int, stop: int) -> tuple[dict[str, Any], int, int]:
+        """What a frame says of its arrays, and where these begin and end."""
+        line, end, _ = file.part(start, min(stop, start + _LARGEST_HEADER)).partition(b"\n")
+        header = None
+        with contextlib.suppress(ValueError, RecursionError):
+            header = json.loads(line)
+        if not isinstance(header, dict) or not end:
+            raise FileError(f"{self.path}: {DAMAGED}")
+        return header, start + len(line) + 1, stop
+
+    def _saved(self, file: StoredFile, headers: list[tuple[dict[str, Any], int, int]]) -> Saved:
+        """The arrays as the headers describe them; a stranger may have written these."""
+        started, wall_time = headers[-1][0].get("started"), headers[-1][0].get("wall_time")
+        if not isinstance(started, str) or type(wall_time) is not float or not 0.0 <= wall_time < math.inf:
+            raise ValueError("its header is incomplete")
+        arrays: dict[str, StoredRows] = {}
+        output = headers[0][0].get("output")
+        for header, at, stop in headers:
+            before, arrays = arrays, {}
+            for name, kind, first, shape in header["arrays"]:
+                if kind not in _TYPES or not shape or not all(type(length) is int and length >= 0 for length in (first, *shape)):
+                    raise ValueError("its header holds a type or shape that no array of a run has")
+                size = 8 * math.prod(shape)
+                if size > stop - at:
+                    raise ValueError("its arrays are longer than the file")
+                blocks, missing = [], first
+                # rows of the frames before, up to the first that is here
+                for rows, read in before[name].blocks if first and name in before else ():
+                    blocks.append((min(rows, missing), read))
+                    missing -= blocks[-1][0]
+                if missing and output is not None and not before:
+                    blocks, missing = [(first, partial(_read_output, self._output, name))], 0
+                if missing:
+                    raise ValueError("its records are not what it says of them")
+                blocks.append((shape[0], partial(_read_frame, file, at)))
+                arrays[str(name)] = StoredRows(kind, (first + shape[0], *shape[1:]), blocks)
+                at += size
+            if at < stop:
+                raise ValueError("it is longer than its arrays")
+        if output is not None:
+            rows_in_output(self._output, output, {name: arrays[name] for name, _, first, _ in headers[0][0]["arrays"] if first})
+        grows = {name for header, *_ in headers for name, _, first, _ in header["arrays"] if first} | set(headers[-1][0].get("settled", ()))
+        return Saved({name: rows if name in grows else np.asarray(rows) for name, rows in arrays.items()}, started, wall_time)
 
     def remove(self) -> None:
-        """Delete it and the one before: the run has come to its end. What has their names and is no checkpoint stays."""
-        for path in (self.path, self.previous):
-            with contextlib.suppress(OSError):
-                if replaceable(path, (_CHECKPOINT_MARK,)):
-                    os.unlink(path)
-        self._records.remove()
-
-
-class _OtherRunError(FileError):
-    """A checkpoint that is whole, of another run."""
+        """Delete it: the run has come to its end. What has its name and is no checkpoint stays."""
+        with contextlib.suppress(OSError):
+            if replaceable(self.path, (_CHECKPOINT_MARK,)):
+                os.unlink(self.path)
 
 
 def _circumstances(facts: Mapping[str, str]) -> dict[str, str]:
@@ -270,36 +340,10 @@ def _circumstances(facts: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def _pieces(saved: Saved, facts: Mapping[str, str], rows: Mapping[str, int], where: Mapping[str, Any]) -> list[bytes | memoryview]:
-    """A checkpoint's bytes, in pieces, without the first rows, which are elsewhere: the arrays are not copied."""
+def _frame_of(saved: Saved, facts: Mapping[str, str], rows: Mapping[str, int], **more: str) -> list[bytes | memoryview]:
+    """The bytes of a state, without the first rows, which are elsewhere; the arrays are not copied."""
     arrays = {name: np.ascontiguousarray(array[rows.get(name, 0) :]) for name, array in saved.arrays.items()}
-    layout = [[name, array.dtype.str, list(array.shape)] for name, array in arrays.items()]
+    layout = [[name, array.dtype.str, rows.get(name, 0), list(array.shape)] for name, array in arrays.items()]
     header = {**_circumstances(facts), "started": saved.started, "wall_time": saved.wall_time, "arrays": layout}
-    if rows:
-        header["records"] = where
-    line = json.dumps(header, allow_nan=False).encode() + b"\n"
-    pieces: list[bytes | memoryview] = [_CHECKPOINT_MARK, line, *(array.data.cast("B") for array in arrays.values() if array.size)]
-    digest = hashlib.sha256()
-    for piece in pieces:
-        digest.update(piece)
-    size = sum(len(piece) for piece in pieces) + SEAL_LENGTH
-    if size > LARGEST_FILE:
-        raise FileError(f"checkpoint: got {size} bytes, allowed at most {LARGEST_FILE}; record less")
-    return [*pieces, SEAL % digest.hexdigest().encode()]
-
-
-def _opened_checkpoint(path: Path) -> tuple[dict[str, Any], memoryview]:
-    """Header and arrays of a checkpoint that is whole."""
-    content = read_whole(path, "a checkpoint")
-    if not content.startswith(_CHECKPOINT_MARK):
-        raise FileError(f"{path}: got a file that is not a checkpoint of this granchain, allowed one to go on from; {_ANEW}")
-    if not check_seal(path, content, unsealed=True):
-        raise FileError(f"{path}: {DAMAGED}")
-    end = content.find(b"\n", len(_CHECKPOINT_MARK), len(_CHECKPOINT_MARK) + _LARGEST_HEADER)
-    try:
-        header = json.loads(content[len(_CHECKPOINT_MARK) : max(end, 0)])
-    except (ValueError, RecursionError):
-        header = None
-    if not isinstance(header, dict):
-        raise FileError(f"{path}: {DAMAGED}")
-    return header, memoryview(content)[end + 1 : -SEAL_LENGTH]
+    line = json.dumps({**header, "settled": [*saved.settled], **more}, allow_nan=False).encode() + b"\n"
+    return [line, *(array.data.cast("B") for array in arrays.values() if array.size)]

@@ -5,14 +5,16 @@ They come lot by lot, to memory or to a file that grows, so that no more than a 
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import math
 import os
 import platform
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from io import BytesIO
 from itertools import repeat
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,10 +23,11 @@ from granchain.errors import FileError
 from granchain.plain_data import canonical
 from granchain.status import Message, Status
 from granchain.store.provenance import granchain_version, source_hash, versions
-from granchain.store.result import Result, dataset_of
+from granchain.store.reader import LARGEST_ENSEMBLE
+from granchain.store.result import Result
 from granchain.store.variables import CONTENT, ENSEMBLE, FORMAT, LABELS, VARIABLES, Variable
-from granchain.store.whole import Growing, room_beside
-from granchain.store.writer import CHUNK, attach_scales, put_provenance, storage_of
+from granchain.store.whole import room_beside
+from granchain.store.writer import CHUNK, fill_file, new_hdf5, storage_of
 
 # Axes along which each run has its own instants, or labels that the others do not share: the dimension that counts them, and the variable
 # that says how many.
@@ -36,39 +39,8 @@ UNSHARED = {
 # What a file of an ensemble has of each run, beside the keys in which the cases differ.
 OF_EACH = ("run", "status", "message", "time_step", "kind")
 _TAKEN_DIMENSIONS = frozenset((*OF_EACH, *(name for both in (*COUNTED.values(), *UNSHARED.values()) for name in both)))
-# Bytes of rows that are put together at once.
-BYTES_OF_ROWS = 16 * 1024**2
-# No file of an ensemble holds more: it is read run by run.
-LARGEST_ENSEMBLE = 2**40
-
-
-class Rows(Protocol):
-    """An array of the file, or of memory, whose first axis is the run."""
-
-    @property
-    def shape(self) -> tuple[int, ...]: ...
-    def resize(self, shape: tuple[int, ...]) -> Any: ...
-    def __setitem__(self, place: Any, values: np.ndarray) -> None: ...
-
-
-class InMemory:
-    """Rows in memory, not a number where nothing was put."""
-
-    def __init__(self, name: str, shape: tuple[int, ...]):
-        self.values = np.full(shape, np.nan)
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Length of each axis."""
-        return self.values.shape
-
-    def resize(self, shape: tuple[int, ...]) -> None:
-        """Make the axes longer."""
-        before, self.values = self.values, np.full(shape, np.nan)
-        self.values[tuple(slice(length) for length in before.shape)] = before
-
-    def __setitem__(self, place: Any, values: np.ndarray) -> None:
-        self.values[place] = values
+# Bytes of what a file says of each run beside its data: its case, its messages, its hash.
+TEXT_OF_RUN = 2**12
 
 
 class RunColumn(NamedTuple):
@@ -76,33 +48,33 @@ class RunColumn(NamedTuple):
 
     Parameters
     ----------
-    rows : Rows
+    rows : h5py.Dataset
     axes : tuple of str
         Of the variable of one run.
     unit, long_name : str
     """
 
-    rows: Rows
+    rows: Any
     axes: tuple[str, ...]
     unit: str
     long_name: str
 
 
 class SideBySide:
-    """Gathers the variables of many runs, each in a column with the first axis `run`.
+    """Writes the variables of many runs into a file, each in a column with the first axis `run`.
 
     Parameters
     ----------
     cases : sequence of Case
         One for each run.
-    make : function of name and shape
-        Makes the rows of a column, not a number everywhere.
+    file : h5py.File
+    packed : bool
     """
 
-    def __init__(self, cases: Sequence[Case], make: Callable[[str, tuple[int, ...]], Rows] = InMemory):
+    def __init__(self, cases: Sequence[Case], file: Any, packed: bool = True):
         self.first, self.varied, self.changes = keys_that_differ(case.resolved() for case in cases)
         self.given = CasesAsGiven(cases)
-        self._count, self._make = len(self.changes), make
+        self._count, self._file, self._packed = len(self.changes), file, packed
         self._columns: dict[str, RunColumn] = {}
         self._kinds: dict[tuple, int] = {}
         self._kind = np.full(self._count, -1)
@@ -149,34 +121,30 @@ class SideBySide:
             number += 1
             column = f"{name}_{number}"
         if column not in self._columns:
-            self._columns[column] = RunColumn(self._make(column, (self._count, *like.shape)), like.dims, like.unit, like.long_name)
+            # whole runs, a power of two of them, so that lots begin where pieces do
+            runs = 1 << max(0, min(self._count, CHUNK // max(1, math.prod(like.shape))).bit_length() - 1)
+            rows = self._file.create_dataset(
+                column, (self._count, *like.shape), "<f8", maxshape=(self._count, *repeat(None, len(like.shape))), fillvalue=np.nan,
+                track_times=False, **storage_of((runs, *like.shape), self._packed, growing=True),
+            )  # fmt: skip
+            self._columns[column] = RunColumn(rows, like.dims, like.unit, like.long_name)
         return column
 
     def _put(self, column: str, first: int, values: Sequence[np.ndarray | None]) -> None:
-        """Put the values of some runs into their rows, as many at once as are held."""
-        rows, at = self._columns[column].rows, 0
-        while at < len(values):
-            longest: tuple[int, ...] = (0,) * (len(rows.shape) - 1)
-            end = at
-            while end < len(values):
-                one = values[end]
-                shape = longest if one is None else tuple(map(max, zip(longest, one.shape, strict=True)))
-                if end > at and 8 * math.prod(shape) * (end + 1 - at) > BYTES_OF_ROWS:
-                    break
-                longest, end = shape, end + 1
-            shape = longest
-            if any(length > has for length, has in zip(shape, rows.shape[1:], strict=True)):
-                rows.resize((self._count, *map(max, zip(shape, rows.shape[1:], strict=True))))
-            if math.prod(shape):
-                block = np.full((end - at, *shape), np.nan)
-                for row, one in zip(block, values[at:end], strict=True):
-                    if one is not None:
-                        row[tuple(slice(length) for length in one.shape)] = one
-                rows[(slice(first + at, first + end), *(slice(length) for length in shape))] = block
-            at = end
+        """Write the values of some runs into their rows."""
+        rows = self._columns[column].rows
+        longest = tuple(max(lengths) for lengths in zip(*(one.shape for one in values if one is not None), strict=True))
+        if any(length > has for length, has in zip(longest, rows.shape[1:], strict=True)):
+            rows.resize((self._count, *map(max, zip(longest, rows.shape[1:], strict=True))))
+        if math.prod(longest):
+            block = np.full((len(values), *longest), np.nan)
+            for row, one in zip(block, values, strict=True):
+                if one is not None:
+                    row[tuple(slice(length) for length in one.shape)] = one
+            rows[(slice(first, first + len(values)), *(slice(length) for length in longest))] = block
 
-    def close(self, status: Sequence[Status], messages: Sequence[str]) -> tuple[dict[str, Variable], dict[str, tuple[RunColumn, tuple]]]:
-        """What there is of each run, and the columns, each with its dimensions."""
+    def finish(self, status: Sequence[Status], messages: Sequence[str], started: str, wall_time: float) -> None:
+        """Write what there is of each run beside its columns."""
         run = ("run",)
         found = {"run": Variable(run, np.arange(self._count), "1", "index of the run")}
         found |= {key: Variable(run, _values(values), "", f"of the case: {key}") for key, values in self.varied.items()}
@@ -208,14 +176,13 @@ class SideBySide:
             found[count] = Variable(run, lengths, "1", f"how many values of {axis} there are")
             found[name] = Variable((name,), np.arange(lengths.max()), "1", f"index of the {name}")
             found[axis] = Variable(("run", name), table, "1", VARIABLES[axis].long_name)
-        columns = {}
         for name, column in self._columns.items():
-            columns[name] = column, ("run", *(dimension.get(axis, axis) for axis in column.axes))
+            dims = ("run", *(dimension.get(axis, axis) for axis in column.axes))
             # a column of some kinds may have been left shorter than an axis
-            shape = (self._count, *(len(found[axis].data) for axis in columns[name][1][1:]))
-            if column.rows.shape != shape:
-                column.rows.resize(shape)
-        return found, columns
+            column.rows.resize((self._count, *(len(found[axis].data) for axis in dims[1:])))
+            found[name] = Variable(dims, column.rows, column.unit, column.long_name)
+        about = {**self.provenance, "started": started, "wall_time": wall_time}
+        fill_file(self._file, found, self.attributes(status), about, self._packed)
 
     def attributes(self, status: Sequence[Status]) -> dict[str, Any]:
         """Attributes of the file's root."""
@@ -252,107 +219,48 @@ class SideBySide:
             "run_sha256": canonical(self._hashes),
         }
 
-    def to_xarray(self, status: Sequence[Status], messages: Sequence[str]) -> Any:
-        """As an `xarray.Dataset`, as xarray would open the saved file; for rows in memory."""
-        found, columns = self.close(status, messages)
-        for name, (column, dims) in columns.items():
-            assert isinstance(column.rows, InMemory)
-            found[name] = Variable(dims, column.rows.values, column.unit, column.long_name)
-        attributes = {name: value for name, value in self.attributes(status).items() if name != "coordinates"}
-        return dataset_of(found, attributes, list(self.varied))
 
-
-class EnsembleFile:
-    """A file of many runs that grows lot by lot, FILE.part until it is whole; take the `claim` first.
+@contextlib.contextmanager
+def ensemble_file(path: str | os.PathLike[str], overwrite: bool, cases: Sequence[Case]) -> Iterator[SideBySide]:
+    """A file of many runs that grows lot by lot, and gets its name once it is whole; take the `claim` first.
 
     Parameters
     ----------
     path : str or path
-        Its name once it is whole.
     overwrite : bool
         Replace an output file of that name.
     cases : sequence of Case
         One for each run.
-    needed : float
-        Bytes that it takes at most.
 
     Raises
     ------
     FileError
         Where it cannot be made, or the disk has no room for it.
     """
-
-    def __init__(self, path: str | os.PathLike[str], overwrite: bool, cases: Sequence[Case], needed: float):
-        if needed > LARGEST_ENSEMBLE:
-            raise FileError(
-                f"{os.fspath(path)}: got an ensemble of up to {needed:.3g} bytes, allowed at most {LARGEST_ENSEMBLE}; record less, or "
-                "save parts of it"
-            )
-        room_beside(path, needed)
-        self._rows = SideBySide(cases, self._make)
-        self._growing = Growing(path, overwrite)
-        try:
-            self._file = self._growing.aside(self._begun)
-        except BaseException:
-            self._growing.discard()
-            raise
-
-    def _begun(self, done: Callable[[float], Any]) -> Any:
-        import h5py
-
-        # a piece of a column: each has room for four of its own
-        file = h5py.File(self._growing, "w", rdcc_nbytes=4 * 8 * CHUNK)
-        # first of all: by it a file is known to be one of ours
-        file.attrs.create("granchain_format", FORMAT, dtype=h5py.string_dtype())
-        file.flush()
-        self._growing.check()
-        return file
-
-    def __enter__(self) -> EnsembleFile:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        # nothing is left to take away where the file has its name
-        self._growing.stop()
-        self._growing.aside(lambda done: self._file.close())
-        self._growing.discard()
-
-    def _make(self, name: str, shape: tuple[int, ...]) -> Any:
-        # whole runs, a power of two of them, so that lots begin where pieces do
-        row = math.prod(shape[1:])
-        runs = 1 << max(0, min(shape[0], CHUNK // max(1, row)).bit_length() - 1)
-        lengths = (runs, *shape[1:])
-        longest = (shape[0], *repeat(None, len(shape) - 1))
-        return self._file.create_dataset(
-            name, shape, "<f8", maxshape=longest, fillvalue=np.nan, track_times=False, **storage_of(lengths, packed=True, growing=True)
+    needed = sum(case.file_size for case in cases)
+    if needed > LARGEST_ENSEMBLE:
+        raise FileError(
+            f"{os.fspath(path)}: got an ensemble of up to {needed:.3g} bytes, allowed at most {LARGEST_ENSEMBLE}; record less, or "
+            "save parts of it"
         )
+    room_beside(path, needed)
+    with new_hdf5(path, overwrite, needed + TEXT_OF_RUN * len(cases)) as file:
+        yield SideBySide(cases, file)
 
-    def add(self, first: int, results: Sequence[Result | None]) -> None:
-        """Write results of the runs from `first` on; None for one that has computed nothing."""
-        self._growing.aside(lambda done: self._rows.add(first, results))
-        self._growing.check()
 
-    def finish(self, status: Sequence[Status], messages: Sequence[str], started: str, wall_time: float) -> None:
-        """Write what there is of each run, and give the file its name."""
-        self._growing.aside(lambda done: self._finish(status, messages, started, wall_time))
+def ensemble_dataset(cases: Sequence[Case], results: Sequence[Result | None], status: Sequence[Status], messages: Sequence[str]) -> Any:
+    """Many runs as an `xarray.Dataset`, as xarray would open their file."""
+    import h5py
+    import xarray
 
-    def _finish(self, status: Sequence[Status], messages: Sequence[str], started: str, wall_time: float) -> None:
-        import h5py
-
-        text = h5py.string_dtype()
-        found, columns = self._rows.close(status, messages)
-        file = self._file
-        for name, value in self._rows.attributes(status).items():
-            file.attrs.create(name, value, dtype=text)
-        for name, variable in found.items():
-            storage = {"dtype": text} if variable.is_text else storage_of(variable.shape, packed=True)
-            file.create_dataset(name, data=variable.data, track_times=False, **storage)
-        said: dict[str, Any] = {**found, **{name: Variable(dims, column.rows, column.unit, column.long_name)  # type: ignore[arg-type]
-                                            for name, (column, dims) in columns.items()}}  # fmt: skip
-        attach_scales(file, said)
-        put_provenance(file, {**self._rows.provenance, "started": started, "wall_time": wall_time})
-        file.close()
-        self._growing.publish()
+    with h5py.File.in_memory() as file:
+        rows = SideBySide(cases, file, packed=False)
+        rows.add(0, results)
+        rows.finish(status, messages, "", 0.0)
+        file.flush()
+        image = BytesIO(file.id.get_file_image())
+    with xarray.open_dataset(image, engine="h5netcdf") as opened:
+        return opened.load()
 
 
 class CasesAsGiven:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from granchain.store.variables import Hashable
+from granchain.store.variables import Variable
 
 # /provenance: what is written there as text, as a number; `messages` is a JSON list, `versions` a JSON table.
 TEXTS = (
@@ -33,7 +33,7 @@ TEXTS = (
 NUMBERS = {"wall_time": ("s", "time that the run took")}
 
 
-def data_sha256(variables: Mapping[str, Hashable]) -> str:
+def data_sha256(variables: Mapping[str, Variable]) -> str:
     """Hash over all variables in the order of their names: name, dims, dtype, shape, bytes."""
     total = hashlib.sha256()
     for name in sorted(variables):

@@ -22,13 +22,16 @@ from granchain.status import Message, Status
 from granchain.store.provenance import NUMBERS, TEXTS, data_sha256
 from granchain.store.result import Result
 from granchain.store.units import unit_of_attributes
-from granchain.store.variables import CONTENT, ENSEMBLE, FORMAT, LABELS, STUDY_OF_RUNS, Unread, VariableEntry, check_axes, variable_table
+from granchain.store.variables import CONTENT, ENSEMBLE, FORMAT, LABELS, STUDY_OF_RUNS, Unread, check_axes, variable_table
 from granchain.store.whole import BYTES_WITH_MARK, DAMAGED, LARGEST_FILE, OUTPUT_MARK, StoredFile, check_seal, quoted
-from granchain.store.writer import CHUNK
 
 # Deflate packs at most 258 bytes into 2 bits (RFC 1951: longest match; one bit each for length and distance): 1032 times. A file has
 # more in it than packed zeros, so its data never reach 1000 times its size.
 LARGEST_RATIO = 1000
+
+# No file of an ensemble has more bytes: it is read run by run.
+LARGEST_ENSEMBLE = 2**40
+AN_ENSEMBLE = "an ensemble"
 
 # Chunks of more bytes are not ours: reading one takes its whole size at once.
 LARGEST_CHUNK = 1024**2
@@ -77,10 +80,9 @@ def open_result(path: str | os.PathLike[str], variables: Choice | None = None, m
     FileError
         Where the file is missing, damaged, from a newer granchain or not one of its files.
     """
-    content = stored_file(path)
-    sealed = check_seal(path, content, unsealed)
-    result = _parsed_result(path, content, variables, most)
-    result.sealed = sealed
+    with open_hdf5(path, unsealed=unsealed) as opened:
+        result = _read_result(opened.file, len(opened.content), variables, most)
+        result.sealed = opened.sealed
     # says where it is completed to another case today; one that this version does not take is read all the same
     with contextlib.suppress(GranchainError):
         result.case  # noqa: B018
@@ -100,10 +102,7 @@ def verify_file(path: str | os.PathLike[str]) -> str:
     FileError
         As `open_result`.
     """
-    content = stored_file(path)
-    check_seal(path, content)
-    result = _parsed_result(path, content, nothing, hashed=True)
-    return str(result.provenance["data_sha256"])
+    return str(open_result(path).provenance["data_sha256"])
 
 
 # What reads the file of a study.
@@ -134,14 +133,42 @@ def nothing(headers: Mapping[str, Unread]) -> Iterable[str]:
     return ()
 
 
-def _parsed_result(
-    path: str | os.PathLike[str], content: StoredFile, variables: Choice | None = None, most: float = math.inf, hashed: bool = False
-) -> Result:
-    """The result in a file, or what was chosen of it; `hashed`: all of its data are compared with their hash, piece by piece."""
+class OpenedFile(NamedTuple):
+    """An output file, open: as h5py has it, its bytes, and whether it has its seal."""
+
+    file: Any
+    content: StoredFile
+    sealed: bool
+
+
+@contextlib.contextmanager
+def open_hdf5(
+    path: str | os.PathLike[str],
+    wanted: str | None = "",
+    *,
+    unsealed: bool = False,
+    trusted: bool = False,
+) -> Iterator[OpenedFile]:
+    """Open an output file; what is found in it, or what h5py says of it, is raised as a FileError.
+
+    Parameters
+    ----------
+    path : str or path
+    wanted : str or None
+        What it must hold: "" for the result of one run, `ENSEMBLE`, `STUDY_OF_RUNS`; None: anything.
+    unsealed : bool
+        As of `open_result`.
+    trusted : bool
+        Its seal is not looked at: this process did so, or wrote it, a moment ago.
+    """
     import h5py
 
+    content = stored_file(path, LARGEST_ENSEMBLE if wanted == ENSEMBLE else LARGEST_FILE)
+    sealed = trusted or check_seal(path, content, unsealed)
     with refusing(path), content.stream() as stream, h5py.File(stream, "r") as file:
-        return _read_result(file, len(content), variables, most, hashed)
+        if wanted is not None:
+            check_format(file, wanted)
+        yield OpenedFile(file, content, sealed)
 
 
 @contextlib.contextmanager
@@ -161,18 +188,39 @@ def refusing(path: str | os.PathLike[str]) -> Iterator[None]:
         raise FileError(f"{os.fspath(path)}: {DAMAGED} (HDF5 says {reason})") from error
 
 
-def _read_result(file: Any, size: int, variables: Choice | None, most: float, hashed: bool) -> Result:
-    """Check everything in the file before any of its data is read, then read what is wanted of it."""
-    check_format(file)
-    if len(file) > MOST_VARIABLES:
-        raise RefusedError(f"holds {len(file)} names, an output file at most {MOST_VARIABLES}; it is not one of granchain's")
+def dataset_in(content: StoredFile) -> Any:
+    """A file that has been looked at as an `xarray.Dataset`."""
+    import xarray
+
+    with content.stream() as stream, xarray.open_dataset(stream, engine="h5netcdf") as opened:
+        return opened.load()
+
+
+def datasets_of(file: Any, size: int, most: int, what: str) -> dict[str, Any]:
+    """All variables of a file of so many bytes, each looked at before any of its data is read."""
+    if len(file) > most:
+        raise RefusedError(f"holds {len(file)} names, {what} at most {most}; it is not one of granchain's")
     datasets = {name: member(file, name) for name in file if name != "provenance"}
+    for name, dataset in datasets.items():
+        _check_stored(name, dataset)
+    claimed = sum(map(bytes_of, datasets.values()))
+    if claimed > min(LARGEST_FILE, LARGEST_RATIO * size) and what != AN_ENSEMBLE:
+        raise RefusedError(f"claims {claimed} bytes of data, more than its {size} bytes can hold; it is damaged, or made to do harm")
+    return datasets
+
+
+def _read_result(file: Any, size: int, variables: Choice | None, most: float) -> Result:
+    """Check everything in the file before any of its data is read, then read what is wanted of it."""
+    datasets = datasets_of(file, size, MOST_VARIABLES, "an output file")
     table = variable_table(datasets)
     for name, dataset in datasets.items():
-        _check_numbers(name, dataset, size, table)
-    claimed = sum(bytes_of(dataset) for dataset in datasets.values())
-    if claimed > min(LARGEST_FILE, LARGEST_RATIO * size):
-        raise RefusedError(f"claims {claimed} bytes of data, more than its {size} bytes can hold; it is damaged, or made to do harm")
+        kinds = ("<i8", "<i4") if name in LABELS else ("<f8",)
+        if dataset.dtype.str not in kinds:
+            raise RefusedError(
+                f"{name!r} holds values of type {dataset.dtype!s:.50}, allowed: {', '.join(kinds)}; it is not one of granchain's"
+            )
+        if name not in table and dataset.ndim != 1:
+            raise RefusedError(f"{name!r} is neither a variable of an output file nor one value per contact; it is not one of granchain's")
     dims = {name: table[name].dims if name in table else ("contact",) for name in datasets}
     try:
         check_axes(dims, {name: dataset.shape for name, dataset in datasets.items()})
@@ -193,38 +241,12 @@ def _read_result(file: Any, size: int, variables: Choice | None, most: float, ha
     chosen |= {axis for name in chosen for axis in headers[name].dims}
     rows = thinned_rows({name: dataset for name, dataset in datasets.items() if name in chosen}, dims, most)
     data = {name: _rows_of_dataset(dataset, rows.get(dims[name][0])) for name, dataset in datasets.items() if name in chosen}
-    whole = variables is None and not rows
     result = _restored(attributes, data, {name: meanings[name] for name in data}, provenance)
     result.unread = {name: header for name, header in headers.items() if name not in chosen}
     result.thinned = {axis: (len(read), headers[axis].shape[0]) for axis, read in rows.items()}
-    if hashed or whole:
-        stored = {name: _Stored(dims[name], dataset) for name, dataset in datasets.items()}
-        if provenance.get("data_sha256") != data_sha256(result.variables if whole else stored):
-            raise RefusedError(f"its data differ from their hash; {DAMAGED}")
+    if variables is None and not rows and provenance.get("data_sha256") != data_sha256(result.variables):
+        raise RefusedError(f"its data differ from their hash; {DAMAGED}")
     return result
-
-
-class _Stored(NamedTuple):
-    """A variable in its file, to be hashed piece by piece."""
-
-    dims: tuple[str, ...]
-    dataset: Any
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return tuple(self.dataset.shape)
-
-    @property
-    def kind(self) -> str:
-        # As a result holds it.
-        return "<i8" if self.dataset.dtype.kind == "i" else str(self.dataset.dtype.str)
-
-    def pieces(self) -> Iterator[Any]:
-        wide = len(self.shape) == 2 and self.shape[1] * self.dataset.dtype.itemsize > AT_ONCE
-        # A row that is too long to be held is taken as if each of its parts were a row.
-        parts = (self.dataset[i, at : at + CHUNK] for i in range(self.shape[0]) for at in range(0, self.shape[1], CHUNK)) if wide else None
-        for part in parts or pieces_of_dataset(self.dataset):
-            yield part.astype(self.kind, copy=False).tobytes()
 
 
 def pieces_of_dataset(dataset: Any) -> Iterator[np.ndarray]:
@@ -365,24 +387,12 @@ def member(parent: Any, name: str, group: bool = False) -> Any:
     return member
 
 
-def _check_numbers(name: str, dataset: Any, size: int, table: Mapping[str, VariableEntry]) -> None:
-    """Refuse a variable that `save` does not write: by its kind, its axes, its place, its filters, its size."""
-    kinds = ("<i8", "<i4") if name in LABELS else ("<f8",)
-    if dataset.dtype.str not in kinds:
-        raise RefusedError(
-            f"{name!r} holds values of type {dataset.dtype!s:.50}, allowed: {', '.join(kinds)}; it is not one of granchain's"
-        )
-    if dataset.shape is None or (name not in table and len(dataset.shape) != 1):
-        raise RefusedError(f"{name!r} is neither a variable of an output file nor one value per contact; it is not one of granchain's")
-    if bytes_of(dataset) > min(LARGEST_FILE, LARGEST_RATIO * size):
-        raise RefusedError(f"{name!r} claims {bytes_of(dataset)} bytes, more than {size} bytes can hold; it is damaged, or made to do harm")
-    check_stored(name, dataset)
-
-
-def check_stored(name: str, dataset: Any) -> None:
-    """Refuse a variable that is not stored as ours are: by its place, its filters, the sizes of its pieces."""
+def _check_stored(name: str, dataset: Any) -> None:
+    """Refuse a variable that is not stored as ours are: by its axes, its place, its filters, the sizes of its pieces."""
     import h5py
 
+    if not dataset.shape:
+        raise RefusedError(f"{name[:50]!r} has no axis; it is not one of granchain's")
     made = dataset.id.get_create_plist()
     if dataset.is_virtual or made.get_external_count():
         raise RefusedError(f"{name!r} keeps its data in another file; an output file never does, and such a name can read your other files")

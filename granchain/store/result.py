@@ -19,6 +19,7 @@ from granchain.plain_data import canonical
 from granchain.status import Message, Status
 from granchain.store.provenance import NUMBERS, TEXTS, data_sha256, granchain_version, source_hash, versions
 from granchain.store.variables import (
+    FORMAT,
     SPARSE,
     Unread,
     Variable,
@@ -29,11 +30,8 @@ from granchain.store.variables import (
     holds_nan,
     what_to_ask_for,
 )
-from granchain.store.whole import LARGEST_FILE, OUTPUT_MARK, claim, write_whole
-from granchain.store.writer import image, root_attributes, write_large
-
-# Bytes of a file that is built in memory; a larger one is written piece by piece.
-LARGEST_IMAGE = 64 * 1024**2
+from granchain.store.whole import LARGEST_FILE, claim
+from granchain.store.writer import write_file
 
 
 def check_result(result: Any, where: str) -> None:
@@ -221,7 +219,7 @@ class Result:
         overwrite : bool
             Replace an output file of that name; without it, and where it is none, the file stays.
         progress : callable, optional
-            Called with the part that is written, 0 to 1, of a file that is written piece by piece: above 64 MB.
+            Called with the part that is written, 0 to 1, of a file with variables above 16 MB.
 
         Raises
         ------
@@ -240,14 +238,39 @@ class Result:
                 "under [sensors] or [snapshots], or name fewer beads and contacts"
             )
         with claim(path, overwrite):
-            if size > LARGEST_IMAGE:
-                write_large(self, path, overwrite, progress or float)
-            else:
-                write_whole(path, image(self), overwrite, marks=(OUTPUT_MARK,))
+            write_file(
+                path, self.variables, self._attributes, self._about, overwrite,
+                # who has stopped a run waits
+                packed=self.status is not Status.INTERRUPTED, sealed=self.sealed, progress=progress or float,
+            )  # fmt: skip
 
     def to_xarray(self) -> Any:
         """The variables as an `xarray.Dataset`, as xarray would open the saved file."""
-        return dataset_of(self.variables, root_attributes(self))
+        return dataset_of(self.variables, self._attributes)
+
+    @property
+    def _about(self) -> dict[str, Any]:
+        """What a file says under `/provenance`."""
+        provenance = {name: value for name, value in self.provenance.items() if name != "granchain_version"}
+        return provenance | {"messages": json.dumps(self.messages)}
+
+    @property
+    def _attributes(self) -> dict[str, Any]:
+        """Attributes of the file's root."""
+        attributes: dict[str, Any] = {
+            "Conventions": "CF-1.11",
+            "title": self.title,
+            "granchain_format": FORMAT,
+            "granchain_version": self.provenance["granchain_version"],
+            "law": self.law,
+            "status": self.status.label,
+            "time_step": self.time_step,
+        }
+        # NeXus: what a viewer plots by itself
+        for signal in ("sensor_force", "slider_acceleration"):
+            if signal in self.variables:
+                return attributes | {"NX_class": "NXdata", "signal": signal, "axes": list(self.variables[signal].dims)}
+        return attributes
 
 
 def dataset_of(variables: Mapping[str, Variable], attributes: Mapping[str, Any], coordinates: Sequence[str] = ()) -> Any:

@@ -7,6 +7,7 @@ import json
 import math
 import os
 import threading
+import weakref
 from typing import Any
 
 import numpy as np
@@ -16,24 +17,24 @@ from granchain.contact.law import Quantity
 from granchain.errors import FileError
 from granchain.plain_data import canonical
 from granchain.status import Message, Status
-from granchain.store.ensemble import COUNTED, LARGEST_ENSEMBLE, UNSHARED, changed, tables_with
+from granchain.store.ensemble import COUNTED, UNSHARED, changed, tables_with
 from granchain.store.reader import (
+    AN_ENSEMBLE,
     LARGEST_RATIO,
     RefusedError,
     bytes_of,
-    check_format,
-    check_stored,
     check_text,
-    member,
+    dataset_in,
+    datasets_of,
+    open_hdf5,
     provenance_of,
     refusing,
-    stored_file,
     text_attribute,
 )
 from granchain.store.result import Result
 from granchain.store.units import unit_of_attributes
 from granchain.store.variables import ENSEMBLE, LABELS, VARIABLES, Unread
-from granchain.store.whole import DAMAGED, LARGEST_FILE, check_seal
+from granchain.store.whole import DAMAGED, LARGEST_FILE
 
 # Names in the root of a file: those of some dozen laws, and of the keys that were varied.
 MOST_VARIABLES_OF_AN_ENSEMBLE = 2000
@@ -69,24 +70,13 @@ class StoredEnsemble:
     """
 
     def __init__(self, path: str | os.PathLike[str], trusted: bool = False, unsealed: bool = False):
-        import h5py
-
         self.path = os.fspath(path)
-        self._content = stored_file(path, LARGEST_ENSEMBLE)
-        self.sealed = trusted or check_seal(path, self._content, unsealed)
-        self._lock = threading.Lock()
+        self._lock, opening = threading.Lock(), contextlib.ExitStack()
+        # HDF5 may crash where it closes a file when the interpreter is half gone
+        weakref.finalize(self, opening.close)
         with refusing(self.path):
-            self._file = file = h5py.File(self._content.stream(), "r")
-            check_format(file, ENSEMBLE)
-            if len(file) > MOST_VARIABLES_OF_AN_ENSEMBLE:
-                raise RefusedError(
-                    f"holds {len(file)} names, an ensemble at most {MOST_VARIABLES_OF_AN_ENSEMBLE}; it is not one of granchain's"
-                )
-            self._datasets = {name: member(file, name) for name in file if name != "provenance"}
-            for name, dataset in self._datasets.items():
-                if dataset.shape is None or not dataset.shape:
-                    raise RefusedError(f"{name[:50]!r} has no axis; it is not one of granchain's")
-                check_stored(name, dataset)
+            file, self._content, self.sealed = opening.enter_context(open_hdf5(path, ENSEMBLE, unsealed=unsealed, trusted=trusted))
+            self._datasets = datasets_of(file, len(self._content), MOST_VARIABLES_OF_AN_ENSEMBLE, AN_ENSEMBLE)
             self._count = len(self._column("run"))
             self.provenance = provenance_of(file, MORE)
             self.provenance["granchain_version"] = text_attribute(file, "granchain_version")
@@ -112,10 +102,6 @@ class StoredEnsemble:
 
     def __contains__(self, place: int) -> bool:
         return bool(self._kind[place] >= 0)
-
-    def __del__(self) -> None:
-        with contextlib.suppress(AttributeError):
-            self._file.close()
 
     def _table(self, name: str, kind: type) -> Any:
         value = json.loads(self.provenance.get(name, "null"))
@@ -262,12 +248,9 @@ class StoredEnsemble:
 
     def to_xarray(self) -> Any:
         """All of it as an `xarray.Dataset`."""
-        import xarray
-
         with self._lock, refusing(self.path):
-            self._afford("all of it", sum(bytes_of(dataset) for dataset in self._datasets.values()))
-            with self._content.stream() as stream, xarray.open_dataset(stream, engine="h5netcdf") as opened:
-                return opened.load()
+            self._afford("all of it", sum(map(bytes_of, self._datasets.values())))
+            return dataset_in(self._content)
 
 
 def verify_ensemble(path: str | os.PathLike[str]) -> StoredEnsemble:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -187,18 +187,6 @@ class Unread(NamedTuple):
     shape: tuple[int, ...]
     unit: str
     long_name: str
-
-
-class Hashable(Protocol):
-    """Values that can be hashed piece by piece."""
-
-    @property
-    def dims(self) -> tuple[str, ...]: ...
-    @property
-    def shape(self) -> tuple[int, ...]: ...
-    @property
-    def kind(self) -> str: ...
-    def pieces(self) -> Iterator[Any]: ...
 
 
 # A history quantity of these names could not be reached as an attribute.

@@ -14,19 +14,14 @@ import os
 import stat
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from io import BufferedReader, FileIO
 from pathlib import Path
-from queue import SimpleQueue
-from typing import Any, TypeVar
+from typing import Any
 
 from granchain.errors import FileError, printable
 
-Returned = TypeVar("Returned")
-
 # Lock files held by this process, with the process (a fork inherits this table, not the claim) and the thread.
 _HELD: dict[str, tuple[int, int]] = {}
-_WRITING = threading.Lock()
 # Files that are not whole and folders that are empty, with the process that made them: they go where it ends in the middle.
 _PASSING: dict[Path, int] = {}
 
@@ -49,8 +44,8 @@ SEAL = b"\ngranchain sha256 %s\n"
 NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 # Bytes that a disk must have free before a run begins: a page of a file system.
 LEAST_ROOM = 4096
-# Bytes that are read at once.
-_READ_AT_ONCE = 1024**2
+# Bytes that are read, or written, at once.
+_READ_AT_ONCE, BYTES_AT_ONCE = 1024**2, 16 * 1024**2
 SEAL_LENGTH = len(SEAL % (64 * b"0"))
 
 # An output file has this in its first bytes, the name of an attribute, and a file without it is never replaced: a case, a trace.
@@ -230,52 +225,49 @@ def replaceable(path: Path, marks: tuple[bytes, ...]) -> bool:
     return not head or any(mark in head for mark in marks)
 
 
-def write_whole(
+@contextlib.contextmanager
+def new_file(
     path: str | os.PathLike[str],
-    content: bytes | Iterable[bytes | memoryview],
     overwrite: bool = False,
-    keep: Path | None = None,
     marks: tuple[bytes, ...] = (),
-) -> None:
-    """Put a file under its name, whole or not at all; take the `claim` first.
+    needed: int | None = None,
+) -> Iterator[Path]:
+    """A file that gets its name once it is whole and on the disk; nothing is left of it where the body raises.
 
     Parameters
     ----------
     path : str or path
-        Name of the file.
-    content : bytes, or several one after the other
-        All of it.
+        Its name.
     overwrite : bool
         Replace a file of that name.
-    keep : path, optional
-        Name under which the file that is replaced stays, in place of what has that name.
     marks : tuple of bytes
         A file is replaced only if it has one of these in its first bytes; none: whatever it is.
+    needed : int, optional
+        Bytes that it takes, for the message of a full disk.
+
+    Yields
+    ------
+    Path
+        The empty file that the body writes.
 
     Raises
     ------
     FileError
-        With path, bytes needed and what to do; no part of the file is then left.
+        With path, bytes needed and what to do; the folder is then as it was.
     """
-    target, keep = end_of_links(path, overwrite), None if keep is None else end_of_links(keep)
-    part = target.with_name(f".{target.name}.{os.getpid()}.part")
-    pieces = [content] if isinstance(content, bytes) else list(content)
-    with _WRITING, sentences(target, sum(memoryview(piece).nbytes for piece in pieces)):
+    target = end_of_links(path, overwrite)
+    part = target.with_name(f".{target.name}.{os.getpid()}.{threading.get_ident()}.part")
+    with sentences(target, needed):
         _check_target(target, overwrite, marks)
-        if keep is not None:
-            _check_target(keep, True, marks)
         try:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(part)
             passes(part)
-            with os.fdopen(os.open(part, NEW_FILE, 0o666), "wb") as file:
-                for piece in pieces:
-                    file.write(piece)
-                file.flush()
+            os.close(os.open(part, NEW_FILE, 0o666))
+            yield part
+            with part.open("rb") as file:
                 os.fsync(file.fileno())
-            if keep is not None:
-                with contextlib.suppress(FileNotFoundError):
-                    os.replace(target, keep)
+            _check_target(target, overwrite, marks)
             _publish(part, target, overwrite)
         finally:
             with contextlib.suppress(OSError):
@@ -284,158 +276,57 @@ def write_whole(
         _flush_folder(target)
 
 
-class Growing:
-    """A file that grows as FILE.part until it is whole, for a library that writes files; take the `claim` first.
-
-    An error of the disk is no exception in the middle of that library, which may end the process on one, but the first one is kept for
-    `check`, and from then on nothing more is written.
+def write_whole(
+    path: str | os.PathLike[str],
+    content: bytes | Iterable[bytes | memoryview],
+    overwrite: bool = False,
+    marks: tuple[bytes, ...] = (),
+    progress: Callable[[float], Any] = float,
+) -> None:
+    """Write a file, whole or not at all; take the `claim` first.
 
     Parameters
     ----------
     path : str or path
-        Its name once it is whole.
-    overwrite : bool
-        Replace an output file of that name.
+        Name of the file.
+    content : bytes, or several one after the other
+        All of it.
+    overwrite, marks
+        As of `new_file`.
+    progress : callable
+        Called with the part that is written, 0 to 1.
 
     Raises
     ------
     FileError
-        Where it cannot be made; what FILE.part is, where it is none of ours, stays.
+        As `new_file`.
     """
-
-    def __init__(self, path: str | os.PathLike[str], overwrite: bool = False):
-        self._target, self._overwrite = end_of_links(path, overwrite), overwrite
-        self.part = self._target.with_name(f"{self._target.name}.part")
-        self._at = self._end = 0
-        self._error: OSError | None = None
-        with sentences(self._target):
-            _check_target(self._target, overwrite, (OUTPUT_MARK,))
-            # what a killed run has left
-            check_ours(self.part, (OUTPUT_MARK,))
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(self.part)
-            passes(self.part)
-            self._descriptor = os.open(self.part, NEW_FILE & ~os.O_WRONLY | os.O_RDWR, 0o666)
-
-    def read(self, length: int) -> bytes:
-        """Read from where it stands: by this h5py knows that it is a file."""
-        found = bytearray(length)
-        self.readinto(memoryview(found))
-        return bytes(found)
-
-    def readinto(self, room: memoryview) -> int:
-        """Read from where it stands; zeros beyond the end."""
-        into = memoryview(room).cast("B")
-        found = os.pread(self._descriptor, len(into), self._at)
-        into[: len(found)], into[len(found) :] = found, bytes(len(into) - len(found))
-        self._at += len(into)
-        return len(into)
-
-    def write(self, piece: bytes | memoryview) -> int:
-        """Write where it stands."""
-        left = memoryview(piece).cast("B")
-        length = len(left)
-        try:
-            while left and self._error is None:
-                done = os.pwrite(self._descriptor, left, self._at + length - len(left))
-                left = left[done:]
-        except OSError as error:
-            self._error = error
-        self._at += length
-        self._end = max(self._end, self._at)
-        return length
-
-    def seek(self, place: int, whence: int = os.SEEK_SET) -> int:
-        """Stand elsewhere."""
-        self._at = place + {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: self._end}[whence]
-        return self._at
-
-    def tell(self) -> int:
-        """Where it stands."""
-        return self._at
-
-    def truncate(self, length: int) -> int:
-        """Cut it, or lengthen it by zeros."""
-        try:
-            if self._error is None:
-                os.ftruncate(self._descriptor, length)
-        except OSError as error:
-            self._error = error
-        self._end = length
-        return length
-
-    def flush(self) -> None:
-        """Nothing is held back."""
-
-    def check(self) -> None:
-        """Raise the first error that the disk gave."""
-        with sentences(self._target, self._end):
-            if self._error is not None:
-                raise self._error
-
-    def publish(self, sealed: bool = True) -> None:
-        """Seal it, and give it its name."""
-        self.check()
-        digest = hashlib.sha256()
-        with sentences(self._target, self._end + SEAL_LENGTH):
-            for at in range(0, self._end if sealed else 0, _READ_AT_ONCE):
-                digest.update(os.pread(self._descriptor, min(_READ_AT_ONCE, self._end - at), at))
-            if sealed:
-                self._at = self._end
-                self.write(SEAL % digest.hexdigest().encode())
-            if self._error is not None:
-                raise self._error
-            os.fsync(self._descriptor)
-            if self._error is not None:
-                raise self._error
-            _check_target(self._target, self._overwrite, (OUTPUT_MARK,))
-            _publish(self.part, self._target, self._overwrite)
-        self.discard()
-        _flush_folder(self._target)
-
-    def stop(self) -> None:
-        """From now on nothing more is written, and `check` raises."""
-        self._error = self._error or OSError(errno.ECANCELED, os.strerror(errno.ECANCELED))
-
-    def aside(self, function: Callable[[Callable[[float], Any]], Returned], progress: Callable[[float], Any] = float) -> Returned:
-        """Call a function in a thread that hears no signal: an exception of a signal's handler, raised where the library writes this file
-        and calls us, would end the process.
-
-        Parameters
-        ----------
-        function : callable
-            Gets a function to call with the part of its work that is done.
-        progress : callable
-            Is called with that part, here. What it raises, or a signal, stops the file.
-        """
-        parts: SimpleQueue[float | None] = SimpleQueue()
-        with ThreadPoolExecutor(1, "granchain-file") as thread:
-            try:
-                future = thread.submit(function, parts.put)
-                future.add_done_callback(lambda ended: parts.put(None))
-                while (part := parts.get()) is not None:
-                    progress(part)
-            except BaseException:
-                self.stop()
-                raise
-        return future.result()
-
-    def discard(self) -> None:
-        """Take FILE.part away."""
-        self.stop()
-        if self._descriptor >= 0:
-            os.close(self._descriptor)
-            self._descriptor = -1
-            with contextlib.suppress(OSError):
-                os.unlink(self.part)
-            stays(self.part)
+    pieces = [content] if isinstance(content, bytes) else list(content)
+    size = sum(map(len, pieces))
+    with new_file(path, overwrite, marks, size) as part, part.open("wb") as file:
+        for done in put_pieces(file, pieces):
+            progress(done / size)
 
 
-def check_ours(path: Path, marks: tuple[bytes, ...]) -> None:
-    """Refuse to replace a link, and what has none of these marks in its first bytes."""
-    if path.is_symlink():
-        raise FileError(f"{path}: got a link, allowed a file that granchain wrote, or none; take it away, or name another file")
-    _check_target(path, True, marks)
+def put_pieces(file: Any, pieces: Iterable[bytes | memoryview]) -> Iterator[int]:
+    """Write bytes some megabytes at a time; after each, how many there are."""
+    done = 0
+    for piece in pieces:
+        for at in range(0, len(piece), BYTES_AT_ONCE):
+            left = piece[at : at + BYTES_AT_ONCE]
+            while left:
+                written = file.write(left)
+                left, done = left[written:], done + written
+            yield done
+
+
+def seal_file(path: Path, size: int, sealed: bool = True) -> None:
+    """Cut a file to its size, and write its seal behind it."""
+    with path.open("r+b") as file:
+        file.truncate(size)
+        if sealed:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+            file.write(SEAL % digest.encode())
 
 
 def room_beside(path: str | os.PathLike[str], needed: float) -> None:
@@ -559,9 +450,9 @@ class StoredFile:
         """Bytes from one place to another."""
         return os.pread(self._descriptor, max(0, stop - start), start)
 
-    def pieces(self, stop: int) -> Iterator[bytes]:
-        """All bytes up to a place, some at a time."""
-        for at in range(0, stop, _READ_AT_ONCE):
+    def pieces(self, stop: int, start: int = 0) -> Iterator[bytes]:
+        """All bytes from one place to another, some at a time."""
+        for at in range(start, stop, _READ_AT_ONCE):
             yield self.part(at, min(at + _READ_AT_ONCE, stop))
 
     def stream(self) -> BufferedReader:

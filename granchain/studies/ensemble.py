@@ -13,7 +13,7 @@ from granchain.errors import RunError
 from granchain.markup import card, table
 from granchain.status import Status
 from granchain.store import Result, claim
-from granchain.store.ensemble import EnsembleFile, SideBySide
+from granchain.store.ensemble import ensemble_dataset, ensemble_file
 from granchain.store.stored import StoredEnsemble
 
 
@@ -101,8 +101,7 @@ class Ensemble:
         about = [self[place].provenance for place in range(len(self)) if self._has(place)] if self._stored is None else []
         about = about or [{} if self._stored is None else self._stored.provenance]
         started, wall_time = about[0].get("started", ""), sum(one.get("wall_time", 0.0) for one in about)
-        needed = sum(case.file_size for case in self.cases)
-        with claim(path, overwrite), EnsembleFile(path, overwrite, self.cases, needed) as file:
+        with claim(path, overwrite), ensemble_file(path, overwrite, self.cases) as file:
             for place in range(len(self)):
                 file.add(place, [self[place] if self._has(place) else None])
             file.finish(self.status, self.messages, started, wall_time)
@@ -119,9 +118,7 @@ class Ensemble:
         """
         if self._stored is not None:
             return self._stored.to_xarray()
-        rows = SideBySide(self.cases)
-        rows.add(0, [member.result for member in self._members])
-        return rows.to_xarray(self.status, self.messages)
+        return ensemble_dataset(self.cases, [member.result for member in self._members], self.status, self.messages)
 
     @property
     def cases(self) -> tuple[Case, ...]:

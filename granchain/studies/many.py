@@ -16,7 +16,7 @@ from granchain.errors import CaseError, GranchainWarning, RunError
 from granchain.simulation import Ended, ended
 from granchain.status import Status
 from granchain.store import claim
-from granchain.store.ensemble import EnsembleFile
+from granchain.store.ensemble import ensemble_file
 from granchain.store.stored import StoredEnsemble
 from granchain.studies.ensemble import Ensemble, Member
 from granchain.studies.interruption import Interruptions
@@ -85,8 +85,7 @@ def run_many(
             work.advance(lots(room, LOT, RESULTS_TOGETHER))
         work.warn("the ensemble has these")
         return Ensemble(given, work.whole())
-    needed = sum(case.file_size for case in given)
-    with claim(out, overwrite), EnsembleFile(out, overwrite, given, needed) as file, Interruptions() as interruptions:
+    with claim(out, overwrite), ensemble_file(out, overwrite, given) as file, Interruptions() as interruptions:
 
         def put(first: int, run: Sequence[Member]) -> None:
             with interruptions.held():

@@ -2,6 +2,8 @@
 
 import hashlib
 import json
+import tempfile
+from pathlib import Path
 
 import numpy as np
 
@@ -100,3 +102,10 @@ def everything(result):
         name: (v.dims, v.unit, v.long_name, v.data.dtype.str, v.data.shape, v.data.tobytes()) for name, v in result.variables.items()
     }
     return variables, result.law, result.title, result.status, result.time_step, result.messages, result.provenance
+
+
+def file_of(result):
+    """The bytes of its output file."""
+    with tempfile.TemporaryDirectory() as folder:
+        result.save(Path(folder) / "a.h5")
+        return (Path(folder) / "a.h5").read_bytes()

@@ -1,0 +1,129 @@
+"""A file that grows by frames: a line that names it, then for each frame its length, its bytes and their hash.
+
+A process that is killed while it appends leaves a frame that is not whole: the frames before it count, and the next
+process cuts it off. The checkpoint of a run is such a file, and so are the members of a study that is not finished.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from granchain.store.whole import LARGEST_FILE, NEW_FILE, StoredFile, new_file, put_pieces, sentences
+
+# The digits of a frame's length, and the hash behind it, each with the end of its line.
+_LENGTH, _HASH = b"%016d\n", b"\n%s\n"
+LENGTH_BYTES, HASH_BYTES = 17, 66
+
+
+def frame(content: Sequence[bytes | memoryview]) -> list[bytes | memoryview]:
+    """Bytes as a journal holds them."""
+    digest = hashlib.sha256()
+    for piece in content:
+        digest.update(piece)
+    return [_LENGTH % sum(map(len, content)), *content, _HASH % digest.hexdigest().encode()]
+
+
+class Journal:
+    """The file, and how much of it counts.
+
+    Parameters
+    ----------
+    path : Path
+        Its name, where no link leads elsewhere.
+    mark : bytes
+        Its first line.
+    largest : int
+        Bytes that it has at most.
+
+    Attributes
+    ----------
+    length : int
+        Bytes that count; 0 before anything was written or read.
+    """
+
+    def __init__(self, path: Path, mark: bytes, largest: int = LARGEST_FILE):
+        self.path, self.mark, self.length = path, mark, 0
+        self._largest, self._inode = largest, 0
+
+    def read(self, what: str) -> tuple[StoredFile, list[tuple[int, int]]]:
+        """The file, and where in it each frame begins and ends, up to the first that is not whole.
+
+        Parameters
+        ----------
+        what : str
+            What it should be: "a checkpoint".
+
+        Raises
+        ------
+        FileError
+            Where it cannot be read.
+        """
+        file, frames = StoredFile(self.path, what, self._largest), []
+        self.length = at = len(self.mark) if file.part(0, len(self.mark)) == self.mark else 0
+        while at and (digits := file.part(at, at + LENGTH_BYTES)).strip().isdigit():
+            start, stop = at + LENGTH_BYTES, at + LENGTH_BYTES + int(digits)
+            if stop + HASH_BYTES > len(file):
+                break
+            digest = hashlib.sha256()
+            for piece in file.pieces(stop, start):
+                digest.update(piece)
+            at = stop + HASH_BYTES
+            if file.part(stop, at) != _HASH % digest.hexdigest().encode():
+                break
+            frames.append((start, stop))
+            self.length = at
+        self._inode = os.stat(self.path).st_ino
+        return file, frames
+
+    def begin(self, content: Sequence[bytes | memoryview], progress: Callable[[float], Any] = float, marks: tuple[bytes, ...] = ()) -> None:
+        """Write the file anew, with one frame or none; the one before, with one of these marks, stays until that is whole.
+
+        Raises
+        ------
+        FileError
+            Where it cannot be written, or what has its name is another file.
+        """
+        pieces = [self.mark, *frame(content)] if content else [self.mark]
+        size = sum(map(len, pieces))
+        with new_file(self.path, True, marks or (self.mark,), size) as part:
+            with part.open("wb") as file:
+                for done in put_pieces(file, pieces):
+                    progress(done / size)
+            self._inode = part.stat().st_ino
+        self.length = size
+
+    def append(self, content: Sequence[bytes | memoryview], progress: Callable[[float], Any] = float) -> None:
+        """Append a frame; where that fails, what counted before counts.
+
+        Raises
+        ------
+        FileError
+            Where it cannot be written.
+        """
+        pieces = frame(content)
+        size = sum(map(len, pieces))
+        with sentences(self.path, size), os.fdopen(os.open(self.path, NEW_FILE & ~os.O_CREAT & ~os.O_EXCL), "wb", 0) as file:
+            os.ftruncate(file.fileno(), self.length)
+            file.seek(self.length)
+            try:
+                for done in put_pieces(file, pieces):
+                    progress(done / size)
+                os.fsync(file.fileno())
+            except OSError:
+                with contextlib.suppress(OSError):
+                    os.ftruncate(file.fileno(), self.length)
+                raise
+        self.length += size
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether the file is still the one that was written or read here."""
+        with contextlib.suppress(OSError):
+            state = os.lstat(self.path)
+            return bool(self.length) and state.st_ino == self._inode and state.st_size >= self.length
+        return False
