@@ -273,7 +273,7 @@ def test_a_run_onto_a_full_disk_exits_4_and_leaves_the_old_file(
     disk: Callable[..., Path], capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Before the run, where what it records does not fit; after it, where the disk has filled meanwhile."""
-    folder = disk("size=256k")
+    folder = disk("size=1m")
     small = ("--set", "chain.beads=20", "--set", "sensors.beads=[9]", "--set", "sensors.contacts=[0]", "--set", "time.end=1e-4")
     target = folder / "run.h5"
     assert obey(["run", "steel-chain-hertz", *small, "--out", str(target)]) == 0

@@ -585,7 +585,7 @@ def test_a_writer_killed_at_any_moment_leaves_the_old_file_or_the_new_one(tmp_pa
         if trial >= 20 and seen == allowed and strays:
             break
         child = in_a_child(write_on, trial)
-        time.sleep(0.02 + 0.1 * draw.random())
+        time.sleep(0.02 + 0.3 * draw.random())
         os.kill(child.pid, signal.SIGKILL)
         child.join()
         seen.add(hashlib.sha256(path.read_bytes()).hexdigest())

@@ -176,9 +176,9 @@ def test_a_file_that_is_written_piece_by_piece_says_the_same(tmp_path: Path, mon
 
 def test_a_disk_that_fills_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("granchain.store.writer.WRITTEN_AT_ONCE", 5000)
-    one, less = gc.run(small()), gc.run(small().replace(**{"sensors.interval": 1e-6, "snapshots": None}))
+    one, less = gc.run(small().replace(**{"snapshots.interval": 4e-8})), gc.run(small().replace(**{"sensors.interval": 1e-6, "snapshots": None}))
     with mounting(tmp_path) as mount:
-        folder = mount("size=128k")
+        folder = mount("size=768k")
         less.save(folder / "run.h5")
         before = (folder / "run.h5").read_bytes()
         with pytest.raises(FileError, match=r"run\.h5: not written .*: the disk is full"):

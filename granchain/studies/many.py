@@ -49,8 +49,8 @@ def run_many(
     cases : iterable of Case
         What to run.
     out : str or path, optional
-        File to which the results go as they come, and stay: memory then does not grow with their number. It is FILE.part until it is whole,
-        and what `Ensemble.save` writes.
+        File to which the results go as they come, and stay: memory then does not grow with their number. It has its name once it is whole,
+        and is what `Ensemble.save` writes.
     threads : int, optional
         Threads that advance them; as many as there are processors for this process, unless given.
     strict : bool
