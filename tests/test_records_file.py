@@ -176,7 +176,8 @@ def test_a_file_that_is_written_piece_by_piece_says_the_same(tmp_path: Path, mon
 
 def test_a_disk_that_fills_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("granchain.store.writer.WRITTEN_AT_ONCE", 5000)
-    one, less = gc.run(small().replace(**{"snapshots.interval": 4e-8})), gc.run(small().replace(**{"sensors.interval": 1e-6, "snapshots": None}))
+    one = gc.run(small().replace(**{"snapshots.interval": 4e-8}))
+    less = gc.run(small().replace(**{"sensors.interval": 1e-6, "snapshots": None}))
     with mounting(tmp_path) as mount:
         folder = mount("size=768k")
         less.save(folder / "run.h5")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from types import SimpleNamespace
 
@@ -14,6 +15,7 @@ from granchain.analysis import arrays
 from granchain.cli.sweep import print_sweep
 from granchain.keys import Problems
 from granchain.status import Status
+from granchain.store.journal import frame
 from granchain.studies import measures
 from granchain.studies.distributions import Disorder, Distribution, values_of
 from granchain.studies.measures import Measures, measure
@@ -401,12 +403,14 @@ def test_what_a_killed_study_has_left_is_gone_on_with(tmp_path, counted, monkeyp
         patch.setattr("granchain.studies.sweep.save_study", killed)
         with pytest.raises(RuntimeError):
             gc.sweep(case, vary, out=file)
-    lines = part.read_bytes().splitlines(keepends=True)
-    assert len(lines) == 5 and not file.exists()
+    content = part.read_bytes()
+    assert content.count(b'"point"') == 4 and not file.exists()
     with pytest.raises(gc.errors.FileError, match="got an unfinished study"):
         gc.sweep(case, vary, out=file)
-    # two members, half a line, and one that is damaged
-    part.write_bytes(b"".join(lines[:3]) + lines[3].replace(b"complete", b"complety") + lines[4][:50])
+    # two members, and a frame that is cut off
+    mark, line = content.splitlines(keepends=True)[0], next(line for line in content.splitlines() if line.startswith(b"["))
+    one, other = (b"".join(frame([json.dumps(records).encode()])) for records in (json.loads(line)[:2], json.loads(line)[2:]))
+    part.write_bytes(mark + one + other[:-10])
     counted.clear()
     study = gc.sweep(case, vary, out=file, resume=True)
     assert len(counted) == 2 and study.drop_vars("point").identical(whole) and not part.exists()

@@ -263,7 +263,7 @@ class Checkpoint:
         now = LawRecord.of_text(facts.get("law", ""))
         changed = now.difference(LawRecord.of_text(str(headers[-1][0].get("law")))) if now is not None else ""
         if changed:
-            raise FileError(f"{self.path}: {changed}; go on with that one, or {_ANEW}")
+            raise FileError(f"{self.path}: got that of another law: {changed}, allowed this one's; go on with that law, or {_ANEW}")
         try:
             saved = self._saved(file, headers)
         except (ValueError, TypeError, OverflowError, LookupError, RecursionError) as error:

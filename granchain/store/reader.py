@@ -22,7 +22,7 @@ from granchain.status import Message, Status
 from granchain.store.provenance import NUMBERS, TEXTS, data_sha256
 from granchain.store.result import Result
 from granchain.store.units import unit_of_attributes
-from granchain.store.variables import CONTENT, ENSEMBLE, FORMAT, LABELS, STUDY_OF_RUNS, Unread, check_axes, variable_table
+from granchain.store.variables import CONTENT, ENSEMBLE, FORMAT, LABELS, STUDY_OF_RUNS, Unread, Variable, check_axes, variable_table
 from granchain.store.whole import BYTES_WITH_MARK, DAMAGED, LARGEST_FILE, OUTPUT_MARK, StoredFile, check_seal, quoted
 
 # Deflate packs at most 258 bytes into 2 bits (RFC 1951: longest match; one bit each for length and distance): 1032 times. A file has
@@ -102,7 +102,22 @@ def verify_file(path: str | os.PathLike[str]) -> str:
     FileError
         As `open_result`.
     """
-    return str(open_result(path).provenance["data_sha256"])
+    with open_hdf5(path) as opened:
+        result = _read_result(opened.file, len(opened.content), nothing, math.inf)
+        _check_hash(result, {name: _InFile(v.dims, opened.file[name], v.unit, v.long_name) for name, v in result.unread.items()})
+    return str(result.provenance["data_sha256"])
+
+
+class _InFile(Variable):
+    """A variable whose data are a dataset of an open file."""
+
+    def pieces(self) -> Iterator[Any]:
+        return (part.tobytes() for part in pieces_of_dataset(self.data))
+
+
+def _check_hash(result: Result, variables: Mapping[str, Variable]) -> None:
+    if result.provenance.get("data_sha256") != data_sha256(variables):
+        raise RefusedError(f"its data differ from their hash; {DAMAGED}")
 
 
 # What reads the file of a study.
@@ -214,7 +229,7 @@ def _read_result(file: Any, size: int, variables: Choice | None, most: float) ->
     datasets = datasets_of(file, size, MOST_VARIABLES, "an output file")
     table = variable_table(datasets)
     for name, dataset in datasets.items():
-        kinds = ("<i8", "<i4") if name in LABELS else ("<f8",)
+        kinds = ("<i8",) if name in LABELS else ("<f8",)
         if dataset.dtype.str not in kinds:
             raise RefusedError(
                 f"{name!r} holds values of type {dataset.dtype!s:.50}, allowed: {', '.join(kinds)}; it is not one of granchain's"
@@ -244,8 +259,8 @@ def _read_result(file: Any, size: int, variables: Choice | None, most: float) ->
     result = _restored(attributes, data, {name: meanings[name] for name in data}, provenance)
     result.unread = {name: header for name, header in headers.items() if name not in chosen}
     result.thinned = {axis: (len(read), headers[axis].shape[0]) for axis, read in rows.items()}
-    if variables is None and not rows and provenance.get("data_sha256") != data_sha256(result.variables):
-        raise RefusedError(f"its data differ from their hash; {DAMAGED}")
+    if variables is None and not rows:
+        _check_hash(result, result.variables)
     return result
 
 
