@@ -27,7 +27,7 @@ from granchain.case import Case, case_as_given, case_names, load_case
 from granchain.case.document import CASE_BYTES, CASES, toml_value
 from granchain.case.dotted import put_value
 from granchain.case.files import CSV_BYTES
-from granchain.contact import law, laws
+from granchain.contact import laws
 from granchain.contact.law import AS_PRINTED, RESTITUTION, STIFFNESS
 from granchain.contact.maliu import MaLiu
 from granchain.contact.pair import Pair
@@ -90,21 +90,15 @@ LOOKED = "allowed a CSV file that can be read; check the name, which is looked f
 SENTENCES: list[tuple[dict[str, Any], str]] = [
     # what stands at the top
     ({"chian": {}}, f'chian: got an unknown key, allowed {TOP}; did you mean "chain"?'),
-    ({"zzz": 1}, f"zzz: got an unknown key, allowed {TOP}; take it out"),
     (
         {"title": "a\x1bb"},
         'title: got "a\\x1bb", allowed one line of printable text, at most 1000 signs; give a line that says what the case is',
     ),
-    ({"chain": None}, "chain: got nothing, allowed a table [chain]; give the row of beads"),
     ({"chain": 3}, "chain: got 3, allowed a table [chain]; give its keys under [chain]"),
     ({"contact": None}, "contact: got nothing, allowed a table [contact]; give the contact law"),
-    ({"time": None}, "time: got nothing, allowed a table [time]; give the end of the run"),
     # the chain
     ({"chain.beads": None}, f"chain.beads: got nothing, {BEADS}"),
     ({"chain.beads": 0}, f"chain.beads: got 0, {BEADS}"),
-    ({"chain.beads": 70.0}, f"chain.beads: got 70.0, {BEADS}"),
-    ({"chain.beads": "70"}, f'chain.beads: got "70", {BEADS}'),
-    ({"chain.beads": True}, f"chain.beads: got true, {BEADS}"),
     ({"chain.beads": 2**70}, "chain.beads: got a whole number of more than 64 bits, allowed 64 bits; write a smaller number"),
     (
         {"chain.beads": 1, "striker": None},
@@ -112,12 +106,7 @@ SENTENCES: list[tuple[dict[str, Any], str]] = [
     ),
     ({"chain.radus": 1.0}, f'chain.radus: got an unknown key, allowed {CHAIN}; did you mean "radius"?'),
     ({"chain.radius": None}, f"chain.radius: got nothing, {RADIUS}"),
-    ({"chain.radius": -1}, f"chain.radius: got -1, {RADIUS}"),
     ({"chain.radius": float("nan")}, f"chain.radius: got nan, {RADIUS}"),
-    ({"chain.radius": float("inf")}, f"chain.radius: got inf, {RADIUS}"),
-    ({"chain.radius": [1]}, f"chain.radius: got a list, {RADIUS}"),
-    ({"chain.material": None}, f"chain.material: got nothing, allowed {MATERIAL}; give the material of the beads"),
-    ({"chain.material": 7}, f"chain.material: got 7, allowed {MATERIAL}; give the material of the beads"),
     ({"chain.material": "steel-361"}, f'chain.material: got "steel-361", allowed {MATERIAL}; did you mean "steel-316"?'),
     ({"chain.material": "?"}, f'chain.material: got "?", allowed {MATERIAL}; give one of these names, or a table of constants'),
     (
@@ -134,17 +123,8 @@ SENTENCES: list[tuple[dict[str, Any], str]] = [
         {"chain.radius": 1e-200, "chain.mass": None},
         "chain.mass: got 0 from radius and density, allowed a finite number above 0; check both, or give the mass [kg]",
     ),
-    ({"chain.gap": -1e-6}, "chain.gap: got -1e-06, allowed a number at least 0; give the free distance between neighbours [m]"),
-    (
-        {"chain.precompression": -1},
-        "chain.precompression: got -1, allowed a number at least 0; give the constant force that presses the chain together [N]",
-    ),
     (
         {"chain.gravity": 9.8},
-        'chain.gravity: got 9.8 without a wall at the right end, allowed gravity towards a wall; set [ends] right = "wall" or "rigid"',
-    ),
-    (
-        {"chain.gravity": 9.8, "ends.right": {"drive": "force", "time": [0, 1], "value": [0, 1]}},
         'chain.gravity: got 9.8 without a wall at the right end, allowed gravity towards a wall; set [ends] right = "wall" or "rigid"',
     ),
     (
@@ -159,42 +139,24 @@ SENTENCES: list[tuple[dict[str, Any], str]] = [
         "chain.segment.0.count: got 0, allowed a whole number from 1; give the number of beads that follow one another",
     ),
     (
-        {"chain.beads": None, "chain.segment": [{"count": 1}, {"count": 1, "repeat": 0}]},
-        "chain.segment.1.repeat: got 0, allowed a whole number from 1; give how many times the group of segments that ends here comes",
-    ),
-    (
-        {"chain.beads": None, "chain.segment": [{"count": 1, "cuont": 2}]},
-        f'chain.segment.0.cuont: got an unknown key, allowed {SEGMENT}; did you mean "count"?',
-    ),
-    ({"chain.beads": None, "chain.segment": 3}, "chain.segment: got 3, allowed tables [[chain.segment]]; give the runs of equal beads"),
-    (
         {"chain.beads": None, "chain.radius": None, "chain.segment": [{"count": 1, "radius": 1e-3}, {"count": 1}]},
         f"chain.segment.1.radius: got nothing, {RADIUS}",
     ),
-    ({"chain.beads": None, "chain.segment": [{"count": 1}, {"count": 1, "material": STUFF}]}, f"chain.segment.1.mass: {NO_DENSITY}"),
     (
         {"chain.beads": None, "chain.precompression": 1.0, "chain.segment": [{"count": 1}, {"count": 1, "gap": 1e-6}]},
         "chain.segment.1.gap: got a gap with precompression, allowed 0 in a chain that carries a load at rest; "
         "close the gap, or take out precompression",
     ),
     # the striker
-    ({"striker": {}}, f"striker.speed: got nothing, {POSITIVE}; give the speed towards the chain [m/s]"),
-    ({"striker.speed": 0}, f"striker.speed: got 0, {POSITIVE}; give the speed towards the chain [m/s]"),
     (
         {"ends.left": {"drive": "force", "signal": "noise", "band": [1e3, 2e4], "rsm": 1, "seed": 0, "ramp": 1e-5}},
         'ends.left.rsm: got an unknown key, allowed drive, signal, band, rms, seed, ramp, duration; did you mean "rms"?',
     ),
-    ({"striker.sped": 1}, 'striker.sped: got an unknown key, allowed speed, radius, mass, material; did you mean "speed"?'),
     ({"striker.material": STUFF}, f"striker.mass: {NO_DENSITY}"),
     ({"striker.speed": "quick"}, f'striker.speed: got "quick", {POSITIVE}; write a number {UNIT}'),
     # the ends
     ({"ends.left": "wal"}, f'ends.left: got "wal", allowed {ENDS}; did you mean "wall"?'),
-    ({"ends.left": 3}, f"ends.left: got 3, allowed {ENDS}; give the left end"),
     ({"ends.left_material": "steel-316"}, f'ends.left_material: got a material beside "free", {WALL_ONLY} left = "wall", or take it out'),
-    (
-        {"ends.right": "rigid", "ends.right_material": "steel-316"},
-        f'ends.right_material: got a material beside "rigid", {WALL_ONLY} right = "wall", or take it out',
-    ),
     (
         {"ends.right": {"drive": "force", "time": [0, 1], "value": [0, 1]}, "ends.right_material": "steel-316"},
         f'ends.right_material: got a material beside a driven force, {WALL_ONLY} right = "wall", or take it out',
@@ -215,10 +177,6 @@ SENTENCES: list[tuple[dict[str, Any], str]] = [
     (
         {"ends.left": {"drive": "force", "time": [0, 1], "value": [0]}},
         "ends.left: got 2 times and 1 values, allowed as many values as times, and at least one; complete the lists",
-    ),
-    (
-        {"ends.left": {"drive": "force", "time": [], "value": []}},
-        "ends.left: got 0 times and 0 values, allowed as many values as times, and at least one; complete the lists",
     ),
     (
         {"ends.left": {"drive": "force", "time": [0, float("nan")], "value": [0, 1]}},
@@ -242,22 +200,17 @@ SENTENCES: list[tuple[dict[str, Any], str]] = [
     ({"ends.left": {"drive": "force", "file": "."}}, f'ends.left.file: got "." (not a file), {LOOKED}'),
     # the contact law
     ({"contact.law": None}, f"contact.law: got nothing, {LAW}; give the name of the contact law"),
-    ({"contact.law": 3}, f"contact.law: got 3, {LAW}; give the name of the contact law"),
     ({"contact.law": "herz"}, f'contact.law: got "herz", {LAW}; did you mean "hertz"?'),
     ({"contact.law": "?"}, f'contact.law: got "?", {LAW}; check the name; a law in a file of your own is named by --law-module'),
     ({"contact.stifness": 1}, 'contact.stifness: got an unknown key, allowed law, stiffness; did you mean "stiffness"?'),
     ({"contact.stiffness": -1}, f"contact.stiffness: got -1, {POSITIVE}; give stiffness: {STIFFNESS.meaning} [N/m^n]"),
-    ({"contact.stiffness": float("inf")}, f"contact.stiffness: got inf, {POSITIVE}; give stiffness: {STIFFNESS.meaning} [N/m^n]"),
-    ({"contact.stiffness": True}, f"contact.stiffness: got true, {POSITIVE}; give stiffness: {STIFFNESS.meaning} [N/m^n]"),
     ({"contact": MALIU | {"xi": 1}}, f"contact.xi: got 1, allowed a number above 1.41421; give xi: {XI.meaning}"),
-    ({"contact": {"law": "ma-liu", "psi": 3}}, f"contact.xi: got nothing, allowed a number above 1.41421; give xi: {XI.meaning}"),
     (
         {"contact": MALIU | {"as_printed": "yes"}},
         f'contact.as_printed: got "yes", allowed true or false; give as_printed: {AS_PRINTED.meaning}',
     ),
     ({"contact": MALIU | {"dents": "forgett"}}, 'contact.dents: got "forgett", allowed "keep", "forget"; did you mean "forget"?'),
     ({"contact.law": "flores"}, f"contact.restitution: got nothing, {FRACTION}; give restitution: {RESTITUTION.meaning}"),
-    ({"contact": FLORES | {"restitution": 2}}, f"contact.restitution: got 2, {FRACTION}; give restitution: {RESTITUTION.meaning}"),
     (
         {"contact": FLORES | {"restitution": "0.65"}},
         f'contact.restitution: got "0.65", {FRACTION}; write a number without quotes and without a unit',
@@ -280,34 +233,17 @@ SENTENCES: list[tuple[dict[str, Any], str]] = [
     ({"sensors.beads": [0, 3, 6]}, "sensors.beads: got 0, 6, allowed beads 1 to 5; take out what is not in the chain"),
     ({"sensors.beads": [3, 3]}, "sensors.beads: got 3 more than once, allowed each once; take out the doubles"),
     ({"sensors.beads": [1.5]}, f"sensors.beads.0: got 1.5, {LABELS}; give the beads with a sensor"),
-    ({"sensors.beads": 3}, f"sensors.beads: got 3, {LABELS}; give the beads with a sensor"),
     ({"sensors.beads": "2-6:2"}, 'sensors.beads: got "2-6:2", allowed beads 1 to 5; take out what is not in the chain'),
-    ({"sensors.beads": "2-3, 3"}, "sensors.beads: got 3 more than once, allowed each once; take out the doubles"),
     ({"sensors.beads": "3-2"}, f'sensors.beads: got "3-2", {LABELS}; write the smaller number first, and a step from 1'),
     ({"sensors.beads": "every"}, f'sensors.beads: got "every", {LABELS}; write "all", or ranges such as "1-70", "1-70:5", "1-10, 40"'),
     ({"sensors.contacts": "-1-3"}, 'sensors.contacts: got "-1-3", allowed contacts 0 to 4; take out what is not in the chain'),
     ({"sensors.contacts": [-1, 5]}, f"sensors.contacts: got -1, 5, allowed contacts 0 to 4, {OUTSIDE}"),
-    ({"sensors.contacts": [0], "striker": None}, f"sensors.contacts: got 0, allowed contacts 1 to 4, {OUTSIDE}"),
-    ({"sensors.contacts": [1, 1]}, "sensors.contacts: got 1 more than once, allowed each once; take out the doubles"),
-    ({"sensors.interval": 0}, f"sensors.interval: got 0, {POSITIVE}; give the time between samples [s]"),
-    ({"snapshots": {}}, f"snapshots.interval: got nothing, {POSITIVE}; give the time between snapshots [s]"),
     ({"energy.ledger": "no"}, 'energy.ledger: got "no", allowed true or false; give true to keep the ledger, false for the bare loop'),
-    ({"energy.bound": 0}, f"energy.bound: got 0, {POSITIVE}; give the largest residual as a fraction of the energy put in"),
-    ({"energy.interval": -1.0}, f"energy.interval: got -1.0, {POSITIVE}; give the time between its entries [s]"),
     # time
-    ({"time": {}}, f"time.end: got nothing, {POSITIVE}; give the end of the run [s]"),
     ({"time.step": "atuo"}, 'time.step: got "atuo", allowed "auto" or "fast" or a number above 0; did you mean "auto"?'),
-    ({"time.step": 0}, 'time.step: got 0, allowed "auto" or "fast" or a number above 0; give the time step [s]'),
     ({"time.step": 1}, "time.step: got 1, longer than the run, allowed at most time.end, 0.0001; take a shorter step"),
-    (
-        {"time.force_step": 1},
-        "time.force_step: got 1, allowed true or false; give true to take a step above the stability limit all the same",
-    ),
     # sizes: bytes are eight a number, in units of 2**30
     ({"time.step": 1e-21}, "time.step: got 1e+17 steps of 6 bodies, allowed 1e+16 bead-steps; take a longer step"),
-    ({"sensors.interval": 1e-16}, f"sensors.interval: got 1e+12 rows of 1 numbers (7.45e+03 of 7.45e+03 GiB), {LONGER}"),
-    ({"snapshots.interval": 1e-15}, f"snapshots.interval: got 1e+11 rows of 13 numbers (9.69e+03 of 9.69e+03 GiB), {LONGER}"),
-    ({"energy.interval": 1e-15}, f"energy.interval: got 1e+11 rows of 8 numbers (5.96e+03 of 5.96e+03 GiB), {LONGER}"),
     (
         {"sensors.interval": 2e-13, "snapshots.interval": 2e-12},
         f"snapshots.interval: got 5e+07 rows of 13 numbers (4.84 of 8.57 GiB), {LONGER}",
@@ -319,10 +255,6 @@ SENTENCES: list[tuple[dict[str, Any], str]] = [
 @pytest.mark.parametrize(("changes", "sentence"), SENTENCES, ids=[sentence.split(",")[0] for _, sentence in SENTENCES])
 def test_a_mistake_is_told_in_one_sentence(changes: dict[str, Any], sentence: str) -> None:
     assert problems(changes) == [sentence]
-
-
-def test_the_base_of_these_tests_is_a_case() -> None:
-    assert Case(**BASE).beads == 5
 
 
 @pytest.mark.parametrize("inner", [{"law": "hertz"}, {"law": "ma-lui"}, {"psi": 3.0, "xi": 13.0}])
@@ -361,11 +293,6 @@ def test_one_slip_gives_one_sentence_also_where_other_keys_rest_on_it() -> None:
     assert len(problems({"chain.gravity": 9.8, "ends.right": "wll"})) == 1
     assert len(problems({"contact": FLORES, "striker.speed": -1, "sensors.contacts": [0]})) == 1
     assert len(problems({"chain.mass": -1, "chain.material": STUFF})) == 1
-
-
-def test_a_thousand_mistakes_are_told_as_a_hundred_and_a_count() -> None:
-    told = problems({"chain.segment": None, **{f"chain.key{i}": i for i in range(1000)}})
-    assert len(told) == 101 and told[-1] == "case: got 900 more mistakes, allowed none; mend these first"
 
 
 @pytest.mark.parametrize("value", [3, "text", [1, 2], None])
@@ -433,21 +360,14 @@ BEAD = {"radius": 2.38e-3, "mass": 4.5e-4, "material": "steel-316"}
 NAMED = {"youngs_modulus": 1.93e11, "poissons_ratio": 0.3, "yield_stress": 3e8}
 # Many tables with a mistake in each, and lists with one in each number.
 MANY: dict[str, Callable[[int], dict[str, Any]]] = {
-    "no table": lambda n: {"chain.beads": None, "chain.segment": [3] * n},
-    "a count of 0": lambda n: {"chain.beads": None, "chain.segment": [{"count": 0}] * n},
     "an unknown key": lambda n: {"chain.beads": None, "chain.segment": [{"count": 1, f"x{i}": 1} for i in range(n)]},
-    "a material without density": lambda n: {"chain.beads": None, "chain.segment": [{"count": 1, "material": NAMED}] * n},
     "no radius": lambda n: {"chain": {"segment": [{"count": 1}] * n}},
-    "pairs that are no tables": lambda n: {"contact.pair": [3] * n},
     "pairs of unknown materials": lambda n: {"contact.pair": [{"materials": [f"a{i}", "b"], "psi": 2.9} for i in range(n)]},
     "pairs that do not touch": lambda n: {
         "chain": {"segment": [{"count": 1, **BEAD, "material": NAMED | {"name": f"m{i}"}} for i in range(n)]},
         "contact.pair": [{"materials": [f"m{i}", f"m{(i + 7) % n}"], "psi": 2.9} for i in range(n)],
     },
-    "sensors that are no numbers": lambda n: {"sensors.beads": ["x"] * n},
     "velocities that are no numbers": lambda n: {"initial.velocity": ["x"] * n},
-    "tolerances below 0": lambda n: {
-        "chain": {"segment": [{"count": 1, **BEAD}] * n}, "tolerance.chain.segment": {str(i): {"radius": -0.1} for i in range(n)}},
     "tolerances of nothing": lambda n: {
         "chain": {"segment": [{"count": 1, **BEAD}] * n}, "tolerance.chain.segment": {str(i): {"radii": 0.1} for i in range(n)}},
 }  # fmt: skip
@@ -463,12 +383,6 @@ def test_many_mistakes_are_found_in_a_time_that_grows_with_their_number(kind: st
     # eight times as many take eight times as long, and 30 to 60 times where each looks at all the others; a busy machine disturbs both
     few, many = min(taken(500) for _ in range(3)), min(taken(4000) for _ in range(2))
     assert many < 20.0 * few
-
-
-def test_a_row_of_ten_million_beads_fits() -> None:
-    # 40 arrays of 8 bytes and the law's own: 3.3 GiB
-    assert Case(**document({"chain.beads": 10_000_000})).beads == 10_000_000
-    assert len(problems({"chain.beads": 30_000_000})) == 1
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -695,11 +609,6 @@ def test_a_drive_is_part_of_the_case_and_of_its_digest(tmp_path: Path) -> None:
     assert driven(tmp_path, "0,0\n1,3\n").sha256 != case.sha256
 
 
-def test_a_replaced_case_finds_its_drive_again(tmp_path: Path) -> None:
-    case = driven(tmp_path, "0,0\n1,2\n").replace(**{"chain.beads": 3})
-    np.testing.assert_array_equal(case.drive("left")[:2], [[0, 1], [0, 2]])
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # Numbers with a unit
 
@@ -736,16 +645,6 @@ def test_a_length_that_might_be_misread_is_refused(text: str) -> None:
 )
 def test_a_number_with_a_unit_is_the_number_in_si(text: str, unit: str, value: float) -> None:
     assert in_si(text, unit) == (value if "^1.5" not in unit else pytest.approx(value, rel=1e-14))
-
-
-def test_a_number_beyond_all_bounds_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"^write a finite number \[m\]$"):
-        in_si("1e999 mm", "m")
-
-
-def test_a_capital_meant_small_is_asked_for() -> None:
-    (sentence,) = problems({"chain.radius": "2.38 Mm"})
-    assert sentence.endswith('"Mm" is a million m or more; did you mean "mm"?')
 
 
 def test_units_stand_wherever_a_number_with_a_unit_does() -> None:
@@ -810,11 +709,6 @@ def test_steel_chain_is_the_chain_of_wang_liu_and_liu() -> None:
     assert d_y == pytest.approx(5.4822e-7, abs=0.5e-11) and d_p == pytest.approx(4.6324e-5, abs=0.5e-9)
 
 
-def test_hertz_chain_differs_from_steel_chain_in_the_law_only() -> None:
-    steel, hertz = load_case("steel-chain").resolved(), load_case("steel-chain-hertz").resolved()
-    assert {name for name in steel if steel[name] != hertz[name]} == {"title", "contact"}
-
-
 def test_a_case_is_frozen() -> None:
     case = Case(**BASE)
     with pytest.raises(ValueError, match="frozen"):
@@ -837,13 +731,6 @@ def test_segments_follow_one_another_and_groups_repeat() -> None:
     volume = 4.0 / 3.0 * np.pi
     expected = [1e-3, 0.45e-3, 0.45e-3, 7968.8 * volume * 1e-9, 0.45e-3, 0.45e-3, 7968.8 * volume * 1e-9, 7800.0 * volume * 2.38e-3**3]
     np.testing.assert_allclose(bodies["mass"], expected, rtol=1e-14)
-
-
-def test_a_chain_without_striker_has_beads_only() -> None:
-    bodies = Case(**document({"striker": None})).bodies()
-    names = ("radius", "mass", "speed", "displacement", "drag", "material")
-    assert {name: len(values) for name, values in bodies.items()} == {**dict.fromkeys(names, 5), "gap": 4}
-    assert not bodies["speed"].any()
 
 
 def test_a_law_gets_a_value_for_every_input() -> None:
@@ -905,18 +792,6 @@ def test_a_number_that_stands_alone_makes_the_case_that_a_file_with_it_makes() -
     for changes in ({"striker.speed": -1.0}, {"striker.speed": float("nan")}, {"contact.psi": 0.0}, {"contact.psy": 2.5}):
         with pytest.raises(CaseError):
             whole.replace(**changes)
-
-
-def test_inputs_of_another_law_under_the_same_name_are_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    case = Case(**document({"contact": MALIU}))
-    restored = case.replace(contact={"law": "flores", "restitution": MALIU})
-    # its smallest psi is above that of the case
-    inputs = tuple(replace(one, low=2.9, above=None) if one.name == "psi" else one for one in MaLiu.inputs)
-    monkeypatch.setitem(law._REGISTRY, "ma-liu", type("Stricter", (MaLiu,), {"inputs": inputs}))
-    with pytest.raises(CaseError, match=r"contact\.psi: got 2\.84, allowed"):
-        case.replace(**{"striker.speed": 2.0})
-    with pytest.raises(CaseError, match=r"contact\.restitution\.psi: got 2\.84, allowed"):
-        restored.replace(**{"striker.speed": 2.0})
 
 
 def test_inputs_of_a_law_that_was_edited_where_it_stands_are_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -1044,38 +919,15 @@ def test_the_package_alone_does_not_load_pydantic_or_pint() -> None:
 # ---------------------------------------------------------------------------------------------------------------------
 # No input gives anything but a case, or its sentences
 
-WORDS = ["auto", "fast", "wall", "rigid", "free", "striker", "onset", "clamped", "steel-316", "ma-liu", "hertz", "flores", "force"] + [
-    "2.38 mm",
-    "1e999 mm",
-    "5 us",
-    "9**9**9 s",
-    "nan m",
-    "7.8 g/cm^3",
-    "1 Mm",
-    "chain.csv",
-    "/dev/zero",
-    "\0",
-    "\x1b[31m",
-    "\ud800",
-    "law",
-]
+WORDS = [
+    "auto", "fast", "wall", "rigid", "free", "striker", "onset", "clamped", "steel-316", "ma-liu", "hertz", "flores", "force",
+    "2.38 mm", "1e999 mm", "5 us", "9**9**9 s", "nan m", "7.8 g/cm^3", "1 Mm", "chain.csv", "/dev/zero", "\0", "\x1b[31m",
+    "\ud800", "law",
+]  # fmt: skip
 KEYS = [
-    "law",
-    "psi",
-    "xi",
-    "restitution",
-    "beads",
-    "radius",
-    "material",
-    "segment",
-    "count",
-    "repeat",
-    "drive",
-    "file",
-    "time",
-    "value",
-    "x",
-]
+    "law", "psi", "xi", "restitution", "beads", "radius", "material", "segment", "count", "repeat", "drive", "file", "time",
+    "value", "x",
+]  # fmt: skip
 SCALARS = st.one_of(
     st.none(),
     st.booleans(),
