@@ -8,15 +8,13 @@ import math
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Annotated, Any, ClassVar, Literal
-
-from pydantic import Field
+from typing import Any, ClassVar, Literal
 
 from granchain.case.base import CheckedCase, law_values
 from granchain.case.checks import MEMORY
 from granchain.case.document import CASES, read_document
 from granchain.case.files import Files
-from granchain.case.tables import ContactTable, MaterialKey, material_of
+from granchain.case.tables import ContactTable, MaterialKey, TimeTable, material_of
 from granchain.errors import CaseError
 from granchain.keys import Problems, Table, choice, key, number_key, shown, suggestion
 
@@ -130,15 +128,13 @@ class BalanceTable(Table):
     bound: float = number_key("1", "the largest residual as a fraction of the energy put in", 1e-2, above=0.0)
 
 
-class TurnTable(Table):
+class TurnTable(TimeTable):
     """How long, and in which steps."""
 
     revolutions: float | None = number_key("1", "the revolutions of the crank", None, above=0.0)
-    end: float | None = number_key("s", "the end of the run; given, it counts in place of revolutions", None, above=0.0)
-    step: Literal["auto", "fast"] | Annotated[float, Field(gt=0.0)] = key(
-        "the time step [s]", '"auto" or "fast" or a number above 0', "auto", ("auto", "fast"), unit="s"
+    end: float | None = number_key(  # type: ignore[assignment]
+        "s", "the end of the run; given, it counts in place of revolutions", None, above=0.0
     )
-    force_step: bool = key("true to take a step above the stability limit all the same", "true or false", False)
 
 
 class MechanismCase(CheckedCase):

@@ -83,9 +83,9 @@ def checks_of(result: Result) -> list[Check]:
 
 def slider_crank(case: SliderCrankCase, result: Result) -> list[Check]:
     """Statics of the joint, the motion without play, and how the joint was used."""
-    m = dimensions_of(case)
+    m, force = dimensions_of(case), result.contact_force
     outer, inner = (float(ideal(angle, m).acceleration) for angle in (0.0, math.pi))
-    force = result.contact_force
+    closed = np.count_nonzero((force[1:] > 0.0) & (force[:-1] == 0.0))
     return [
         *statics(case),
         Check("acceleration without play, crank at 0 deg", outer, "m/s2"),
@@ -95,22 +95,20 @@ def slider_crank(case: SliderCrankCase, result: Result) -> list[Check]:
         Check("largest contact force", float(force.max()), "N"),
         Check("largest penetration", float(result.penetration.max()), "m"),
         Check("part of the samples in contact", float((force > 0.0).mean()), "1"),
-        Check("times that the joint closed", float(len(closings(force))), "1"),
+        Check("times that the joint closed", float(closed), "1"),
     ]
 
 
 def statics(case: SliderCrankCase) -> list[Check]:
     """What Ma-Liu says of the joint: for a law that takes its psi and xi from it."""
-    inputs = vars(case.law_inputs())
-    psi, xi = inputs.get("psi"), inputs.get("xi")
-    (surface,) = surfaces_of(case)
-    pair = surface.pair
+    inputs, joint = vars(case.law_inputs()), case.joint
+    psi, xi, pair = inputs.get("psi"), inputs.get("xi"), surfaces_of(case)[0].pair
     if not (psi and xi and pair.has("yield_stress")):
         return []
     d_y, f_y, d_p, f_p = (float(value) for value in ma_liu_points(pair, psi, xi))
     example = load_mechanism("slider-crank")
     assert isinstance(example, SliderCrankCase)
-    same = case.joint == example.joint and (psi, xi) == (example.law_inputs().psi, example.law_inputs().xi)
+    same = joint == example.joint and (psi, xi) == (example.law_inputs().psi, example.law_inputs().xi)
     printed = PRINTED_NUMBERS if same else {}
     found = [
         Check("first yield, overlap d_y", d_y, "m", printed.get("d_y")),
@@ -119,39 +117,26 @@ def statics(case: SliderCrankCase) -> list[Check]:
         Check("full plasticity, force F_p", f_p, "N"),
         Check("linear stiffness K_p", float(linearised_plastic_stiffness(pair, psi, xi)), "N/m", printed.get("K_p")),
     ]
-    if same:
-        # the mass that comes to the printed overlap from the printed speed
-        mass = 2.0 * loading_work(case, PRINTED_NUMBERS["d_max"]) / PRINTED_NUMBERS["speed"] ** 2
-        found += [
-            Check("mass that the printed largest overlap needs at .5 m/s", mass, "kg"),
-            Check("Ma-Liu's restitution of that mass", restitution(case, mass), "1", PRINTED_NUMBERS["restitution"]),
-            Check("Ma-Liu's restitution of the slider at .5 m/s", restitution(case, case.slider.mass), "1"),
-        ]
+    if not same:
+        return found
+    law, ma_liu = restitution_law({"law": "ma-liu", "psi": psi, "xi": xi})
+    radii, speed = np.full(1, joint.journal_radius), PRINTED_NUMBERS["speed"]
+    # the mass that comes to the printed overlap from the printed speed
+    model = law.model(ma_liu)
+    c = tuple(coefficients(model, pair, ma_liu, radii)[:, 0].tolist())
+    h = settled(model)(PRINTED_NUMBERS["d_max"], c)
+    work = model.functions.energy(PRINTED_NUMBERS["d_max"], c, h) + model.functions.plastic(c, h)
+    mass = 2.0 * float(work) / speed**2
+    found.append(Check("mass that the printed largest overlap needs at .5 m/s", mass, "kg"))
+    for body, moving, known in (
+        ("that mass", mass, PRINTED_NUMBERS["restitution"]),
+        ("the slider at .5 m/s", case.slider.mass, None),
+    ):
+        materials = joint.bearing_material, joint.journal_material
+        alone = pair_of_surfaces(joint.bearing_radius, joint.journal_radius, True, materials, moving, None)
+        restitution = restitution_at(law, ma_liu, alone, radii, np.full(1, speed))
+        found.append(Check(f"Ma-Liu's restitution of {body}", float(restitution[0, 0]), "1", known))
     return found
-
-
-def _ma_liu(case: SliderCrankCase) -> tuple:
-    inputs = vars(case.law_inputs())
-    return restitution_law({"law": "ma-liu", "psi": inputs["psi"], "xi": inputs["xi"]})
-
-
-def loading_work(case: SliderCrankCase, overlap: float) -> float:
-    """Work [J] that loads the joint to an overlap [m] under Ma-Liu."""
-    law, inputs = _ma_liu(case)
-    (surface,) = surfaces_of(case)
-    model = law.model(inputs)
-    c = tuple(coefficients(model, surface.pair, inputs, np.full(1, case.joint.journal_radius))[:, 0].tolist())
-    h = settled(model)(overlap, c)
-    return float(model.functions.energy(overlap, c, h) + model.functions.plastic(c, h))
-
-
-def restitution(case: SliderCrankCase, mass: float) -> float:
-    """Restitution of a mass [kg] in the joint under Ma-Liu, at the printed speed."""
-    law, inputs = _ma_liu(case)
-    joint = case.joint
-    pair = pair_of_surfaces(joint.bearing_radius, joint.journal_radius, True, (joint.bearing_material, joint.journal_material), mass, None)
-    found = restitution_at(law, inputs, pair, np.full(1, joint.journal_radius), np.full(1, PRINTED_NUMBERS["speed"]))
-    return float(found[0, 0])
 
 
 def scotch_yoke(case: MechanismCase, result: Result) -> list[Check]:
@@ -200,9 +185,3 @@ def gap(turned: np.ndarray, force: np.ndarray) -> tuple[float, float]:
         return math.nan, math.nan
     first, last = edges[np.argmax(edges[:, 1] - edges[:, 0])]
     return float(turned[inside[first]]), float(turned[inside[last - 1]])
-
-
-def closings(force: np.ndarray) -> np.ndarray:
-    """Samples at which a contact has closed since the one before."""
-    found: np.ndarray = np.flatnonzero((force[1:] > 0.0) & (force[:-1] == 0.0)) + 1
-    return found

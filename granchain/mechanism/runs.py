@@ -65,20 +65,14 @@ class Machine:
         self.linkage: Linkage = linkage_of(case)
         stride = step.stride(case.record.interval)
         energy_stride = step.stride(case.energy.interval or case.end / ENTRIES)
-        self._clock = mechanism_clock(step.value, step.n_steps, stride, energy_stride)
-        self.clock, self._steps = self._clock[0], self._clock["step"]
+        self.clock = mechanism_clock(step.value, step.n_steps, stride, energy_stride)[0]
         self.coordinates = field_rows(Coordinates, COORDINATE, 2)
         self.surfaces = field_rows(Surfaces, SURFACE, contacts.c.shape[1])
         self.samples = field_rows(SampleRows, SAMPLE_FIELDS, count_of(step.n_steps, stride))
         self.entries = field_rows(Entries, ENTRY, count_of(step.n_steps, energy_stride))
         self.c, self.h = np.ascontiguousarray(contacts.c), np.ascontiguousarray(contacts.history)
         self.surfaces.limit[:] = contacts.limits
-        self._start(case)
-        functions = Functions(*frozen(*self.model.functions))
-        self._loop = mechanism_loop(functions, features_of(self.model, True, False, False), self.linkage)
-
-    def _start(self, case: MechanismCase) -> None:
-        """As without play, with what the case sets on top of that."""
+        # as without play, with what the case sets on top of that
         m, coordinates = self.dimensions, self.coordinates
         begun = ideal(m.start, m)
         coordinates.q[0] = begun.position + case.start.slider_offset
@@ -87,11 +81,13 @@ class Machine:
         if m.rod_inertia:
             coordinates.q[1], coordinates.v[1] = begun.rod_angle, begun.rod_speed
             coordinates.inverse_mass[1] = 1.0 / m.rod_inertia
+        functions = Functions(*frozen(*self.model.functions))
+        self._loop = mechanism_loop(functions, features_of(self.model, True, False, False), self.linkage)
 
     @property
     def step(self) -> int:
         """Steps done."""
-        return int(self._steps[0])
+        return int(self.clock.step)
 
     def advance(self, count: int) -> Status:
         """Do some more steps."""

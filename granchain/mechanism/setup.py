@@ -156,15 +156,6 @@ def _contact(case: MechanismCase, surface: Surface, limits: np.ndarray) -> tuple
     return model, with_windows(model, own_coefficients(model, surface.pair, inputs, 1), limits)
 
 
-def reachable(case: MechanismCase) -> list[int]:
-    """The surfaces that may be met: a slot's ends only where the crank brings the pin near them."""
-    if isinstance(case, SliderCrankCase):
-        return [0]
-    assert isinstance(case, ScotchYokeCase)
-    nearest = (case.slot.inner_radius + case.pin.radius) * math.sin(0.5 * case.slot.arc)
-    return [0, 1, 2] if case.crank.length > NEAR_THE_END * nearest else [0, 1]
-
-
 def step_of_mechanism(case: MechanismCase, contacts: Contacts) -> TimeStep:
     """The time step: the smallest that a surface asks for, of the lightest body that it can push, at the speed of the pin.
 
@@ -179,8 +170,12 @@ def step_of_mechanism(case: MechanismCase, contacts: Contacts) -> TimeStep:
     speed = (m.crank * m.speed + abs(case.start.slider_velocity)) * math.sqrt(m.slider_mass * inverse)
     # two equal bodies, each of twice the effective mass; between them one surface after the other
     bodies = Masses(mass=np.full(2, 2.0 / inverse), velocity=np.array([0.5 * speed, -0.5 * speed]), gap=np.zeros(1))
-    steps = []
-    for k in reachable(case):
+    steps, met = [], [0]
+    if isinstance(case, ScotchYokeCase):
+        # the ends of a slot may be met only if the crank brings the pin near them
+        nearest = (case.slot.inner_radius + case.pin.radius) * math.sin(0.5 * case.slot.arc)
+        met = [0, 1, 2] if case.crank.length > NEAR_THE_END * nearest else [0, 1]
+    for k in met:
         column = np.repeat(contacts.c[:, k : k + 1], 3, axis=1)
         alone = replace(contacts, c=column, overlaps=np.zeros(3), limits=np.full(3, contacts.limits[k]))
         steps.append(time_step_of(alone, bodies, case.time.step, case.end, case.time.force_step))
