@@ -6,7 +6,7 @@ import csv
 import re
 from collections.abc import Iterator
 
-_NUMBER = re.compile(r"[-+.0-9eE]{1,40}")
+_PLAIN_NUMBER = re.compile(r"[-+.0-9eE]{1,40}")
 
 
 def csv_rows(text: str) -> Iterator[tuple[int, list[str]]]:
@@ -32,6 +32,6 @@ def csv_numbers(cells: list[str]) -> list[float]:
     A number beyond the range of a double is infinite.
     """
     try:
-        return [float(cell) for cell in cells] if all(map(_NUMBER.fullmatch, cells)) else []
+        return [float(cell) for cell in cells] if all(map(_PLAIN_NUMBER.fullmatch, cells)) else []
     except ValueError:
         return []

@@ -49,7 +49,7 @@ class Material:
 # A pound-force per square inch [Pa], and a pound per cubic inch [kg/m3], from the pound [kg], standard gravity [m/s2] and the inch [m],
 # which are exact by definition: NIST Special Publication 811 (2008), appendix B.
 _POUND_PER_CUBIC_INCH = 0.45359237 / (0.0254 * 0.0254 * 0.0254)
-_PSI = 0.0254 * _POUND_PER_CUBIC_INCH * 9.80665
+_POUND_PER_SQUARE_INCH = 0.0254 * _POUND_PER_CUBIC_INCH * 9.80665
 
 # Each value with its source; a named material is expanded into its values when a case is read. Where sources give a range, or none, a value
 # is left out: a law that needs it says so.
@@ -93,10 +93,10 @@ _VALUES: dict[str, Material] = {
     # Hardened from 1900 F, quenched in oil, tempered at 600 F: Rolled Alloys, data sheet of 440C, 30.4e6 psi (dynamic), 0.275 lb/in3,
     # 275 ksi, https://www.scribd.com/document/499750878/440C-DS-US-EN; Poisson's ratio of MakeItFrom, annealed 440C.
     "steel-440c": Material(
-        youngs_modulus=round(30.4e6 * _PSI, -8),
+        youngs_modulus=round(30.4e6 * _POUND_PER_SQUARE_INCH, -8),
         poissons_ratio=0.28,
         density=round(0.275 * _POUND_PER_CUBIC_INCH),
-        yield_stress=round(275e3 * _PSI, -6),
+        yield_stress=round(275e3 * _POUND_PER_SQUARE_INCH, -6),
         source=(
             "Rolled Alloys, data sheet 440C (hardened, tempered at 600 F), https://www.scribd.com/document/499750878/440C-DS-US-EN; "
             "Poisson's ratio: MakeItFrom, annealed 440C, https://makeitfrom.com/material-properties/Annealed-440C-Stainless-Steel"
@@ -105,10 +105,10 @@ _VALUES: dict[str, Material] = {
     # Balls through hardened to 60 to 67 HRC: 29.5e6 psi, 0.283 lb/in3, 295 ksi of a maker's sheet, AISI 52100 chrome steel,
     # https://ja.scribd.com/document/252517093; Poisson's ratio of Fleming 2011, Hertzian line contact analysis with MATLAB.
     "steel-52100": Material(
-        youngs_modulus=round(29.5e6 * _PSI, -8),
+        youngs_modulus=round(29.5e6 * _POUND_PER_SQUARE_INCH, -8),
         poissons_ratio=0.3,
         density=round(0.283 * _POUND_PER_CUBIC_INCH),
-        yield_stress=round(295e3 * _PSI, -6),
+        yield_stress=round(295e3 * _POUND_PER_SQUARE_INCH, -6),
         source=(
             "Materials & specifications, AISI 52100 chrome steel balls, https://ja.scribd.com/document/252517093; Poisson's ratio: "
             "Fleming 2011, Hertzian line contact analysis, Loyola Marymount University, https://documents.pub/document/hertzian-line-contact.html"
@@ -127,7 +127,7 @@ _VALUES: dict[str, Material] = {
     ),
     # CuZn30 rolled half hard: 16e6 psi, 8.53 g/cm3, 350 N/mm2 of Olin Brass, C26000 (ASTM B36); Poisson's ratio of AZoM, article 6341.
     "brass-260-half-hard": Material(
-        youngs_modulus=round(16e6 * _PSI, -8),
+        youngs_modulus=round(16e6 * _POUND_PER_SQUARE_INCH, -8),
         poissons_ratio=0.34,
         density=8530.0,
         yield_stress=350e6,
@@ -138,7 +138,7 @@ _VALUES: dict[str, Material] = {
     ),
     # Phosphor bronze rolled hard: 16e6 psi, 8.86 g/cm3, 560 N/mm2 of Olin Brass, C51000 (ASTM B103); Poisson's ratio of MakeItFrom.
     "bronze-510-hard": Material(
-        youngs_modulus=round(16e6 * _PSI, -8),
+        youngs_modulus=round(16e6 * _POUND_PER_SQUARE_INCH, -8),
         poissons_ratio=0.34,
         density=8860.0,
         yield_stress=560e6,

@@ -25,7 +25,7 @@ from hypothesis import strategies as st
 from granchain import keys
 from granchain.case import Case, case_as_given, case_names, load_case
 from granchain.case.document import CASE_BYTES, CASES, toml_value
-from granchain.case.dotted import put_value
+from granchain.case.dotted import set_value
 from granchain.case.files import CSV_BYTES
 from granchain.contact import laws
 from granchain.contact.law import AS_PRINTED, RESTITUTION, STIFFNESS
@@ -50,7 +50,7 @@ def document(changes: dict[str, Any]) -> dict[str, Any]:
     """The base case with changes; None takes a key out."""
     made = copy.deepcopy(BASE)
     for key, value in changes.items():
-        put_value(made, key, copy.deepcopy(value))
+        set_value(made, key, copy.deepcopy(value))
     return made
 
 
@@ -818,14 +818,14 @@ def test_a_key_is_set_from_text() -> None:
         "title": '"a = b"',
         "chain.material.yield_stress": "1e9",
     }.items():
-        put_value(made, key, toml_value(text))
+        set_value(made, key, toml_value(text))
     assert made["contact"]["restitution"] == {"law": "ma-liu", "psi": 3, "xi": 13} and made["chain"]["radius"] == "2.38 mm"
     assert made["energy"]["ledger"] is False and made["title"] == "a = b"
     assert toml_value("1\n[chain]") == "1\n[chain]" and toml_value("none") == "none"
     case = Case(**made)
     assert case.striker.speed == 2.9 and case.chain.material.yield_stress == 1e9
     with pytest.raises(CaseError) as raised:
-        put_value(made, "contact.law.psi", 1)
+        set_value(made, "contact.law.psi", 1)
     assert raised.value.problems == [
         '"contact.law.psi": got a key that leads nowhere, allowed names of tables and a key joined by dots; write for example contact.psi'
     ]

@@ -11,7 +11,7 @@ import pytest
 import granchain as gc
 from granchain import errors
 from granchain.case import Case
-from granchain.case.dotted import put_value
+from granchain.case.dotted import set_value
 from granchain.case.quantities import quantity_of, value_at
 from granchain.contact import laws
 from granchain.engine.setup import RowInputs, contacts_together
@@ -43,7 +43,7 @@ def made(**changes: Any) -> Case:
     """The case with changes, dots as double underscores."""
     document = copy.deepcopy(CASE)
     for where, value in changes.items():
-        put_value(document, where.replace("__", "."), value)
+        set_value(document, where.replace("__", "."), value)
     return Case(**document)
 
 

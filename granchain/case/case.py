@@ -246,8 +246,8 @@ class Case(CheckedCase):
         None takes a key out. A new contact law drops the inputs that it does not know, unless they are named in this call. The title says
         what differs from the case that it was written for; a title that is named in this call describes the changed case.
         """
-        if all(self._stands_alone(where, value) for where, value in changes.items()):
-            return self._with_numbers(changes)
+        if all(self._is_independent(where, value) for where, value in changes.items()):
+            return self._replace_numbers(changes)
         document, problems = dict(self._document), Problems()
         for name in {where.partition(".")[0].strip() for where in changes} & document.keys():
             document[name] = copy.deepcopy(document[name])
@@ -263,7 +263,7 @@ class Case(CheckedCase):
         case.__dict__.update({name: table for name, table in self if case.__dict__[name] == table})
         return case
 
-    def _stands_alone(self, where: str, value: Any) -> bool:
+    def _is_independent(self, where: str, value: Any) -> bool:
         """Whether a key takes this number without a look at any other: the striker's speed, inputs of the law."""
         law, inputs = laws().get(self.contact.law), self.contact.inputs()
         if not isinstance(value, float) or self.tolerance is not None or self.contact.pair:
@@ -276,7 +276,7 @@ class Case(CheckedCase):
         numbers = {f"contact.{one.name}": one for one in law.inputs if one.kind == "number" and type(inputs[one.name]) is float}
         return where in numbers and numbers[where].problem(value) is None
 
-    def _with_numbers(self, changes: Mapping[str, float]) -> Case:
+    def _replace_numbers(self, changes: Mapping[str, float]) -> Case:
         """Another case, of numbers that stand alone."""
         case = self.model_copy()
         case._document, case._toml = dict(self._document), noted(self._toml, changes)

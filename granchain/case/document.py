@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel
 
-from granchain.case.dotted import flattened, put_value
+from granchain.case.dotted import flattened, set_value
 from granchain.contact import laws
 from granchain.errors import CaseError, FileError, GranchainWarning
 from granchain.keys import Problems, shown, suggestion
@@ -145,10 +145,10 @@ def toml_value(text: str) -> Any:
     return table["value"] if len(table) == 1 else text
 
 
-def put_all(document: dict[str, Any], changes: Iterable[str], example: str, problems: Problems) -> None:
+def set_values(document: dict[str, Any], changes: Iterable[str], example: str, problems: Problems) -> None:
     """Make changes, each "KEY=VALUE" as on the command line."""
     for where, value in key_values(changes, example, problems).items():
-        put_value(document, where, value)
+        set_value(document, where, value)
 
 
 def plain_tables(value: Any, problems: Problems, where: str = "", depth: int = 0) -> Any:
@@ -178,57 +178,47 @@ def plain_tables(value: Any, problems: Problems, where: str = "", depth: int = 0
 
 
 def change(document: dict[str, Any], changes: Mapping[str, Any], problems: Problems) -> None:
-    """Make changes; a new contact law drops the inputs that it does not know and that no change names."""
+    """Make changes; a new contact law drops the inputs that it does not know and that no change
+    names, and pairs of materials of which no input is left."""
     before = copy.copy(document.get("contact"))
     for where, value in changes.items():
         try:
-            put_value(document, where, value)
+            set_value(document, where, value)
         except CaseError as error:
             problems.repeat(error.problems)
     after = document.get("contact")
-    if not isinstance(before, dict) or not isinstance(after, dict) or "contact" in changes or after.get("law") == before.get("law"):
+    if not isinstance(before, dict) or not isinstance(after, dict) or "contact" in changes:
         return
     law = laws().get(str(after.get("law")))
-    if law is not None:
-        known = {"law", "pair", *(quantity.name for quantity in law.inputs)}
-        named = {where.split(".")[1] for where in changes if where.startswith("contact.")}
-        dropped = [name for name in after if name in before and name not in known | named]
-        for name in dropped:
-            del after[name]
-        of_pairs = drop_of_pairs(after.get("pair"), known, changes)
-        if of_pairs:
-            advice = f"; give these materials inputs of {law.name} in the same change, or leave their pairs out" if law.inputs else ""
-            words = first_few([f"contact.{name}" for name in of_pairs])
-            warnings.warn(f"contact.law: {law.name} does not take {words}: left out{advice}", GranchainWarning, stacklevel=3)
-        dropped += of_pairs
-        if isinstance(document.get("tolerance"), dict) and "tolerance" not in changes:
-            # of an input that is gone no tolerance is left
-            gone = tuple(f"contact.{name}" for name in dropped)
-            document["tolerance"] = {
-                key: value for key, value in flattened(document["tolerance"]) if not any(f"{key}.".startswith(f"{name}.") for name in gone)
-            }
-
-
-def first_few(parts: Sequence[Any]) -> str:
-    """The first few of a list."""
-    return ", ".join(map(str, parts[:5])) + (f" and {len(parts) - 5} more" if len(parts) > 5 else "")
-
-
-def drop_of_pairs(pairs: Any, known: set[str], changes: Iterable[str]) -> list[str]:
-    """Take what a new contact law does not know out of pairs of materials, unless a change names it; one without inputs goes as a whole.
-
-    Returns the keys that are gone, without the table's name.
-    """
-    gone: list[str] = []
+    if law is None or after.get("law") == before.get("law"):
+        return
+    known = {"law", "pair", "materials", *(quantity.name for quantity in law.inputs)}
+    pairs: Any = after.get("pair")
     pairs = pairs if isinstance(pairs, list) else []
-    for i, pair in enumerate(pairs):
-        for name in [*pair] if isinstance(pair, dict) else ():
-            place = f"pair.{i}.{name}"
-            if name not in known | {"materials"} and not any(f"{where}.".startswith(f"contact.{place}.") for where in changes):
-                del pair[name]
-                gone.append(place)
+    tables = {"contact": after} | {f"contact.pair.{i}": pair for i, pair in enumerate(pairs)}
+    dropped: list[str] = []
+    for place, table in tables.items():
+        for name in [*table] if isinstance(table, dict) else ():
+            key = f"{place}.{name}"
+            if name not in known and not any(f"{where}.".startswith(f"{key}.") for where in changes):
+                del table[name]
+                dropped.append(key)
     pairs[:] = [pair for pair in pairs if not isinstance(pair, dict) or list(pair) != ["materials"]]
-    return gone
+    of_pairs = [key for key in dropped if key.startswith("contact.pair.")]
+    if of_pairs:
+        advice = f"; give these materials inputs of {law.name} in the same change, or leave their pairs out" if law.inputs else ""
+        words = f"contact.law: {law.name} does not take {first_few(of_pairs)}: left out{advice}"
+        warnings.warn(words, GranchainWarning, stacklevel=3)
+    if isinstance(document.get("tolerance"), dict) and "tolerance" not in changes:
+        # of an input that is gone no tolerance is left
+        document["tolerance"] = {
+            key: value for key, value in flattened(document["tolerance"]) if not any(f"{key}.".startswith(f"{name}.") for name in dropped)
+        }
+
+
+def first_few(entries: Sequence[Any]) -> str:
+    """The first few of a list."""
+    return ", ".join(map(str, entries[:5])) + (f" and {len(entries) - 5} more" if len(entries) > 5 else "")
 
 
 def noted(text: str, changes: Mapping[str, Any]) -> str:

@@ -33,7 +33,7 @@ def entry_at(tables: Mapping[str, Any], key: str) -> tuple[Any, str, list[str]]:
     return value, part, names
 
 
-def put_value(document: dict[str, Any], where: str, value: Any) -> None:
+def set_value(document: dict[str, Any], where: str, value: Any) -> None:
     """Put a value at a dotted key, making tables on the way; None takes the key out. A named material is expanded first."""
     *way, last = [part.strip() for part in where.split(".")]
     at: Any = document

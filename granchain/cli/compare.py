@@ -121,12 +121,12 @@ def read_bands(items: Sequence[str]) -> dict[str, Any]:
     ------
     CaseError
     """
-    from granchain.case.document import put_all
+    from granchain.case.document import set_values
     from granchain.keys import Problems
 
     problems = Problems()
     table: dict[str, Any] = {}
-    put_all(table, items, "--band striker.speed=0.02", problems)
+    set_values(table, items, "--band striker.speed=0.02", problems)
     if problems.sentences:
         raise CaseError([sentence.replace("--set", "--band") for sentence in problems.sentences])
     return table

@@ -138,7 +138,7 @@ def study(names: Sequence[str], numbers: Mapping[str, str | None], changes: Sequ
     ------
     CaseError, LawError
     """
-    from granchain.case.document import put_all
+    from granchain.case.document import set_values
     from granchain.certificates import pair_with
     from granchain.contact import laws
     from granchain.keys import Problems, shown
@@ -147,7 +147,7 @@ def study(names: Sequence[str], numbers: Mapping[str, str | None], changes: Sequ
     chosen = [known[the_one(name, known, "contact law", LawError)] for name in dict.fromkeys(names)]
     problems = Problems()
     document: dict[str, Any] = {}
-    put_all(document, changes, "restitution=0.7", problems)
+    set_values(document, changes, "restitution=0.7", problems)
     values = {name: read_numbers(name, text, problems) for name, text in numbers.items() if text is not None}
     if len(values.keys() & {"--speed", "--speeds"}) != 1:
         got = "both" if values.keys() & {"--speed", "--speeds"} else "neither"

@@ -48,7 +48,7 @@ def read_changes(names: Sequence[str], changes: Sequence[str]) -> tuple[dict[str
     ------
     CaseError, LawError
     """
-    from granchain.case.document import put_all
+    from granchain.case.document import set_values
     from granchain.cli.impact import read_pair
     from granchain.contact import laws
     from granchain.keys import Problems
@@ -57,7 +57,7 @@ def read_changes(names: Sequence[str], changes: Sequence[str]) -> tuple[dict[str
     chosen = [known[the_one(name, known, "contact law", LawError)] for name in dict.fromkeys(names)] or list(known.values())
     found = Problems()
     document: dict[str, Any] = {}
-    put_all(document, changes, "psi=2.84", found)
+    set_values(document, changes, "psi=2.84", found)
     if "material" in document:
         found.add(
             "material", "a material", "none: the folder states the two bodies", "give what it leaves open: pair.effective_modulus=1e9"

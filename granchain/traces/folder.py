@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from granchain.case.document import parsed, put_all, read_text
+from granchain.case.document import parsed, read_text, set_values
 from granchain.errors import CaseError, FileError, TraceError
 from granchain.keys import Problems, shown
 from granchain.store import write_whole
@@ -182,7 +182,7 @@ def import_trace(
     if not existing:
         document = {"title": source.stem, "kind": kind, "origin": origin} | ({"sensor": {"gain": asked.gain}} if asked.gain else {})
         problems = Problems()
-        put_all(document, changes, 'who="A. Person"', problems)
+        set_values(document, changes, 'who="A. Person"', problems)
         if problems.sentences:
             raise TraceError(problems.sentences)
     about = about_of(document, str(target / ABOUT))
