@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -15,10 +15,9 @@ from granchain.errors import CaseError
 from granchain.keys import Problems, shown, suggestion
 from granchain.studies.interruption import scipy_stats
 
-# Distributions with parameters of our own; any other name is that of a continuous distribution of scipy.stats, with its own parameters.
+# Distributions with parameters of our own; any other name is that of a continuous distribution of
+# scipy.stats, with its own parameters.
 OWN_DISTRIBUTIONS = {"normal": ("mean", "sd"), "uniform": ("low", "high"), "lognormal": ("median", "sigma")}
-# Of these numbers some must be above 0, as their words say.
-_POSITIVE_PARAMETERS = ("sd", "median", "sigma")
 # Ours: more points on one axis are no study.
 MOST_POINTS = 10_000_000
 
@@ -45,13 +44,14 @@ class Distribution:
 
     def __post_init__(self) -> None:
         problems = Problems()
-        _check(self.name, dict(self.parameters), self.name if isinstance(self.name, str) else "distribution", problems)
+        where = self.name if isinstance(self.name, str) else "distribution"
+        check_distribution(self.name, dict(self.parameters), where, problems)
         if problems.sentences:
             raise CaseError(problems.sentences)
 
     @cached_property
-    def _scipy_distribution(self) -> Any:
-        return _scipy_distribution(self.name, dict(self.parameters))
+    def _frozen(self) -> Any:
+        return scipy_distribution(self.name, dict(self.parameters))
 
     def ppf(self, part: ArrayLike) -> np.ndarray:
         """The number below which this part of all draws lies.
@@ -66,7 +66,7 @@ class Distribution:
         array
             Of the shape of `part`.
         """
-        return np.asarray(self._scipy_distribution.ppf(np.asarray(part, dtype=float)), dtype=float)
+        return np.asarray(self._frozen.ppf(np.asarray(part, dtype=float)), dtype=float)
 
     def __str__(self) -> str:
         return f"{self.name}({', '.join(f'{name} {value:g}' for name, value in self.parameters)})"
@@ -138,58 +138,49 @@ def disorder(distribution: Distribution, add: bool = False) -> Disorder:
     return Disorder(distribution, bool(add))
 
 
-def _check(name: Any, parameters: Mapping[str, Any], where: str, problems: Problems) -> None:
+def check_distribution(name: Any, parameters: Mapping[str, Any], where: str, problems: Problems) -> None:
     """Add what is wrong with a distribution."""
-    finite = {key: value for key, value in parameters.items() if _is_number(value)}
-    for key, value in parameters.items():
-        if key not in finite:
-            problems.add(f"{where}.{key}", shown(value), "a finite number", "give a number")
-    if name in OWN_DISTRIBUTIONS:
-        expected = OWN_DISTRIBUTIONS[name]
-        for key in expected:
-            if key not in parameters:
-                problems.add(f"{where}.{key}", "nothing", "a finite number", f"write {name}({', '.join(expected)})")
-        for key in parameters:
-            if key not in expected:
-                problems.add_unknown(f"{where}.{key}", expected, "take it out")
-        for key in _POSITIVE_PARAMETERS:
-            if key in finite and not finite[key] > 0.0:
-                problems.add(f"{where}.{key}", f"{finite[key]:g}", "a number above 0", "give a spread, or the number itself in a list")
-        if {"low", "high"} <= finite.keys() and not finite["low"] < finite["high"]:
-            got = f"{finite['low']:g} to {finite['high']:g}"
-            problems.add(where, got, "a low end below the high one", "turn them round, or give the number itself in a list")
-        return
-    continuous = _continuous()
-    if name not in continuous:
+    own, continuous = OWN_DISTRIBUTIONS.get(name, ()), continuous_distributions()
+    if not own and name not in continuous:
         allowed = f"{', '.join(OWN_DISTRIBUTIONS)}, or a continuous distribution of scipy.stats"
-        problems.add(where, shown(name), allowed, suggestion(name, [*OWN_DISTRIBUTIONS, *continuous], "see scipy.stats for their names"))
+        words = [*OWN_DISTRIBUTIONS, *continuous]
+        advice = suggestion(name, words, "see scipy.stats for their names")
+        problems.add(where, shown(name), allowed, advice)
         return
-    shapes = [part.strip() for part in (_scipy(name).shapes or "").split(",") if part.strip()]
-    for key in shapes:
+    shapes = [] if own else (getattr(scipy_stats(), name).shapes or "").replace(",", " ").split()
+    required, optional = own or shapes, () if own else ("loc", "scale")
+    for key, value in parameters.items():
+        if key not in (*required, *optional):
+            problems.add_unknown(f"{where}.{key}", (*required, *optional), "take it out")
+        elif not is_number(value):
+            problems.add(f"{where}.{key}", shown(value), "a finite number", "give a number")
+    for key in required:
         if key not in parameters:
-            problems.add(f"{where}.{key}", "nothing", "a finite number", f"give the parameters as scipy.stats.{name} names them")
-    for key in parameters:
-        if key not in (*shapes, "loc", "scale"):
-            problems.add_unknown(f"{where}.{key}", (*shapes, "loc", "scale"), "take it out")
-    if len(finite) == len(parameters) and problems.clear(where) and not np.isfinite(_scipy_distribution(name, finite).ppf(0.5)):
-        got = ", ".join(f"{key} {value:g}" for key, value in finite.items())
-        problems.add(where, got, f"parameters within the range of scipy.stats.{name}", "see its page for their ranges")
+            advice = f"give {', '.join(required)}"
+            problems.add(f"{where}.{key}", "nothing", "a finite number", advice)
+    with np.errstate(all="ignore"):
+        # scipy gives no number for parameters out of their range
+        good = problems.clear(where) and np.isfinite(scipy_distribution(name, parameters).ppf(0.5))
+    if not good and problems.clear(where):
+        got = ", ".join(f"{key} {value:g}" for key, value in parameters.items())
+        allowed = "spreads above 0 and a low end below the high one" if own else f"the range of scipy.stats.{name}"
+        problems.add(where, got, allowed, "change them, or give a number itself in a list")
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool) and math.isfinite(value)
+def is_number(value: Any) -> bool:
+    """Whether something is a finite number, and not true or false."""
+    number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+    return number and math.isfinite(value)
 
 
-def _scipy(name: str) -> Any:
-    return getattr(scipy_stats(), name)
-
-
-def _continuous() -> list[str]:
+def continuous_distributions() -> list[str]:
+    """Names of the continuous distributions of scipy.stats."""
     stats = scipy_stats()
     return sorted(name for name in dir(stats) if isinstance(getattr(stats, name), stats.rv_continuous))
 
 
-def _scipy_distribution(name: str, parameters: Mapping[str, float]) -> Any:
+def scipy_distribution(name: str, parameters: Mapping[str, float]) -> Any:
+    """The frozen distribution of scipy.stats."""
     stats = scipy_stats()
     if name == "normal":
         return stats.norm(parameters["mean"], parameters["sd"])
@@ -197,7 +188,7 @@ def _scipy_distribution(name: str, parameters: Mapping[str, float]) -> Any:
         return stats.uniform(parameters["low"], parameters["high"] - parameters["low"])
     if name == "lognormal":
         return stats.lognorm(parameters["sigma"], scale=parameters["median"])
-    return _scipy(name)(**parameters)
+    return getattr(stats, name)(**parameters)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -251,37 +242,29 @@ def values_of(where: str, value: Any, problems: Problems) -> list[Any] | Distrib
 
 
 def distribution_of(where: str, name: str, given: Any, problems: Problems) -> Distribution | None:
-    """The distribution that `{ NAME = [..] }` or `{ NAME = { parameter = .. } }` says; None where there is a mistake in it."""
+    """The distribution of `{ NAME = [..] }` or `{ NAME = { parameter = .. } }`; None where there is a mistake in it."""
+    own = OWN_DISTRIBUTIONS.get(name, ())
     if isinstance(given, Mapping):
         parameters = {str(key): value for key, value in given.items()}
-    elif (
-        name in OWN_DISTRIBUTIONS
-        and isinstance(given, Sequence)
-        and not isinstance(given, str)
-        and len(given) == len(OWN_DISTRIBUTIONS[name])
-    ):
-        parameters = dict(zip(OWN_DISTRIBUTIONS[name], given, strict=True))
+    elif own and isinstance(given, (list, tuple)) and len(given) == len(own):
+        parameters = dict(zip(own, given, strict=True))
+    elif own or name in continuous_distributions():
+        allowed = f"[{', '.join(own)}]" if own else "a table of the parameters of scipy.stats, such as { loc = 0.0, scale = 1.0 }"
+        problems.add(where, shown(given), allowed, "give its parameters")
+        return None
     else:
-        of_own = (
-            f"[{', '.join(OWN_DISTRIBUTIONS[name])}]"
-            if name in OWN_DISTRIBUTIONS
-            else "a table of the parameters of scipy.stats, such as { loc = 0.0, scale = 1.0 }"
-        )
-        if name not in OWN_DISTRIBUTIONS and name not in _continuous():
-            words = [*OWN_DISTRIBUTIONS, "linear", "log", "disorder", *_continuous()]
-            problems.add(where, "an unknown distribution", _FORMS, suggestion(name, words, "write one of these"))
-        else:
-            problems.add(where, shown(given), of_own, "give its parameters")
+        words = [*OWN_DISTRIBUTIONS, "linear", "log", "disorder", *continuous_distributions()]
+        problems.add(where, "an unknown distribution", _FORMS, suggestion(name, words, "write one of these"))
         return None
     before = len(problems.sentences)
-    _check(name, parameters, where, problems)
+    check_distribution(name, parameters, where, problems)
     return Distribution(name, tuple(parameters.items())) if len(problems.sentences) == before else None
 
 
 def _range(where: str, kind: str, given: Any, problems: Problems) -> list[float] | None:
     """The values of `{ linear = [low, high, count] }` or `{ log = [low, high, count] }`, both ends among them."""
     allowed = "[low, high, count], of finite numbers and a whole number from 1"
-    if not isinstance(given, (list, tuple)) or len(given) != 3 or not all(map(_is_number, given)):
+    if not isinstance(given, (list, tuple)) or len(given) != 3 or not all(map(is_number, given)):
         problems.add(where, shown(given), allowed, f"write {{ {kind} = [0.1, 10, 21] }}")
         return None
     low, high, count = given

@@ -20,6 +20,7 @@ from granchain.contact import laws as known_laws
 from granchain.errors import CaseError, RunError
 from granchain.keys import Problems, shown, suggestion
 from granchain.plain_data import plain_data
+from granchain.studies.distributions import is_number
 from granchain.studies.interruption import scipy_stats, uninterrupted
 from granchain.studies.measures import Measures, no_interruption
 from granchain.studies.measures import measure as measured
@@ -259,16 +260,12 @@ def _ranges(free: Any, problems: Problems) -> dict[str, tuple[float, float]]:
         return {}
     ranges = {}
     for key, ends in free.items():
-        if not isinstance(ends, (tuple, list)) or len(ends) != 2 or not all(_is_finite(end) for end in ends) or not ends[0] < ends[1]:
+        if not isinstance(ends, (tuple, list)) or len(ends) != 2 or not all(map(is_number, ends)) or not ends[0] < ends[1]:
             got = "to".join(f" {end!r} " for end in ends).strip() if isinstance(ends, (tuple, list)) and len(ends) == 2 else shown(ends)
             problems.add(f"free.{key}", got, "two finite numbers, the lower one first", "give the ends of the range")
             continue
         ranges[str(key).removeprefix("contact.")] = (float(ends[0]), float(ends[1]))
     return ranges
-
-
-def _is_finite(value: Any) -> bool:
-    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def _candidates(laws: Any, problems: Problems) -> list[Candidate]:

@@ -295,30 +295,25 @@ class Against:
         self.peak_read, self.arrival_read = np.zeros(len(beads)), np.zeros(len(beads))
         # of times, none
         self.gain_error = stated.gain if measure != "arrivals" else 0.0
-        self.sound = [k for k, one in enumerate(readings) if one.sound and math.isfinite(one.width.value)]
-        self._windows = {k: self._window(k) for k in self.sound} if measure == "traces" else {}
-
-    def _window(self, k: int) -> slice:
-        one = self.measured.readings[k]
-        ends = [one.arrival.value - one.before, one.arrival.value + one.after]
-        return slice(*np.searchsorted(self.trace.time, ends).tolist())
+        sound = [k for k, one in enumerate(readings) if one.sound and math.isfinite(one.width.value)]
+        # of each number that is compared: its sensor, and 0 for a peak, 1 for an arrival, 0 for a sample
+        compared: list[Any] = [
+            np.flatnonzero(np.isfinite(values)) if measure in (name, "features") else []
+            for name, values in (("peaks", self.peak), ("arrivals", self.arrival))
+        ]
+        self._windows: dict[int, slice] = {}
+        if measure == "traces":
+            for k in sound:
+                ends = [readings[k].arrival.value - readings[k].before, readings[k].arrival.value + readings[k].after]
+                self._windows[k] = slice(*np.searchsorted(trace.time, ends).tolist())
+            compared[0] = np.repeat(np.array(sound, dtype=int), [window.stop - window.start for window in self._windows.values()])
+        self.labels = np.concatenate(compared).astype(int)
+        self.kinds = np.repeat([0, 1], [len(one) for one in compared])
 
     @property
     def count(self) -> int:
         """Numbers that are compared."""
-        if self.measure == "traces":
-            return sum(window.stop - window.start for window in self._windows.values())
-        used = {"peaks": [self.peak], "arrivals": [self.arrival], "features": [self.peak, self.arrival]}[self.measure]
-        return sum(int(np.isfinite(values).sum()) for values in used)
-
-    @property
-    def kinds(self) -> np.ndarray:
-        """(number,) What is compared: 0 peak, 1 arrival, 0 sample."""
-        if self.measure == "traces":
-            return np.zeros(self.count, dtype=int)
-        return np.repeat([0, 1], [int(np.isfinite(self.peak).sum()) * (self.measure != "arrivals"), int(np.isfinite(self.arrival).sum())])[
-            : self.count
-        ]
+        return len(self.kinds)
 
     def check(self) -> None:
         """Refuse a measurement that does not determine as many numbers as are asked for."""
@@ -338,22 +333,19 @@ class Against:
 
     def with_nuisances(self, start: np.ndarray, low: np.ndarray, high: np.ndarray, size: np.ndarray) -> tuple[np.ndarray, ...]:
         """The search's start, box and sizes, with the difference of the clocks where times are compared, and the calibration's error."""
-        box = start, low, high, size
-        for name in self.nuisances:
-            more = self._clock(start) if name == CLOCK_SHIFT else (0.0, -1.0, math.inf, self.gain_error)
-            box = tuple(np.append(own, one) for own, one in zip(box, more, strict=True))  # type: ignore[assignment]
-        return box
-
-    def _clock(self, start: np.ndarray) -> tuple[float, float, float, float]:
-        """The difference of the clocks to begin with, its limits, and its size."""
-        model = self._computed([start])[0]
-        pulses = [math.nan] * len(self.beads) if model is None else [pulse.arrival for pulse in model.pulses]
-        apart = self.arrival - np.array(pulses)
-        if not np.isfinite(apart).any():
-            raise RunError(self.why_not(start))
-        widths = [one.width.value for one in self.measured.readings if math.isfinite(one.width.value)]
-        width = float(np.median(widths)) if widths else self.trace.interval
-        return float(np.nanmedian(apart)), -math.inf, math.inf, width
+        columns = []
+        if self.times:
+            model = self._computed([start])[0]
+            apart = math.nan if model is None else self.arrival - np.array([pulse.arrival for pulse in model.pulses])
+            if not np.isfinite(apart).any():
+                raise RunError(self.why_not(start))
+            widths = [one.width.value for one in self.measured.readings if math.isfinite(one.width.value)]
+            width = float(np.median(widths)) if widths else self.trace.interval
+            columns.append((float(np.nanmedian(apart)), -math.inf, math.inf, width))
+        if self.gain_error > 0.0:
+            columns.append((0.0, -1.0, math.inf, self.gain_error))
+        box = (start, low, high, size)
+        return tuple(np.append(own, [one[i] for one in columns]) for i, own in enumerate(box))
 
     def why_not(self, point: np.ndarray) -> str:
         """Why a point has nothing to compare."""
@@ -400,21 +392,16 @@ class Against:
 
     def _computed(self, points: Sequence[np.ndarray], messages: list[str] | None = None) -> list[Computed | None]:
         """The computed side at each point; None where there is none."""
-        cases = [self._case(point) for point in points]
-        there = [case for case in cases if isinstance(case, Case)]
-        if not there:
-            return [None] * len(points)
-        ensemble = run_many(there, threads=self.threads)
+        found: list[Computed | None] = [None] * len(points)
+        cases = {place: case for place, point in enumerate(points) if isinstance(case := self._case(point), Case)}
+        if not cases:
+            return found
+        ensemble = run_many(cases.values(), threads=self.threads)
         if Status.INTERRUPTED in ensemble.status:
             raise KeyboardInterrupt
-        ran = iter(zip(ensemble.status, range(len(there)), strict=True))
-        found: list[Computed | None] = []
-        for case in cases:
-            status, place = next(ran) if isinstance(case, Case) else (Status.NOT_SET_UP, 0)
-            good = not status.failed
-            found.append(
-                Computed(ensemble[place], self.beads, self.sensor, self.sensor, [] if messages is None else messages) if good else None
-            )
+        for i, place in enumerate(cases):
+            if not ensemble.status[i].failed:
+                found[place] = Computed(ensemble[i], self.beads, self.sensor, self.sensor, [] if messages is None else messages)
         return found
 
     def residuals(self, points: np.ndarray) -> np.ndarray:
@@ -440,20 +427,17 @@ class Against:
         """How far a computed side is from the measured one, in standard deviations; nan where it has no pulse that was measured."""
         if model is None:
             return np.full(self.count, math.nan)
-        parts = []
-        if self.measure in ("peaks", "features"):
-            peaks = gain * np.array([pulse.peak for pulse in model.pulses]) + self.peak_read
-            parts.append((peaks - self.peak) / self.peak_error)
-        if self.measure in ("arrivals", "features"):
-            arrivals = np.array([pulse.arrival for pulse in model.pulses]) + shift + self.arrival_read
-            parts.append((arrivals - self.arrival) / self.arrival_error)
-        if self.measure != "traces":
-            there = [self.peak] * (self.measure != "arrivals") + [self.arrival] * (self.measure != "peaks")
-            return np.concatenate([part[np.isfinite(own)] for part, own in zip(parts, there, strict=True)])
-        for k, window in self._windows.items():
-            force = gain * model.at(self.trace.time[window] - shift)[:, k]
-            parts.append(self._whitened(force - self.measured.force[window, k], k, window))
-        return np.concatenate(parts)
+        if self.measure == "traces":
+            parts = [
+                self._whitened(gain * model.at(self.trace.time[window] - shift)[:, k] - self.measured.force[window, k], k, window)
+                for k, window in self._windows.items()
+            ]
+            return np.concatenate(parts)
+        peaks = gain * np.array([pulse.peak for pulse in model.pulses]) + self.peak_read
+        arrivals = np.array([pulse.arrival for pulse in model.pulses]) + shift + self.arrival_read
+        with np.errstate(all="ignore"):
+            apart = np.array([(peaks - self.peak) / self.peak_error, (arrivals - self.arrival) / self.arrival_error])
+        return np.asarray(apart[self.kinds, self.labels])
 
     def _whitened(self, difference: np.ndarray, k: int, window: slice) -> np.ndarray:
         """Samples in standard deviations: each has noise of its own, and all of a sensor the error b of its baseline.
@@ -469,15 +453,9 @@ class Against:
 
     def of_sensors(self, residual: np.ndarray) -> np.ndarray:
         """(sensor,) Root mean square of the residuals of each sensor, with their sign where there is one."""
-        if self.measure == "traces":
-            lengths = [window.stop - window.start for window in self._windows.values()]
-            labels = np.repeat(np.array(list(self._windows), dtype=int), lengths)
-        else:
-            there = [self.peak] * (self.measure != "arrivals") + [self.arrival] * (self.measure != "peaks")
-            labels = np.concatenate([np.flatnonzero(np.isfinite(own)) for own in there])
         found = np.full(len(self.beads), math.nan)
-        for k in np.unique(labels):
-            own = residual[labels == k]
+        for k in np.unique(self.labels):
+            own = residual[self.labels == k]
             found[k] = own[0] if len(own) == 1 else math.sqrt(np.mean(own**2))
         return found
 
@@ -504,9 +482,15 @@ def _concluded(against: Against, found: Lowest, start: dict[str, float], low: np
     parts, covariance = [Part(np.sum(prior**2, axis=1), math.inf)], prior @ prior.T
     for kind in np.unique(against.kinds):
         own = against.kinds == kind
-        scale, known = _scale(residual[own], enough(float(free[own].sum())), against.measure)
+        known, scale = enough(float(free[own].sum())), 1.0
+        if known:
+            scale = math.sqrt(float(residual[own] @ residual[own]) / known)
+        # the noise of whole traces is known from many samples, and more scatter than that is the case's; the uncertainties of a few
+        # peaks or arrivals, bounds where they are of the shape of a pulse, are not known so well: the scatter says how large they are
+        if against.measure == "traces":
+            scale = max(scale, 1.0)
         rows = scale * linear[:, : len(residual)][:, own]
-        parts.append(Part(np.sum(rows**2, axis=1), known))
+        parts.append(Part(np.sum(rows**2, axis=1), known or math.inf))
         covariance = covariance + rows @ rows.T
     untold = [i for i, key in enumerate(keys) if any(key in group for group in groups)]
     for i in untold:
@@ -538,13 +522,27 @@ def _concluded(against: Against, found: Lowest, start: dict[str, float], low: np
         messages.append("as many numbers were measured as are found: nothing is left over that shows whether the case describes them")
     shift, gain = against.of_measurement(found.point)
     final = against._computed([found.point[:count]], messages)[0]
+    if final is None:
+        raise GranchainError("fit: got no pulses of the case at the values found, allowed one at each sensor; begin with other values")
+    clock = shift if against.times else against.mean_shift(final)
+    off = against.of_sensors(residual)
+    # computed forces as the calibration of the trace reads them
+    sensors = tuple(
+        SensorFit(
+            bead,
+            Agreement(float(against.peak[k]), float(against.peak_error[k]), gain * pulse.peak + against.peak_read[k]),
+            Agreement(float(against.arrival[k]), float(against.arrival_error[k]), pulse.arrival + clock + against.arrival_read[k]),
+            float(off[k]),
+        )
+        for k, (bead, pulse) in enumerate(zip(against.beads, final.pulses, strict=True))
+    )
     return Fit(
         values=values,
         errors=dict(zip(keys, errors.tolist(), strict=True)),
         covariance=covariance,
         correlation=correlation,
-        residuals=against.of_sensors(residual),
-        sensors=_sensors(against, final, residual, shift, gain),
+        residuals=off,
+        sensors=sensors,
         scatter=scatter,
         degrees_of_freedom=degrees,
         not_told_apart=tuple(groups),
@@ -564,18 +562,6 @@ def enough(degrees: float) -> float:
     return degrees if degrees > 0.5 else 0.0
 
 
-def _scale(residual: np.ndarray, degrees: float, measure: str) -> tuple[float, float]:
-    """By what the stated uncertainties are multiplied, and the degrees of freedom with which that is known.
-
-    The noise of whole traces is known from many samples, and more scatter than that is the case's. The uncertainties of a few peaks or
-    arrivals are not known so well, those of the shape of a pulse being bounds: the scatter says how large they are.
-    """
-    if not degrees:
-        return 1.0, math.inf
-    scatter = math.sqrt(float(residual @ residual) / degrees)
-    return (max(scatter, 1.0), degrees) if measure == "traces" else (scatter, degrees)
-
-
 def sentence_of(group: Sequence[str]) -> str:
     """What is to be said of keys that are not told apart."""
     if len(group) == 1:
@@ -583,21 +569,4 @@ def sentence_of(group: Sequence[str]) -> str:
     return (
         f"{', '.join(group[:-1])} and {group[-1]} are not told apart: the measurement knows one combination of them, and these values are "
         "one of many; give the case a value of one of them, or measure what tells them apart"
-    )
-
-
-def _sensors(against: Against, model: Computed | None, residual: np.ndarray, shift: float, scale: float) -> tuple[SensorFit, ...]:
-    """Each sensor, measured and computed; computed forces as the calibration of the trace reads them."""
-    if model is None:
-        raise GranchainError("fit: got no pulses of the case at the values found, allowed one at each sensor; begin with other values")
-    if not against.times:
-        shift = against.mean_shift(model)
-    return tuple(
-        SensorFit(
-            bead,
-            Agreement(float(against.peak[k]), float(against.peak_error[k]), scale * pulse.peak + against.peak_read[k]),
-            Agreement(float(against.arrival[k]), float(against.arrival_error[k]), pulse.arrival + shift + against.arrival_read[k]),
-            float(off),
-        )
-        for k, (bead, pulse, off) in enumerate(zip(against.beads, model.pulses, against.of_sensors(residual), strict=True))
     )
