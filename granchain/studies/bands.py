@@ -25,6 +25,7 @@ from granchain.store.variables import Variable
 from granchain.studies.distributions import Distribution, normal, uniform
 from granchain.studies.interruption import scipy_stats
 from granchain.studies.measures import Measures, measure, no_interruption
+from granchain.studies.members import counter
 from granchain.studies.plan import MOST_DRAWN, OF_A_MEMBER, Plan, quasi_random
 
 # Members of a band, unless more or fewer are asked for.
@@ -91,12 +92,13 @@ def bands(
     cases = asked.cases()
     others = asked.crossed() if sensitivity else []
     runs = 1 + len(cases) + len(others)
-    found = nominal_and_members(asked, cases, threads, counted(progress, 0, runs))
+    report = counter(progress, runs)
+    found = nominal_and_members(asked, cases, threads, lambda places, _: report(places))
     variables = banded(asked, found, parts)
     attributes = attributes_of_bands(asked, found, runs)
     attributes["interpolation_error"] = grid_error(found.time[0], found.force[0])
     if sensitivity:
-        more = measure(others, threads, done=counted(progress, 1 + len(cases), runs))
+        more = measure(others, threads, done=lambda places, _: report(places))
         no_interruption(more)
         without_parts(more, case)
         for name in ("peak", "arrival"):
@@ -246,19 +248,6 @@ def checked_quantiles(quantiles: Sequence[float]) -> np.ndarray:
     if parts.ndim != 1 or not len(parts) or not ((parts >= 0.0) & (parts <= 1.0)).all() or len(np.unique(parts)) < len(parts):
         raise CaseError(f"quantiles: got {shown(quantiles)}, allowed different numbers from 0 to 1; write for example [0.05, 0.5, 0.95]")
     return np.sort(parts)
-
-
-def counted(progress: Callable[[int, int], Any] | None, before: int, runs: int) -> Callable[[Sequence[int], Measures], None]:
-    """What `measure` tells of its members, as how many runs of all are done."""
-    count = before
-
-    def done(places: Sequence[int], found: Measures) -> None:
-        nonlocal count
-        count += len(places)
-        if progress is not None:
-            progress(count, runs)
-
-    return done
 
 
 def nominal_and_members(

@@ -101,27 +101,20 @@ def compute(text: str) -> str:
     return os.fspath(path)
 
 
-def check_laws_of_worker(cases: Sequence[Case], laws: Sequence[str]) -> None:
-    """Refuse members that a worker has computed with another law than the one here.
+def changed_law(cases: Sequence[Case], texts: Sequence[str]) -> tuple[Case, str] | None:
+    """The first case that was computed with another law than the one here, and how that differs.
 
     Parameters
     ----------
     cases : sequence of Case
-    laws : sequence of str
+    texts : sequence of str
         What the law of each was: the text of a `LawRecord`.
-
-    Raises
-    ------
-    LawError
     """
-    for text, law in zip(laws, law_records(cases), strict=True):
-        there = LawRecord.of_text(text)
-        changed = law.difference(there) if law is not None and there is not None else ""
-        if changed:
-            raise LawError(
-                f"executor: got members of another law: between the worker and here {changed}, allowed the same one; start the workers "
-                "anew, and load the law file again where the study is begun"
-            )
+    for case, now, text in zip(cases, law_records(cases) if cases else (), texts, strict=True):
+        difference = "" if now is None else now.difference(LawRecord.of_text(text))
+        if difference:
+            return case, difference
+    return None
 
 
 _LOADED: dict[str, str] = {}
@@ -182,7 +175,7 @@ class Elsewhere:
             For a fault of the executor's own.
         """
         found = Measures.empty(self._cases)
-        first = self._first(found)
+        tasks = self._tasks(self._first(found), len(self._cases))
         done([0], found)
         waiting: dict[Future[str], Places] = {}
 
@@ -191,13 +184,14 @@ class Elsewhere:
 
         def sent(places: Places) -> Future[str]:
             with own_faults(found, "would not take a task"):
-                future = self._sent(places)
+                about = {"changes": [self._changes[place] for place in places], "name": f"{places[0]}-{len(places)}.json"}
+                future = self._executor.submit(compute, canonical(self._about | about))
                 # waited for by this
                 future._condition  # noqa: B018
                 return future
 
         try:
-            as_they_end(sent, self._tasks(first, len(self._cases)), taken, waiting)
+            as_they_end(sent, tasks, taken, waiting)
         except BaseException as error:
             for future, places in waiting.items():
                 with contextlib.suppress(ExecutorError, AttributeError):
@@ -227,24 +221,28 @@ class Elsewhere:
         size = max(1, math.ceil(TASK_SECONDS / max(each, 1e-6)))
         return [tuple(range(at, min(at + size, count))) for at in range(1, count, size)]
 
-    def _sent(self, places: Places) -> Future[str]:
-        changes = [self._changes[place] for place in places]
-        name = f"{places[0]}-{len(places)}.json"
-        return self._executor.submit(compute, canonical(self._about | {"changes": changes, "name": name}))
-
     def _taken(self, future: Future[str], places: Places, found: Measures, done: Callable[[Sequence[int], Measures], Any]) -> list[Places]:
         """Take what a task has given; its halves, to send again, where it has taken its workers with it."""
         with own_faults(found, "gave back a task that was not done"):
             error = future.exception()
         if error is None:
             with own_faults(found, "gave back something else than the members of its task"):
-                records = self._records(future.result())
-                check_laws_of_worker([self._cases[place] for place in places], [record["law"] for record in records])
+                text = future.result()
+                if self._folder is not None:
+                    text = self._from_folder(Path(text))
+                records = [json.loads(line) for line in text.split("\n")]
+                changed = changed_law([self._cases[place] for place in places], [record["law"] for record in records])
+                if changed is not None:
+                    raise LawError(
+                        f"executor: got members of another law: between the worker and here {changed[1]}, allowed the same one; start "
+                        "the workers anew, and load the law file again where the study is begun"
+                    )
                 for place, record in zip(places, records, strict=True):
                     found.take(place, record)
             done(places, found)
             return []
-        if not is_lost(error):
+        # as dask says that a task has not failed, but its workers have ended
+        if type(error).__name__ != "KilledWorker":
             with own_faults(found, "did not compute a task"):
                 raise error
         half = len(places) // 2
@@ -255,19 +253,18 @@ class Elsewhere:
         done(places, found)
         return []
 
-    def _records(self, text: str) -> list[dict[str, Any]]:
-        if self._folder is not None:
-            path = Path(text)
-            try:
-                text = path.read_text()
-            except OSError as error:
-                raise CaseError(
-                    f"executor: got no file {path.name} in the folder of the study ({error.strerror}), allowed workers that share it; name "
-                    "a file in a folder that they see"
-                ) from error
-            with contextlib.suppress(OSError):
-                path.unlink()
-        return [json.loads(line) for line in text.split("\n")]
+    def _from_folder(self, path: Path) -> str:
+        """What a worker has written."""
+        try:
+            text = path.read_text()
+        except OSError as error:
+            raise CaseError(
+                f"executor: got no file {path.name} in the folder of the study ({error.strerror}), allowed workers that share it; name "
+                "a file in a folder that they see"
+            ) from error
+        with contextlib.suppress(OSError):
+            path.unlink()
+        return text
 
 
 class ExecutorError(RunError):
@@ -293,17 +290,12 @@ def own_faults(found: Measures, what: str) -> Iterator[None]:
     except (GranchainError, KeyboardInterrupt):
         raise
     except BaseException as error:
-        told = ": ".join(filter(None, (type(error).__name__, text_of(error))))
+        words = ": ".join(filter(None, (type(error).__name__, text_of(error))))
         raise ExecutorError(
-            f"executor: got one that {what} ({told}), allowed a concurrent.futures.Executor that "
+            f"executor: got one that {what} ({words}), allowed a concurrent.futures.Executor that "
             "computes what it is sent; call again with another one",
             found,
         ) from error
-
-
-def is_lost(error: BaseException) -> bool:
-    """Whether a task has not failed, but its workers have ended, as dask says it."""
-    return type(error).__name__ == "KilledWorker"
 
 
 @contextlib.contextmanager

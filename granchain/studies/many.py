@@ -20,7 +20,7 @@ from granchain.store.ensemble import ensemble_file
 from granchain.store.stored import StoredEnsemble
 from granchain.studies.ensemble import Ensemble, Member
 from granchain.studies.interruption import Interruptions
-from granchain.studies.members import Members, Piece, check_members, lots, memory_of
+from granchain.studies.members import Members, Piece, check_members, counter, lots, memory_of
 
 # Members that are set up together: of 70 beads under a law with history, 50 MB of tables.
 RESULTS_TOGETHER = 1024
@@ -80,7 +80,11 @@ def run_many(
     room = list(memory_of(given))
     work = Results(given, threads, strict, progress, started)
     if out is None:
-        check_memory(room)
+        if sum(room) > MEMORY:
+            raise CaseError(
+                f"cases: got {len(room)} runs that take {sum(room) / 2**30:.3g} GiB of memory, allowed {MEMORY // 2**30} GiB; let them go "
+                "to a file as they come, with out=, or raise the interval under [sensors], [snapshots] or [energy]"
+            )
         with Interruptions():
             work.advance(lots(room, LOT, RESULTS_TOGETHER))
         work.warn("the ensemble has these")
@@ -112,9 +116,9 @@ class Results:
     """
 
     def __init__(self, cases: Sequence[Case], threads: int, strict: bool, progress: Callable[[int, int], Any] | None, started: str):
-        self._cases, self._strict, self._progress, self._started = cases, strict, progress, started
+        self._cases, self._strict, self._started = cases, strict, started
         self._found: dict[int, Member] = {}
-        self._counted = self._put = 0
+        self._put, self._report = 0, counter(progress, len(cases))
         self._work = Members(cases, threads, self._take, self._refuse)
 
     def _take(self, piece: Piece) -> None:
@@ -147,9 +151,7 @@ class Results:
             for place in those:
                 if self._strict and self._found[place].status.failed:
                     raise RunError(self._found[place].message, self._found[place].result)
-                self._counted += 1
-                if self._progress is not None:
-                    self._progress(self._counted, len(self._cases))
+                self._report([place])
             if put is not None:
                 self._put_next(put)
 
@@ -173,24 +175,11 @@ class Results:
 
     def whole(self) -> list[Member]:
         """All members; those that an interruption has come before are such."""
-        return [self._found.get(place) or unbegun(place) for place in range(len(self._cases))]
+        why = "the ensemble was interrupted before this member had begun; run its case again"
+        return [self._found.get(place) or Member(Status.INTERRUPTED, f"member {place}: {why}") for place in range(len(self._cases))]
 
     def warn(self, where: str) -> None:
         """Say how much is done, where it was interrupted."""
         if self._work.interrupted:
             done = sum(member.status is not Status.INTERRUPTED for member in self._found.values())
             warnings.warn(f"interrupted: {done} of {len(self._cases)} members are done; {where}", GranchainWarning, stacklevel=3)
-
-
-def check_memory(memory: Sequence[float]) -> None:
-    """Refuse what memory does not hold at once, of what each run takes [bytes]."""
-    if sum(memory) > MEMORY:
-        raise CaseError(
-            f"cases: got {len(memory)} runs that take {sum(memory) / 2**30:.3g} GiB of memory, allowed {MEMORY // 2**30} GiB; let them go "
-            "to a file as they come, with out=, or raise the interval under [sensors], [snapshots] or [energy]"
-        )
-
-
-def unbegun(place: int) -> Member:
-    """A member that an interruption has come before."""
-    return Member(Status.INTERRUPTED, f"member {place}: the ensemble was interrupted before this member had begun; run its case again")

@@ -179,15 +179,15 @@ def measure(
     """
     threads = check_members(cases, threads)
     found = Measures.empty(cases)
-    work = Gathering(found, traces, summary, (lambda case: watched(case, recording_of(case))) if summary is not None else slim)
+    work = Gathering(found, traces, summary)
     members = Members(cases, threads, work.take, work.refuse, work.recording)
 
-    def told(places: Sequence[int]) -> None:
+    def report(places: Sequence[int]) -> None:
         if done is not None and places:
             done(places, found)
 
     # each thread holds a lot
-    members.advance(lots(memory_of(cases), LOT / 2, MEASURED_TOGETHER), told)
+    members.advance(lots(memory_of(cases), LOT / 2, MEASURED_TOGETHER), report)
     if members.interrupted:
         found.interrupted = True
         count = len(cases) - len(found.missing)
@@ -199,11 +199,6 @@ def no_interruption(found: Measures) -> None:
     """An interruption ends the call, where a part of the members is of no use."""
     if found.interrupted or found.missing:
         raise KeyboardInterrupt
-
-
-def slim(case: Case) -> Recording:
-    """What the numbers need, and no more."""
-    return watched(case, Recording(sensor_beads=tuple(case.sensors.beads), interval=case.sensors.interval, ledger=False))
 
 
 def watched(case: Case, recording: Recording) -> Recording:
@@ -233,12 +228,10 @@ class Gathering:
         Where the numbers go.
     traces, summary
         As of `measure`.
-    record : function
-        What is recorded of a case.
     """
 
-    def __init__(self, found: Measures, traces: bool, summary: SummaryFunction | None, record: Callable[[Case], Recording]):
-        self._found, self._traces, self._summary, self._record = found, traces, summary, record
+    def __init__(self, found: Measures, traces: bool, summary: SummaryFunction | None):
+        self._found, self._traces, self._summary = found, traces, summary
         self._started = datetime.now(UTC).isoformat(timespec="seconds")
         self._recordings: dict[tuple, Recording] = {}
 
@@ -247,7 +240,9 @@ class Gathering:
         striker, snapshots = case.striker is None, id(case.snapshots)
         like = id(case.chain), id(case.sensors), id(case.ends), striker, snapshots, id(case.energy), id(case.time)
         if like not in self._recordings:
-            self._recordings[like] = self._record(case)
+            numbers = Recording(sensor_beads=tuple(case.sensors.beads), interval=case.sensors.interval, ledger=False)
+            # a summary may look at all that the case records
+            self._recordings[like] = watched(case, numbers if self._summary is None else recording_of(case))
         return self._recordings[like]
 
     def refuse(self, place: int, sentence: str) -> None:

@@ -5,7 +5,6 @@ What becomes of them goes to a reducer: `granchain.studies.many` keeps a result 
 
 from __future__ import annotations
 
-import contextlib
 import math
 import os
 import sys
@@ -13,10 +12,9 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -160,17 +158,26 @@ class Members:
         return [one.place for one, status in piece.stopped if status is not Status.RUNNING]
 
 
+def counter(progress: Callable[[int, int], Any] | None, count: int, done: int = 0) -> Callable[[Sequence[int]], None]:
+    """A function that reports, of members that have come to something, how many of all are done by now."""
+
+    def report(places: Sequence[int]) -> None:
+        nonlocal done
+        done += len(places)
+        if progress is not None:
+            progress(done, count)
+
+    return report
+
+
 def check_members(cases: Sequence[Any], threads: int | None) -> int:
     """The number of threads, once all that is asked for is looked through."""
     problems = Problems()
-    wrong = [
-        f"cases[{place}]: got {type(case).__name__}, allowed a Case; make it with granchain.load_case or case.replace"
-        for place, case in enumerate(cases)
-        if not isinstance(case, Case)
-    ]
+    for place, case in enumerate(cases):
+        if not isinstance(case, Case):
+            problems.add(f"cases[{place}]", type(case).__name__, "a Case", "make it with granchain.load_case or case.replace")
     if not cases:
-        wrong.append("cases: got none, allowed one or more; give a list of cases")
-    problems.repeat(wrong)
+        problems.add("cases", "none", "one or more", "give a list of cases")
     if threads is None:
         threads = len(os.sched_getaffinity(0))
     else:
@@ -211,18 +218,8 @@ def memory_of(cases: Iterable[Case]) -> Iterator[float]:
         yield known[like]
 
 
-@dataclass(frozen=True)
-class Ready:
-    """A member that is set up.
-
-    Parameters
-    ----------
-    place : int
-        Its index.
-    case : Case
-    chain : Chain
-    state : State
-    """
+class Ready(NamedTuple):
+    """A member that is set up."""
 
     place: int
     case: Case
@@ -307,23 +304,17 @@ def pieces_of(ready: Sequence[Ready], threads: int) -> list[Piece]:
         groups.setdefault((shape_of(one.state), longest.bit_length()), []).append(one)
     pieces = []
     for group in groups.values():
-        with told(COMPILING, f"compiling the loop of {group[0].case.contact.law} for many runs; it is kept for the next ones"):
+        notice = f"compiling the loop of {group[0].case.contact.law} for many runs; it is kept for the next ones\n"
+        timer = threading.Timer(COMPILING, lambda text=notice: sys.stderr.write(text) if sys.stderr.isatty() else None)
+        timer.daemon = True
+        timer.start()
+        try:
             stack = Stack([one.state for one in group])
+        finally:
+            timer.cancel()
         work = np.cumsum([float(one.chain.n_bodies * one.state.time_step.n_steps) for one in group])
         count = min(len(group), threads * max(1, math.ceil(work[-1] / (threads * STEPS_OF_A_PIECE))))
         ends = np.unique(np.append(np.searchsorted(work, work[-1] * np.arange(1, count) / count), len(group)))
         firsts = [0, *ends[:-1].tolist()]
         pieces += [Piece(stack, group[first:end], first) for first, end in zip(firsts, ends.tolist(), strict=True) if end > first]
     return pieces
-
-
-@contextlib.contextmanager
-def told(seconds: float, what: str) -> Iterator[None]:
-    """Say at a terminal what is done, where it takes longer than some seconds."""
-    timer = threading.Timer(seconds, lambda: sys.stderr.write(f"{what}\n") if sys.stderr.isatty() else None)
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()

@@ -16,20 +16,18 @@ from granchain.case import Case, load_case
 from granchain.case.checks import MEMORY
 from granchain.case.document import case_names, parsed, read_text
 from granchain.case.tables import TABLES
-from granchain.contact.law_record import LawRecord
 from granchain.errors import CaseError, GranchainWarning, LawError, RunError
 from granchain.jit.options import fingerprint
 from granchain.keys import Problems, shown
 from granchain.plain_data import sha256_of
-from granchain.simulation import law_records
 from granchain.store import claim
 from granchain.store.provenance import granchain_version, source_hash
 from granchain.store.study import StudyPart, open_study, save_study
 from granchain.store.whole import LARGEST_FILE
-from granchain.studies.elsewhere import Elsewhere, ExecutorError
+from granchain.studies.elsewhere import Elsewhere, ExecutorError, changed_law
 from granchain.studies.many import LOT
 from granchain.studies.measures import OF_MEMBER, OF_SENSOR, Measures, SummaryFunction, measure
-from granchain.studies.members import check_members
+from granchain.studies.members import check_members, counter
 from granchain.studies.plan import OF_A_MEMBER, Plan, plan_of
 from granchain.studies.study import attributes_of_study, dataset, measures_of, variables_of_study
 
@@ -165,29 +163,21 @@ class Work:
             How many were there already.
         """
         if self.summary is not None:
-            tried(cases[0], self.summary)
-        count = before
+            first = measure(cases[:1], 1, summary=self.summary)
+            if not first.status[0].failed and first.message[0]:
+                problem = first.message[0].removeprefix("summary: got ")
+                raise CaseError(f"summary: got {problem}, on the first member, allowed a dict of numbers for every member; mend it")
+        counted = counter(self.progress, before + len(cases), before)
 
         def report(places: Sequence[int], found: Measures) -> None:
-            nonlocal count
-            count += len(places)
             if done is not None:
                 done(places, found)
-            if self.progress is not None:
-                self.progress(count, before + len(cases))
+            counted(places)
 
         if self.executor is not None:
             changes = [self.changes[id(case)] for case in cases]
             return Elsewhere(self.executor, self.base, changes, cases, self.traces, self.folder).measured(report)
         return measure(cases, self.threads, traces=self.traces, summary=self.summary, done=report)
-
-
-def tried(case: Case, summary: SummaryFunction) -> None:
-    """Refuse a summary that fails on a member, before all others run for nothing."""
-    first = measure([case], 1, summary=summary)
-    if not first.status[0].failed and first.message[0]:
-        problem = first.message[0].removeprefix("summary: got ")
-        raise CaseError(f"summary: got {problem}, on the first member, allowed a dict of numbers for every member; mend it")
 
 
 def check_traces(cases: Sequence[Case], traces: bool) -> None:
@@ -321,7 +311,11 @@ def to_file(plan: Plan, cases: Sequence[Case], work: Work, out: str | os.PathLik
     """Compute what a file does not hold yet, and write it whole."""
     names = points(cases, work)
     with claim(out, overwrite or resume):
-        there = stored(out) if resume and os.path.exists(out) else {}
+        there: dict[str, Any] = {}
+        if resume and os.path.exists(out):
+            study = open_study(out)
+            members, stored = measures_of(study)
+            there = {name: stored.record(place, "sensor_force" in study) for place, name in enumerate(members)}
         part = StudyPart(out, go_on=resume, anew=overwrite)
         keep = True
         try:
@@ -330,7 +324,12 @@ def to_file(plan: Plan, cases: Sequence[Case], work: Work, out: str | os.PathLik
             known = [place for place, name in enumerate(names) if name in there]
             for place in known:
                 found.take(place, there[names[place]])
-            check_laws_of_file(out, [cases[place] for place in known], [found.law[place] for place in known])
+            changed = changed_law([cases[place] for place in known], [found.law[place] for place in known])
+            if changed is not None:
+                raise LawError(
+                    f"{os.fspath(out)}: got a member of another law: {changed[1]} ({changed[0].title[:100]}), allowed the law that "
+                    "computed it; begin anew with --overwrite (in Python: overwrite=True), or name another file"
+                )
             # a case that comes twice is computed once
             missing = list({names[place]: place for place in reversed(found.missing)}.values())[::-1]
             try:
@@ -375,45 +374,12 @@ def compute_missing(
         work.measured([cases[place] for place in missing], done, len(cases) - len(missing))
 
 
-def stored(path: str | os.PathLike[str]) -> dict[str, dict[str, Any]]:
-    """The members in the file of a study, by name."""
-    study = open_study(path)
-    names, found = measures_of(study)
-    return {name: found.record(place, "sensor_force" in study) for place, name in enumerate(names)}
-
-
 def points(cases: Sequence[Case], work: Work) -> list[str]:
     """The name of each member: the hash of its resolved case but for the title, of the version and of what is measured."""
-    about = [granchain_version(), source_hash(), work.traces, None if work.summary is None else function_name(work.summary)]
+    about = [granchain_version(), source_hash(), work.traces, None]
+    if work.summary is not None:
+        # of the function and what it reaches; another one each time where that cannot be found out
+        about[3] = uuid.uuid4().hex
+        with contextlib.suppress(LawError):
+            about[3] = fingerprint(work.summary)
     return [sha256_of([{key: part for key, part in case.resolved().items() if key != "title"}, about]) for case in cases]
-
-
-def check_laws_of_file(path: str | os.PathLike[str], cases: Sequence[Case], there: Sequence[str]) -> None:
-    """Refuse to go on with members that were computed with another law.
-
-    Parameters
-    ----------
-    path : str or path
-        Where they are.
-    cases : sequence of Case
-    there : sequence of str
-        What the law of each was.
-
-    Raises
-    ------
-    LawError
-    """
-    for case, now, text in zip(cases, law_records(cases) if cases else (), there, strict=True):
-        changed = now.difference(LawRecord.of_text(text)) if now is not None else ""
-        if changed:
-            raise LawError(
-                f"{os.fspath(path)}: got a member of another law: {changed} ({case.title[:100]}), allowed the law that computed it; begin "
-                "anew with --overwrite (in Python: overwrite=True), or name another file"
-            )
-
-
-def function_name(function: Callable) -> str:
-    """Hash of a function of the user's, and of what it reaches; one of its own each time where that cannot be found out."""
-    with contextlib.suppress(LawError):
-        return fingerprint(function)
-    return uuid.uuid4().hex
