@@ -73,7 +73,7 @@ def test_all_mistakes_of_what_is_drawn_are_told_together():
     assert all(values_of(where, value, problems) is None for where, value in wrong.items())
     assert {sentence[0] for sentence in problems.sentences} == set(wrong)
     assert 'did you mean "normal"?' in problems.sentences[0]
-    with pytest.raises(gc.errors.CaseError, match=r"normal\.sd: got 0, allowed a number above 0"):
+    with pytest.raises(gc.errors.CaseError, match="normal: got mean 1, sd 0, allowed spreads above 0 and a low end below"):
         gc.normal(1.0, 0.0)
     with pytest.raises(gc.errors.CaseError, match=r"disorder: got 1\.05"):
         gc.disorder(1.05)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -127,7 +126,15 @@ class Uncertain:
     @cached_property
     def drawn(self) -> dict[str, Distribution]:
         """What each key is drawn from."""
-        return {key: distribution_around(entry_at(dict(self.case), key)[0], one) for key, one in self.tolerance.items()}
+        found = {}
+        for key, tolerance in self.tolerance.items():
+            value = entry_at(dict(self.case), key)[0]
+            if isinstance(tolerance, dict):
+                width = abs(value) * tolerance["uniform"]
+                found[key] = uniform(value - width, value + width)
+            else:
+                found[key] = normal(value, abs(value) * tolerance)
+        return found
 
     @cached_property
     def samples(self) -> tuple[np.ndarray, np.ndarray]:
@@ -160,14 +167,6 @@ class Uncertain:
             mixed[:, i] = second[:, i]
             parts.append(mixed)
         return self.changed(np.concatenate(parts))
-
-
-def distribution_around(value: float, tolerance: Tolerance) -> Distribution:
-    """What a number with a tolerance is drawn from."""
-    if isinstance(tolerance, dict):
-        width = abs(value) * tolerance["uniform"]
-        return uniform(value - width, value + width)
-    return normal(value, abs(value) * tolerance)
 
 
 def uncertain(case: Any, tolerance: Any, n: Any, seed: Any, sensitivity: bool = False) -> Uncertain:
@@ -353,7 +352,7 @@ def banded(asked: Uncertain, found: Measures, parts: np.ndarray) -> dict[str, Va
     stretch = max(1, SAMPLES_AT_ONCE * len(times) // len(there))
     for at in range(0, len(times), stretch):
         piece = slice(at, at + stretch)
-        side = np.stack([on_grid(*interpolation_nodes(found, place, times[piece]), times[piece]) for place in there])
+        side = np.stack([on_grid(found.time[place], found.force[place], times[piece]) for place in there])
         force[:, piece] = np.quantile(side, parts, axis=0)
     values = {"peak": found.peak, "arrival": found.arrival}
     over = {name: quantiles_over(one[there], parts) for name, one in values.items()}
@@ -378,16 +377,7 @@ def banded(asked: Uncertain, found: Measures, parts: np.ndarray) -> dict[str, Va
     }
 
 
-def interpolation_nodes(found: Measures, place: int, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The samples of a member from before the first of some times to after the last."""
-    time = found.time[place]
-    first = max(int(np.searchsorted(time, times[0])) - CUBIC_NODES, 0)
-    last = int(np.searchsorted(time, times[-1])) + CUBIC_NODES
-    first = max(min(first, len(time) - CUBIC_NODES), 0)
-    return time[first:last], found.force[place][first:last]
-
-
-def quantiles_over(values: np.ndarray, parts: np.ndarray) -> np.ndarray:
+def quantiles_over(values: np.ndarray, parts: Sequence[float] | np.ndarray) -> np.ndarray:
     """Quantiles over the first axis, of what is a number; nan where nothing is."""
     found = np.full((len(parts), values.shape[1]), math.nan)
     for k, column in enumerate(values.T):
@@ -444,10 +434,16 @@ def indices(asked: Uncertain, name: str, values: np.ndarray) -> dict[str, Variab
         twice = np.repeat(split[:, None, :, k], 2 if keys == 1 else 1, axis=1)
         runs: Any = {"f_A": twice[0], "f_B": twice[1], "f_AB": twice[2:]}
         result = scipy_stats().sobol_indices(func=runs, n=n)
-        with seeded(asked.seed), warnings.catch_warnings():
-            # a key that moves nothing has no limits
-            warnings.simplefilter("ignore")
-            limits = result.bootstrap(confidence_level=CONFIDENCE)
+        # scipy's bootstrap takes no generator of its own, but NumPy's common one, which is then as it was
+        state = np.random.get_state()
+        np.random.seed(asked.seed % 2**32)
+        try:
+            with warnings.catch_warnings():
+                # a key that moves nothing has no limits
+                warnings.simplefilter("ignore")
+                limits = result.bootstrap(confidence_level=CONFIDENCE)
+        finally:
+            np.random.set_state(state)
         for order in orders:
             value, limit = np.ravel(getattr(result, order))[:keys], getattr(limits, order)
             still = np.ravel(limit.standard_error)[:keys] == 0.0
@@ -466,14 +462,3 @@ def indices(asked: Uncertain, name: str, values: np.ndarray) -> dict[str, Variab
         for order in orders
         for side in words
     }
-
-
-@contextmanager
-def seeded(seed: int) -> Iterator[None]:
-    """NumPy's common generator with a seed, as it was afterwards: the bootstrap of scipy's indices takes no generator of its own."""
-    before = np.random.get_state()
-    np.random.seed(seed % 2**32)
-    try:
-        yield
-    finally:
-        np.random.set_state(before)

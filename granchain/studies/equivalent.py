@@ -210,7 +210,15 @@ def _looked_through(case: Case, to: Any, laws: Any, free: Any, measure: Any) -> 
     problems = Problems()
     if measure not in COMPARED_BY:
         problems.add("measure", shown(measure), ", ".join(COMPARED_BY), suggestion(measure, COMPARED_BY, "name one of these"))
-    reference = _reference_case(case, to, problems)
+    reference = None
+    if to in known_laws():
+        changes: dict[str, Any] = {"energy.ledger": False, "snapshots": None, "sensors.contacts": []}
+        try:
+            reference = case.replace(**changes, **({} if case.contact.law == to else {"contact.law": to}))
+        except CaseError as error:
+            problems.repeat(error.problems)
+    else:
+        problems.add("to", shown(to), 'a name that "granchain laws" lists', suggestion(to, known_laws(), "check the name"))
     if not case.sensors.beads:
         problems.add("sensors.beads", "none", "one sensor or more", "name the beads in which laws are compared")
     ranges = _ranges(free, problems)
@@ -238,19 +246,6 @@ def _looked_through(case: Case, to: Any, laws: Any, free: Any, measure: Any) -> 
         raise CaseError(problems.sentences)
     low, high = (np.array([ends[i] for ends in ranges.values()], dtype=float) for i in (0, 1))
     return EquivalenceSearch(reference, candidates, tuple(ranges), low, high, measure)
-
-
-def _reference_case(case: Case, to: Any, problems: Problems) -> Case | None:
-    """The case under the law that is stood in for, without what the search does not look at."""
-    if to not in known_laws():
-        problems.add("to", shown(to), 'a name that "granchain laws" lists', suggestion(to, known_laws(), "check the name"))
-        return None
-    bare: dict[str, Any] = {"energy.ledger": False, "snapshots": None, "sensors.contacts": []}
-    try:
-        return case.replace(**bare, **({} if case.contact.law == to else {"contact.law": to}))
-    except CaseError as error:
-        problems.repeat(error.problems)
-    return None
 
 
 def _ranges(free: Any, problems: Problems) -> dict[str, tuple[float, float]]:
@@ -336,13 +331,10 @@ class Target:
                 rows[row] = np.sqrt(np.mean((force[there] - self._spline(time[there])) ** 2, axis=0)) / self._size
         return rows
 
-    def members(self, candidate: Candidate, names: Sequence[str], points: np.ndarray, case: Case | None = None) -> list[Case]:
-        """A case for each point."""
-        return [(case or self.case).replace(**candidate.change(names, point)) for point in points]
-
     def residuals(self, candidate: Candidate, names: Sequence[str], points: np.ndarray) -> np.ndarray:
         """As `search.descend` takes them."""
-        return self.off(run_all(self.members(candidate, names, points), 1, self.quantity))
+        cases = [self.case.replace(**candidate.change(names, point)) for point in points]
+        return self.off(run_all(cases, 1, self.quantity))
 
 
 def run_all(cases: Sequence[Case], threads: int, quantity: str) -> Measures:
@@ -371,7 +363,7 @@ def _searched(target: Target, asked: EquivalenceSearch, threads: int) -> list[Eq
     """The answer for each law."""
     points = grid_of(asked.low, asked.high)
     fast = target.case.replace(**{"time.step": "fast"}) if target.case.time.step == "auto" else target.case
-    cases = [case for one in asked.candidates for case in target.members(one, asked.names, points, fast)]
+    cases = [fast.replace(**one.change(asked.names, point)) for one in asked.candidates for point in points]
     ran = run_all(cases, threads, asked.measure)
     table = rms(target.off(ran)).reshape(len(asked.candidates), len(points))
     notes = [ran.message[i * len(points) : (i + 1) * len(points)] for i in range(len(asked.candidates))]
@@ -472,7 +464,9 @@ def _answer(
             distinct.append(low)
     minima = tuple(Minimum(_named_inputs(asked.names, low.point), float(rms(low.residual))) for low in distinct)
     if minima:
-        listed = "; ".join(f"{words_of(one.inputs)} with {one.residual:.3e}" for one in minima)
+        listed = "; ".join(
+            ", ".join(f"{name} {value:.4g}" for name, value in one.inputs.items()) + f" with {one.residual:.3e}" for one in minima
+        )
         messages.append(f"{candidate.law}: there are {len(minima) + 1} minima; the others: {listed}")
     return Equivalent(
         law=candidate.law,
@@ -498,11 +492,6 @@ def _at_ends(asked: EquivalenceSearch, point: np.ndarray) -> tuple[str, ...]:
     """Free inputs that lie at an end of their range."""
     near = np.minimum(point - asked.low, asked.high - point) < AT_END * (asked.high - asked.low)
     return tuple(name for name, at in zip(asked.names, near, strict=True) if at)
-
-
-def words_of(inputs: Mapping[str, float]) -> str:
-    """Inputs in a sentence."""
-    return ", ".join(f"{name} {value:.4g}" for name, value in inputs.items())
 
 
 # ---------------------------------------------------------------------------------------------------------------------

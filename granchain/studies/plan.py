@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,7 @@ from granchain.case.checks import MEMORY
 from granchain.case.document import plain_tables
 from granchain.errors import CaseError
 from granchain.keys import Problems, check_whole, shown
+from granchain.plain_data import canonical
 from granchain.studies.distributions import Disorder, Distribution, values_of
 from granchain.studies.interruption import scipy_stats, uninterrupted
 
@@ -32,8 +35,8 @@ TAIL = 2.0**-32
 MOST_DRAWN = 21201
 # Memory of a member until all are made: its case, and what is told of it [bytes], measured at 5 kB for a change of one table.
 OF_A_MEMBER = 10_000
-# Sentences about members that are told at once.
-MOST_TOLD = 20
+# Sentences about members that are reported at once.
+MOST_SENTENCES = 20
 # Names that a variable of the study has.
 TAKEN_NAMES = (
     "draw", "run", "sensor_bead", "sample", "peak", "arrival", "width", "merged", "wave_speed", "wave_speed_sensors",
@@ -109,21 +112,11 @@ class Plan:
         parts = quasi_random(self.n, len(self.drawn), self.seed)
         return {key: one.ppf(column) for (key, one), column in zip(self.drawn.items(), parts.T, strict=True)}
 
-    def disorder(self, key: str, draw: int, count: int) -> list[float]:
-        """What a key is multiplied by, or what is added to it, bead by bead; of a longer chain, those of a shorter one and more."""
-        place = list(self.vary).index(key)
-        parts = np.random.default_rng([self.seed, place, draw]).random(count)
-        values: list[float] = self.disordered[key].distribution.ppf(np.clip(parts, TAIL, 1.0 - TAIL)).tolist()
-        return values
-
     def changes(self) -> Iterator[tuple[dict[str, Any], int]]:
         """What differs from the case in each member, but its disorder, and which draw it is."""
         listed = self.listed
-        if self.how == "product":
-            points: Iterator[tuple[Any, ...]] = product(list(listed.values()))
-        else:
-            points = zip(*listed.values(), strict=True) if listed else iter([()])
-        for point in points:
+        together = zip(*listed.values(), strict=True) if listed else [()]
+        for point in product(*listed.values()) if self.how == "product" else together:
             at = dict(zip(listed, point, strict=True))
             for draw in range(self.n):
                 drawn = {key: float(values[draw]) for key, values in self.sample.items()}
@@ -141,7 +134,7 @@ class Plan:
         CaseError
             With the mistakes of all members, each once, and the first member that makes it.
         """
-        told: dict[str, list[Any]] = {}
+        mistakes: dict[str, list[Any]] = {}
         found = []
         counted = any(key.startswith("chain.beads") or key.startswith("chain.segment") for key in self.vary)
         for changes, draw in self.changes():
@@ -149,48 +142,37 @@ class Plan:
                 beads = self.case.beads
                 if self.disordered and counted:
                     beads = self.case.replace(**changes).beads
-                whole = changes | self._disorder(draw, beads)
+                whole = changes | self.disorder(draw, beads)
                 found.append((self.case.replace(**whole), whole))
             except CaseError as error:
+                at = [f"{key} = {value:.6g}" if isinstance(value, float) else f"{key} = {shown(value)}" for key, value in changes.items()]
+                at += [f"draw {draw}"] if self.n > 1 and self.disordered else []
                 for sentence in error.problems:
-                    # the same slip at another value is the same slip
-                    told.setdefault(sentence.partition(": got ")[0], [sentence, self._at(changes, draw), 0])[2] += 1
-        if told:
+                    # the same mistake at another value is the same mistake
+                    first = sentence + (f" (at {', '.join(at)})" if at else "")
+                    mistakes.setdefault(sentence.partition(": got ")[0], [first, 0])[1] += 1
+        if mistakes:
             sentences = [
-                sentence + (f" (at {at})" if at else "") + (f"; so it is at {count} of {self.members} members" if count > 1 else "")
-                for sentence, at, count in told.values()
+                first + (f"; so it is at {count} of {self.members} members" if count > 1 else "") for first, count in mistakes.values()
             ]
-            more = len(sentences) - MOST_TOLD
-            raise CaseError(sentences[:MOST_TOLD] + ([f"sweep: got {more} more mistakes; mend these first"] if more > 0 else []))
+            more = len(sentences) - MOST_SENTENCES
+            raise CaseError(sentences[:MOST_SENTENCES] + ([f"sweep: got {more} more mistakes; mend these first"] if more > 0 else []))
         return found
 
-    def _disorder(self, draw: int, beads: int) -> dict[str, Any]:
-        if not self.disordered:
-            return {}
-        found: dict[str, Any] = {"chain.disorder_seed": self.seed}
-        for key in self.disordered:
-            name, added = DISORDERED[key]
-            found[name] = self.disorder(key, draw, beads - 1 if added else beads)
+    def disorder(self, draw: int, beads: int) -> dict[str, Any]:
+        """What keys are multiplied by, or what is added to them, bead by bead; of a longer chain, those of a shorter one and more."""
+        found: dict[str, Any] = {"chain.disorder_seed": self.seed} if self.disordered else {}
+        for place, (key, values) in enumerate(self.vary.items()):
+            if isinstance(values, Disorder):
+                name, added = DISORDERED[key]
+                parts = np.random.default_rng([self.seed, place, draw]).random(beads - 1 if added else beads)
+                found[name] = values.distribution.ppf(np.clip(parts, TAIL, 1.0 - TAIL)).tolist()
         return found
-
-    def _at(self, changes: Mapping[str, Any], draw: int) -> str:
-        words = [f"{key} = {value:.6g}" if isinstance(value, float) else f"{key} = {shown(value)}" for key, value in changes.items()]
-        return ", ".join(words + ([f"draw {draw}"] if self.n > 1 and self.disordered else []))
 
     def as_dict(self) -> dict[str, Any]:
         """As a TOML file writes it, but for the case."""
         vary = {key: values if isinstance(values, list) else values.as_dict() for key, values in self.vary.items()}
         return {"how": self.how, "n": self.n, "seed": self.seed, "vary": vary}
-
-
-def product(lists: Sequence[list[Any]]) -> Iterator[tuple[Any, ...]]:
-    """All combinations, one by one: itertools' own would hold them."""
-    if not lists:
-        yield ()
-        return
-    for first in lists[0]:
-        for rest in product(lists[1:]):
-            yield (first, *rest)
 
 
 def quasi_random(n: int, dimensions: int, seed: int) -> np.ndarray:
@@ -244,7 +226,9 @@ def check_key(key: str, values: Any, how: str, problems: Problems) -> None:
     if isinstance(values, list) and how == "sobol":
         problems.add(key, "a list", "distributions with sobol", "write a distribution, such as { uniform = [low, high] }, or take product")
     if isinstance(values, list) and how == "product":
-        for value in doubled(values):
+        counts = Counter(canonical(value) if isinstance(value, (list, dict)) else value for value in values)
+        value, most = counts.most_common(1)[0]
+        if most > 1:
             problems.add(key, f"{shown(value)} more than once", "each value once", "take out the doubles")
     if isinstance(values, Disorder):
         if key not in DISORDERED:
@@ -253,22 +237,6 @@ def check_key(key: str, values: Any, how: str, problems: Problems) -> None:
             needed = "add = true" if DISORDERED[key][1] else "a factor"
             got = "disorder that is added" if values.add else "disorder that multiplies"
             problems.add(key, got, f"{needed} for {key}", "set add accordingly" if not values.add else "leave add out")
-
-
-def doubled(values: list[Any]) -> list[Any]:
-    """The first value of a list that is there before, if any."""
-    hashed: set[Any] = set()
-    others: list[Any] = []
-    for value in values:
-        # anything else may have no hash
-        plain_value = isinstance(value, (bool, int, float, str))
-        if value in (hashed if plain_value else others):
-            return [value]
-        if plain_value:
-            hashed.add(value)
-        else:
-            others.append(value)
-    return []
 
 
 def check_plan(plan: Plan, problems: Problems) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from granchain.case.tolerances import Tolerance, tolerances_of
+from granchain.case.tolerances import tolerances_of
 from granchain.comparison.agreement import IN_BAND, Agreement, Band, Comparison, ForceBand, ResultAgreement
 from granchain.errors import CaseError
 from granchain.keys import Problems
@@ -20,6 +20,7 @@ from granchain.studies.bands import (
     common_times,
     nominal_and_members,
     on_grid,
+    quantiles_over,
     uncertain,
     whole_members,
 )
@@ -82,24 +83,6 @@ def with_bands(
     return replace(found, results=banded, messages=tuple(dict.fromkeys(messages)))
 
 
-def stated_tolerances(found: Comparison, case: Any) -> dict[str, Tolerance]:
-    """The tolerances that a case and the trace state."""
-    problems = Problems()
-    both: dict[str, Tolerance] = {}
-    for table in (case.tolerance, found.trace.about.tolerance):
-        if table is not None:
-            both |= tolerances_of(table, "tolerance", problems)
-    return both
-
-
-def case_that_runs(result: Result) -> Any:
-    """The case of a result; None where there is none that can be run again."""
-    try:
-        return result.case
-    except CaseError:
-        return None
-
-
 def plans_of_results(
     found: Comparison, results: Sequence[Result], tolerance: Mapping[str, Any] | None, n: int, seed: int
 ) -> list[Uncertain | None]:
@@ -109,13 +92,20 @@ def plans_of_results(
     for one, result in zip(found.results, results, strict=True):
         plans.append(None)
         try:
-            case = case_that_runs(result)
-            if case is None:
-                if tolerance or found.trace.about.tolerance is not None:
-                    got = "a result whose case is not there, or of a law that is not installed"
-                    problems.append(f"{one.label}: got {got}, allowed one that can be run again; leave out bands with --members 0")
-                continue
-            wanted = tolerance or stated_tolerances(found, case)
+            case = result.case
+        except CaseError:
+            case = None
+        if case is None:
+            if tolerance or found.trace.about.tolerance is not None:
+                got = "a result whose case is not there, or of a law that is not installed"
+                problems.append(f"{one.label}: got {got}, allowed one that can be run again; leave out bands with --members 0")
+            continue
+        try:
+            wanted: Mapping[str, Any] = tolerance or {}
+            if not tolerance:
+                # mistakes in it are those of the case and of the trace, which were read
+                for table in (case.tolerance, found.trace.about.tolerance):
+                    wanted = {**wanted, **(tolerances_of(table, "tolerance", Problems()) if table is not None else {})}
             if wanted:
                 beads = [sensor.bead for sensor in one.sensors]
                 plans[-1] = uncertain(case.replace(**{"sensors.beads": beads}), wanted, n, seed)
@@ -147,8 +137,7 @@ def around(found: Comparison, one: ResultAgreement, plan: Uncertain, measured: M
 
 def band_of(values: np.ndarray, number: Agreement) -> Band:
     """The interval of a number's members, and that of measurements of them."""
-    good = values[np.isfinite(values)]
-    low, middle, high = np.quantile(good, BAND_QUANTILES).tolist() if len(good) else [math.nan] * 3
+    low, middle, high = quantiles_over(values[:, None], BAND_QUANTILES)[:, 0].tolist()
     return Band(low, high, *(float(end) for end in widened(low, middle, high, number.uncertainty)))
 
 
