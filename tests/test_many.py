@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import gc as gc_of_python
-import hashlib
 import itertools
 import threading
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +16,10 @@ from support.random_cases import random_cases
 import granchain as gc
 from granchain import simulation
 from granchain.engine import coefficients, scans, setup, stack
-from granchain.errors import CaseError, FileError, GranchainWarning, RunError
+from granchain.errors import CaseError, GranchainWarning, RunError
 from granchain.simulation import prepare, recording_of
 from granchain.status import Status
 from granchain.store.units import unit_of_attributes
-from granchain.store.whole import SEAL, SEAL_LENGTH
 from granchain.studies import many, members
 
 # Without rate and history, with a rate and an onset, with dents: each kind of loop.
@@ -203,7 +200,9 @@ def outcasts() -> list[gc.Case]:
 
 def test_a_member_that_fails_says_so_and_the_others_run() -> None:
     cases = outcasts()
-    ensemble = gc.run_many(cases)
+    seen: list[tuple[int, int]] = []
+    ensemble = gc.run_many(cases, progress=lambda done, total: seen.append((done, total)))
+    assert seen == [(1, 4), (2, 4), (3, 4), (4, 4)]
     assert [status.failed for status in ensemble.status] == [False, True, True, False]
     assert ensemble.status[1] is Status.NOT_SET_UP
     assert ensemble.messages[0] == ensemble.messages[3] == ""
@@ -226,21 +225,16 @@ def test_a_strict_ensemble_raises_what_the_first_failure_is() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "sentence"),
+    ("cases", "threads", "sentence"),
     [
-        (([],), "cases: got none, allowed one or more"),
-        ((["steel-chain"],), r"cases\[0\]: got str, allowed a Case; make it with granchain.load_case"),
+        ([], 1, "cases: got none, allowed one or more"),
+        (["steel-chain"], 1, r"cases\[0\]: got str, allowed a Case; make it with granchain.load_case"),
+        *[([short()], threads, r"threads: got .*, allowed a whole number from 1 to") for threads in (0, 1.5, True, 10**9)],
     ],
 )
-def test_what_are_no_cases_is_refused(arguments: tuple, sentence: str) -> None:
+def test_what_cannot_be_run_is_refused(cases: list, threads: Any, sentence: str) -> None:
     with pytest.raises(CaseError, match=sentence):
-        gc.run_many(*arguments)
-
-
-@pytest.mark.parametrize("threads", [0, -1, 1.5, True, 10**9])
-def test_a_number_of_threads_that_is_none_is_refused(threads: Any) -> None:
-    with pytest.raises(CaseError, match=r"threads: got .*, allowed a whole number from 1 to"):
-        gc.run_many([short()], threads=threads)
+        gc.run_many(cases, threads=threads)
 
 
 def test_an_ensemble_beyond_memory_is_refused_before_any_is_taken() -> None:
@@ -278,12 +272,6 @@ def test_setting_up_leaves_the_search_for_garbage_as_it_was() -> None:
 
 # ---------------------------------------------------------------------------------------------------------------------
 # On the way
-
-
-def test_progress_counts_every_member_once() -> None:
-    seen: list[tuple[int, int]] = []
-    gc.run_many(outcasts(), progress=lambda done, total: seen.append((done, total)))
-    assert seen == [(1, 4), (2, 4), (3, 4), (4, 4)]
 
 
 def test_an_interruption_keeps_what_is_done_and_says_how_much(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -395,29 +383,6 @@ def test_the_dataset_has_every_value_of_every_member_and_no_other() -> None:
             assert unit_of_attributes(dataset[name].attrs) == variable.unit
             assert name not in compared or dataset[name].dims == ("run", *(counted.get(axis, axis) for axis in variable.dims))
     assert {"time", "sensor_force", "energy_residual", "displacement", "residual_overlap"} <= compared
-
-
-@pytest.mark.parametrize("engine", ["h5netcdf", "netcdf4"])
-def test_xarray_opens_the_file_of_an_ensemble_as_to_xarray_gives_it(engine: str, tmp_path: Path) -> None:
-    xarray = pytest.importorskip("xarray")
-    ensemble, path = study(), tmp_path / "study.h5"
-    ensemble.save(path)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        with xarray.open_dataset(path, engine=engine) as opened:
-            xarray.testing.assert_identical(opened.load(), ensemble.to_xarray())
-
-
-def test_a_saved_ensemble_is_whole_sealed_and_never_replaced_unasked(tmp_path: Path) -> None:
-    ensemble, path = study(), tmp_path / "study.h5"
-    ensemble.save(path)
-    content = path.read_bytes()
-    assert content[-SEAL_LENGTH:] == SEAL % hashlib.sha256(content[:-SEAL_LENGTH]).hexdigest().encode()
-    with pytest.raises(FileError, match="exists"):
-        ensemble.save(path)
-    ensemble.save(path, overwrite=True)
-    assert path.read_bytes() == content
-    assert [file.name for file in tmp_path.iterdir()] == ["study.h5"]
 
 
 def test_axes_that_members_do_not_share_are_counted_along_the_run() -> None:

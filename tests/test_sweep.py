@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -617,26 +616,6 @@ def test_a_worker_refuses_another_granchain_and_another_law_file(tmp_path):
         compute(json.dumps(sent[1]))
     with pytest.raises(gc.errors.GranchainError, match="worker: got no law file"):
         load_same(str(tmp_path / "none.py"), "")
-
-
-def test_tasks_are_as_long_as_they_are_said_to_be(monkeypatch):
-    from granchain.studies import elsewhere
-
-    base, clock = short(), [0.0]
-    monkeypatch.setattr(elsewhere, "time", SimpleNamespace(perf_counter=lambda: clock[0]))
-    for alone, more, size in ((0.01, 2e-4, 0.3 / (2e-4 + 0.01 / 128)), (0.5, 0.5, 1)):
-
-        def takes(cases, threads, *, traces=False, alone=alone, more=more):
-            clock[0] += alone + more * (len(cases) - 1)
-            found = Measures.empty(cases)
-            found.status[:] = [Status.COMPLETE] * len(cases)
-            return found
-
-        monkeypatch.setattr(elsewhere, "measure", takes)
-        work = elsewhere.Elsewhere(None, base, [{}] * 4, [base] * 4, False, None)
-        tasks = work._tasks(work._first(Measures.empty([base])), 5000)
-        # members together take less each than one alone
-        assert len(tasks[0]) == pytest.approx(size, rel=0.02) and sum(map(len, tasks)) == 4999
 
 
 def two_pulses(draw):
