@@ -251,27 +251,34 @@ class Gathering:
 
     def take(self, piece: Piece) -> None:
         """Measure the members of a piece that are done."""
+        found = self._found
         done = [(one, status) for one, status in piece.stopped if status is not Status.RUNNING]
         if done:
             # a piece is of one model
             functions = functions_sha256(done[0][0].state.model)
             for one, _ in done:
-                self._found.law[one.place] = one.state.law_record(functions).text
+                found.law[one.place] = one.state.law_record(functions).text
         looked_at = [(one, status) for one, status in done if status.failed or self._summary is not None]
         runs = [Ended(one.case, one.chain, as_asked(one), status) for one, status in looked_at]
         for (one, _), (result, problem) in zip(looked_at, ended(runs, self._started, 0.0), strict=True):
-            self._look_at(one.place, result, problem)
-        ready = [one for one, _ in done if not self._found.status[one.place].failed]
-        if ready and self._found.sensor_bead:
+            if result.status.failed:
+                found.status[one.place] = result.status
+            elif self._summary is not None:
+                try:
+                    found.summaries[one.place] = summary_numbers(self._summary(result))
+                except Exception as error:
+                    problem = f"summary: got {type(error).__name__}: {text_of(error)}"
+            found.message[one.place] = problem
+        ready = [one for one, _ in done if not found.status[one.place].failed]
+        if ready and found.sensor_bead:
             self._measure(ready)
         places = [one.place for one in ready]
-        self._found.transmitted_momentum[places], self._found.transmitted_energy[places] = transmitted(ready)
+        found.transmitted_momentum[places], found.transmitted_energy[places] = transmitted(ready)
         for one in ready:
-            place = one.place
-            self._found.time_step[place] = one.state.time_step.value
+            found.time_step[one.place] = one.state.time_step.value
             if self._summary is None:
-                self._found.message[place] = ""
-            self._found.status[place] = Status.COMPLETE
+                found.message[one.place] = ""
+            found.status[one.place] = Status.COMPLETE
 
     def _measure(self, ready: list[Ready]) -> None:
         """Numbers of some members that are complete."""
@@ -292,23 +299,18 @@ class Gathering:
         places = [one.place for one in ready]
         found.peak[places], found.arrival[places], found.width[places] = pulses.peak, pulses.arrival, pulses.width
         found.merged[places] = pulses.merged
-        found.wave_speed[places] = wave_speeds(sensor_positions(ready), pulses)
+        # chains that share their radii share their positions
+        known: dict[tuple, np.ndarray] = {}
+        for one in ready:
+            like = id(one.chain.radius), *one.case.sensors.beads
+            if like not in known:
+                known[like] = one.chain.positions()[np.array(like[1:]) - int(one.chain.body_labels[0])]
+        positions = np.array([known[id(one.chain.radius), *one.case.sensors.beads] for one in ready])
+        found.wave_speed[places] = wave_speeds(positions, pulses)
         found.wave_speed_sensors[places] = np.where(np.isfinite(found.wave_speed[places]), pulses.of_front.sum(axis=1), 0)
         if self._traces:
             for place, time, trace in zip(places, times, force, strict=True):
                 found.time[place], found.force[place] = time, trace.copy()
-
-    def _look_at(self, place: int, result: Result, problem: str) -> None:
-        """Take the sentence of a member that failed, and the summary of any other."""
-        found = self._found
-        if result.status.failed:
-            found.status[place] = result.status
-        elif self._summary is not None:
-            try:
-                found.summaries[place] = summary_numbers(self._summary(result))
-            except Exception as error:
-                problem = f"summary: got {type(error).__name__}: {text_of(error)}"
-        found.message[place] = problem
 
 
 def as_asked(one: Ready) -> State:
@@ -338,19 +340,6 @@ def summary_numbers(given: Any) -> dict[str, float]:
             raise GranchainError(f"{name}: got {type(value).__name__}, allowed a name and a number; return one number for each name")
         found[name] = float(value)
     return found
-
-
-def sensor_positions(ready: Sequence[Ready]) -> np.ndarray:
-    """(run, sensor) Centres of the sensor beads [m]; chains that share their radii share them."""
-    known: dict[tuple[int, tuple[int, ...]], np.ndarray] = {}
-    found = []
-    for one in ready:
-        beads = tuple(one.case.sensors.beads)
-        like = id(one.chain.radius), beads
-        if like not in known:
-            known[like] = one.chain.positions()[np.array(beads) - int(one.chain.body_labels[0])]
-        found.append(known[like])
-    return np.array(found)
 
 
 def transmitted(ready: Sequence[Ready]) -> tuple[np.ndarray, np.ndarray]:

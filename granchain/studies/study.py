@@ -129,7 +129,9 @@ def attributes_of_study(plan: Plan, found: Measures) -> dict[str, Any]:
         "versions": versions(),
         "source_hash": source_hash(),
     }
-    if unlike(found):
+    known = np.isfinite(found.wave_speed)
+    sensors = np.column_stack([found.merged, found.wave_speed_sensors])[known]
+    if (sensors != sensors[:1]).any():
         attributes["wave_speed_note"] = UNLIKE
     inside = [key for key in (*plan.listed, *plan.sample) if plan.dims == () or key not in plan.dims]
     # CF: variables that are coordinates along an axis that is not theirs alone
@@ -140,13 +142,6 @@ def hash_of_record(record: str) -> str:
     """The hash of a law's record; empty where there is none."""
     law = LawRecord.of_text(record)
     return "" if law is None else law.sha256
-
-
-def unlike(found: Measures) -> bool:
-    """Whether members have a wave speed from other sensors than each other."""
-    known = np.isfinite(found.wave_speed)
-    sensors = np.column_stack([found.merged, found.wave_speed_sensors])[known]
-    return bool((sensors != sensors[:1]).any())
 
 
 def dataset(plan: Plan, found: Measures, traces: bool, points: Sequence[str] | None = None) -> Any:
