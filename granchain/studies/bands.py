@@ -87,7 +87,12 @@ def bands(
         Where the case as it stands, or every member, fails.
     """
     asked = uncertain(case, tolerance, n, seed, sensitivity)
-    parts = checked_quantiles(quantiles)
+    try:
+        parts = np.sort(np.asarray(quantiles, dtype=float), axis=None)
+    except (TypeError, ValueError):
+        parts = np.zeros(0)
+    if not len(parts) or not ((parts >= 0.0) & (parts <= 1.0)).all() or not np.diff(parts).all():
+        raise CaseError(f"quantiles: got {shown(quantiles)}, allowed different numbers from 0 to 1; write for example [0.05, 0.5, 0.95]")
     cases = asked.cases()
     others = asked.crossed() if sensitivity else []
     runs = 1 + len(cases) + len(others)
@@ -236,17 +241,6 @@ def check_ranges(asked: Uncertain, problems: Problems) -> None:
             allowed = wrong[0].partition(", allowed ")[2].partition(";")[0]
             advice = "lower it, or write { uniform = ... }, which has ends" if isinstance(asked.tolerance[key], float) else "lower it"
             problems.add(f"tolerance.{key}", got, f"{allowed} ({wrong[0].partition(':')[0]})", advice)
-
-
-def checked_quantiles(quantiles: Sequence[float]) -> np.ndarray:
-    """Quantiles as numbers, in order."""
-    try:
-        parts = np.asarray(quantiles, dtype=float)
-    except (TypeError, ValueError):
-        parts = np.zeros((0, 0))
-    if parts.ndim != 1 or not len(parts) or not ((parts >= 0.0) & (parts <= 1.0)).all() or len(np.unique(parts)) < len(parts):
-        raise CaseError(f"quantiles: got {shown(quantiles)}, allowed different numbers from 0 to 1; write for example [0.05, 0.5, 0.95]")
-    return np.sort(parts)
 
 
 def nominal_and_members(

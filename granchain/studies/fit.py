@@ -203,7 +203,14 @@ def fit(
     if not isinstance(trace, Trace):
         trace = read_trace(trace)
     against = Against(case, trace, measure, cutoff, tuple(quantities), threads)
-    against.check()
+    asked = len(quantities) + against.times
+    if against.count < asked:
+        clock = " and the time between the clocks" if against.times else ""
+        why = f" ({'; '.join(against.messages)})" if against.messages else ""
+        raise TraceError(
+            f"free: got {len(quantities)} keys{clock} for {against.count} measured numbers, allowed as many numbers at least; free fewer "
+            f'keys, or take measure = "features" or "traces"{why}'
+        )
     start = np.array([value_at(case, key) for key in free])
     low, high = (
         np.array([next((x for x in ends if x is not None), default) for ends in limits])
@@ -314,17 +321,6 @@ class Against:
     def count(self) -> int:
         """Numbers that are compared."""
         return len(self.kinds)
-
-    def check(self) -> None:
-        """Refuse a measurement that does not determine as many numbers as are asked for."""
-        asked = len(self.keys) + self.times
-        if self.count < asked:
-            clock = " and the time between the clocks" if self.times else ""
-            why = f" ({'; '.join(self.messages)})" if self.messages else ""
-            raise TraceError(
-                f"free: got {len(self.keys)} keys{clock} for {self.count} measured numbers, allowed as many numbers at least; free fewer "
-                f'keys, or take measure = "features" or "traces"{why}'
-            )
 
     @property
     def nuisances(self) -> list[str]:
@@ -500,7 +496,14 @@ def _concluded(against: Against, found: Lowest, start: dict[str, float], low: np
     with np.errstate(invalid="ignore"):
         correlation = covariance / np.outer(errors, errors)
     correlation[np.diag_indices(count)] = 1.0
-    messages += [sentence_of(group) for group in groups]
+    for *others, last in groups:
+        if others:
+            messages.append(
+                f"{', '.join(others)} and {last} are not told apart: the measurement knows one combination of them, and these values are "
+                "one of many; give the case a value of one of them, or measure what tells them apart"
+            )
+        else:
+            messages.append(f"{last} has no effect on what was measured: its value is the one that it began with")
     messages += [
         f"{keys[i]} and {keys[j]} are hard to tell apart: their correlation is {correlation[i, j]:.4f}, and each error "
         f"{1.0 / math.sqrt(max(1.0 - correlation[i, j] ** 2, 1e-12)):.2g} times what it would be if the other were known"
@@ -560,13 +563,3 @@ def _concluded(against: Against, found: Lowest, start: dict[str, float], low: np
 def enough(degrees: float) -> float:
     """Degrees of freedom; ours: less than half a one is none."""
     return degrees if degrees > 0.5 else 0.0
-
-
-def sentence_of(group: Sequence[str]) -> str:
-    """What is to be said of keys that are not told apart."""
-    if len(group) == 1:
-        return f"{group[0]} has no effect on what was measured: its value is the one that it began with"
-    return (
-        f"{', '.join(group[:-1])} and {group[-1]} are not told apart: the measurement knows one combination of them, and these values are "
-        "one of many; give the case a value of one of them, or measure what tells them apart"
-    )
