@@ -16,7 +16,7 @@ from granchain.errors import CaseError
 from granchain.sensor import Sensor
 from granchain.status import Status
 from granchain.studies import bands as of_bands
-from granchain.studies.within import with_bands
+from granchain.studies.banded_comparison import with_bands
 from granchain.traces import Trace
 from granchain.traces.about import about_of, written
 
@@ -246,7 +246,7 @@ def test_a_measurement_of_another_speed_is_within_the_band_or_not(monkeypatch):
     assert dict(with_bands(found, [result], {"chain.mass": 0.01}, 4).results[0].tolerance) == {"chain.mass": 0.01}
     # uncertainties of computed and measured number add up by their squares: 3-4-5
     assert Band(7.0, 13.0, 5.0, 15.0).holds(math.nan) is None
-    from granchain.studies.within import DEVIATIONS, widened
+    from granchain.studies.banded_comparison import DEVIATIONS, widened
 
     assert widened(7.0, 10.0, 13.0, 4.0 / DEVIATIONS) == pytest.approx((5.0, 15.0))
 

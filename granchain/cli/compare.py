@@ -67,8 +67,8 @@ def compare(
         labels = [law if laws.count(law) == 1 else f"{law} ({Path(file).stem})" for file, law in zip(files, laws, strict=True)]
         found = compared(*results, trace=measured, labels=labels, cutoff=cutoff, tolerances=bounds)
         if members != 0:
+            from granchain.studies.banded_comparison import with_bands
             from granchain.studies.bands import MEMBERS
-            from granchain.studies.within import with_bands
 
             found = with_bands(found, results, asked or None, MEMBERS if members is None else members)
         facts = {"files": files, "folder": trace, **found.as_dict(), "tolerances": bounds}

@@ -25,7 +25,7 @@ from granchain.studies.distributions import Distribution, normal, uniform
 from granchain.studies.interruption import scipy_stats
 from granchain.studies.measures import Measures, measure, no_interruption
 from granchain.studies.members import counter
-from granchain.studies.plan import MOST_DRAWN, OF_A_MEMBER, Plan, quasi_random
+from granchain.studies.plan import MEMBER_BYTES, MOST_DRAWN, Plan, quasi_random
 
 # Members of a band, unless more or fewer are asked for.
 MEMBERS = 1024
@@ -219,7 +219,7 @@ def check_amount(asked: Uncertain, sensitivity: bool, problems: Problems) -> Non
     samples = case.time.end / case.sensors.interval + 1.0
     # a trace as it comes, and on the common grid
     size = 2.0 * 8.0 * samples * (1 + len(case.sensors.beads)) * asked.n
-    size += OF_A_MEMBER * asked.n * (keys + 2 if sensitivity else 1)
+    size += MEMBER_BYTES * asked.n * (keys + 2 if sensitivity else 1)
     if size > MEMORY:
         got = f"{asked.n} members, which take {size / 2**30:.3g} GiB"
         problems.add("n", got, f"{MEMORY // 2**30} GiB", "take fewer members, fewer sensors, or raise sensors.interval")
@@ -342,12 +342,12 @@ def banded(asked: Uncertain, found: Measures, parts: np.ndarray) -> dict[str, Va
     """The variables of bands."""
     times, there = common_times(found), whole_members(found)[1:]
     force = np.empty((len(parts), len(times), len(found.sensor_bead)))
-    # few times at once: the members' forces at them in one piece
+    # few times at once: the members' forces at them in one batch
     stretch = max(1, SAMPLES_AT_ONCE * len(times) // len(there))
     for at in range(0, len(times), stretch):
-        piece = slice(at, at + stretch)
-        side = np.stack([on_grid(found.time[place], found.force[place], times[piece]) for place in there])
-        force[:, piece] = np.quantile(side, parts, axis=0)
+        batch = slice(at, at + stretch)
+        side = np.stack([on_grid(found.time[place], found.force[place], times[batch]) for place in there])
+        force[:, batch] = np.quantile(side, parts, axis=0)
     values = {"peak": found.peak, "arrival": found.arrival}
     over = {name: quantiles_over(one[there], parts) for name, one in values.items()}
     across = ("quantile", "sensor_bead")

@@ -172,7 +172,7 @@ def equivalent(
         With every mistake in what is asked for, before anything is computed; and where a pulse does not reach a sensor.
     """
     threads = check_members([case], threads)
-    asked = _looked_through(case, to, laws, FREE_RESTITUTION if free is None else free, measure)
+    asked = checked_search(case, to, laws, FREE_RESTITUTION if free is None else free, measure)
     target = Target(asked.reference, asked.measure)
     found = _searched(target, asked, threads)
     return _ranked(_with_moves(found, asked, threads) if moves else found)
@@ -205,7 +205,7 @@ class EquivalenceSearch(NamedTuple):
     measure: str
 
 
-def _looked_through(case: Case, to: Any, laws: Any, free: Any, measure: Any) -> EquivalenceSearch:
+def checked_search(case: Case, to: Any, laws: Any, free: Any, measure: Any) -> EquivalenceSearch:
     """All that is asked for, or every mistake in it."""
     problems = Problems()
     if measure not in COMPARED_BY:

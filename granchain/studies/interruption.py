@@ -39,7 +39,7 @@ class Interruptions:
             self._before(number, frame)
 
     @contextlib.contextmanager
-    def held(self) -> Iterator[None]:
+    def deferred(self) -> Iterator[None]:
         """While this lasts nothing is interrupted."""
         self._writing = True
         try:
@@ -54,7 +54,7 @@ class Interruptions:
 @contextlib.contextmanager
 def uninterrupted() -> Iterator[None]:
     """While this lasts SIGINT is noted; it is heard at the end. For what forgets an exception, or makes another one of it."""
-    with Interruptions() as interruptions, interruptions.held():
+    with Interruptions() as interruptions, interruptions.deferred():
         yield
 
 

@@ -20,7 +20,7 @@ from granchain.store.ensemble import ensemble_file
 from granchain.store.stored import StoredEnsemble
 from granchain.studies.ensemble import Ensemble, Member
 from granchain.studies.interruption import Interruptions
-from granchain.studies.members import Members, Piece, check_members, counter, lots, memory_of
+from granchain.studies.members import Batch, Members, check_members, counter, lots, memory_of
 
 # Members that are set up together: of 70 beads under a law with history, 50 MB of tables.
 RESULTS_TOGETHER = 1024
@@ -92,12 +92,12 @@ def run_many(
     with claim(out, overwrite), ensemble_file(out, overwrite, given) as file, Interruptions() as interruptions:
 
         def put(first: int, run: Sequence[Member]) -> None:
-            with interruptions.held():
+            with interruptions.deferred():
                 file.add(first, [member.result for member in run])
 
         work.advance(lots(room, LOT_TO_FILE, RESULTS_TOGETHER), put)
         members = work.whole()
-        with interruptions.held():
+        with interruptions.deferred():
             file.finish([one.status for one in members], [one.message for one in members], started, time.perf_counter() - clock)
     work.warn(f"{os.fspath(out)} holds these")
     return Ensemble(given, members, StoredEnsemble(out, trusted=True))
@@ -121,10 +121,10 @@ class Results:
         self._put, self._report = 0, counter(progress, len(cases))
         self._work = Members(cases, threads, self._take, self._refuse)
 
-    def _take(self, piece: Piece) -> None:
-        begun = [(one, status) for one, status in piece.stopped if status is not Status.RUNNING or one.state.step]
+    def _take(self, batch: Batch) -> None:
+        begun = [(one, status) for one, status in batch.stopped if status is not Status.RUNNING or one.state.step]
         runs = [Ended(one.case, one.chain, one.state, Status.INTERRUPTED if status is Status.RUNNING else status) for one, status in begun]
-        for (one, _), run, (result, problem) in zip(begun, runs, ended(runs, self._started, piece.wall_time), strict=True):
+        for (one, _), run, (result, problem) in zip(begun, runs, ended(runs, self._started, batch.wall_time), strict=True):
             if problem:
                 problem = f"member {one.place}: {problem}"
             elif run.status is Status.INTERRUPTED:

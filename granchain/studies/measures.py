@@ -23,7 +23,7 @@ from granchain.status import Status
 from granchain.store import Result
 from granchain.store.study import numbers_of_text, packed
 from granchain.studies.many import LOT
-from granchain.studies.members import Members, Piece, Ready, check_members, lots, memory_of
+from granchain.studies.members import Batch, Members, Ready, check_members, lots, memory_of
 
 # Members that are set up and advanced together: few, so that all threads have work to the end.
 MEASURED_TOGETHER = 128
@@ -249,18 +249,18 @@ class Gathering:
         """Take the reason of a member that cannot be set up."""
         self._found.status[place], self._found.message[place] = Status.NOT_SET_UP, sentence.removeprefix(f"member {place}: ")
 
-    def take(self, piece: Piece) -> None:
-        """Measure the members of a piece that are done."""
+    def take(self, batch: Batch) -> None:
+        """Measure the members of a batch that are done."""
         found = self._found
-        done = [(one, status) for one, status in piece.stopped if status is not Status.RUNNING]
+        done = [(one, status) for one, status in batch.stopped if status is not Status.RUNNING]
         if done:
-            # a piece is of one model
+            # a batch is of one model
             functions = functions_sha256(done[0][0].state.model)
             for one, _ in done:
                 found.law[one.place] = one.state.law_record(functions).text
-        looked_at = [(one, status) for one, status in done if status.failed or self._summary is not None]
-        runs = [Ended(one.case, one.chain, as_asked(one), status) for one, status in looked_at]
-        for (one, _), (result, problem) in zip(looked_at, ended(runs, self._started, 0.0), strict=True):
+        examined = [(one, status) for one, status in done if status.failed or self._summary is not None]
+        runs = [Ended(one.case, one.chain, without_watched(one), status) for one, status in examined]
+        for (one, _), (result, problem) in zip(examined, ended(runs, self._started, 0.0), strict=True):
             if result.status.failed:
                 found.status[one.place] = result.status
             elif self._summary is not None:
@@ -313,7 +313,7 @@ class Gathering:
                 found.time[place], found.force[place] = time, trace.copy()
 
 
-def as_asked(one: Ready) -> State:
+def without_watched(one: Ready) -> State:
     """A state whose records are those that the case asks for: what `watched` has put behind them is left out."""
     state, asked = copy.copy(one.state), recording_of(one.case)
     beads, contacts = len(asked.sensor_beads), len(asked.sensor_contacts)

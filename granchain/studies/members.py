@@ -31,7 +31,7 @@ from granchain.status import Status
 # Wall time of a call of compiled code [s]: how soon an interruption is heard.
 CALL_SECONDS = 0.1
 # Body-steps of a task for a thread: .1 s at a nanosecond each; shorter tasks gain nothing from a second thread.
-STEPS_OF_A_PIECE = 1e8
+STEPS_OF_A_BATCH = 1e8
 # Wall time of compiling [s] from which a person at a terminal is told what is waited for.
 COMPILING = 2.0
 
@@ -77,8 +77,8 @@ class Members:
     ----------
     cases : sequence of Case
     threads : int
-    take : function of a Piece
-        Takes what a piece has come to, in the thread that has advanced it.
+    take : function of a Batch
+        Takes what a batch has come to, in the thread that has advanced it.
     refuse : function of a place and a sentence
         Is told which members cannot be set up, and why.
     record : function of a Case
@@ -94,7 +94,7 @@ class Members:
         self,
         cases: Sequence[Case],
         threads: int,
-        take: Callable[[Piece], Any],
+        take: Callable[[Batch], Any],
         refuse: Callable[[int, str], Any],
         record: Callable[[Case], Recording] = recording_of,
     ):
@@ -134,28 +134,28 @@ class Members:
 
     def _tasks(self, lots: Iterator[range], done: Callable[[Sequence[int]], Any]) -> Iterator[Callable[[], list[int]]]:
         with no_collection():
-            pieces, refused = self._pieces(next(lots), self._threads)
+            batches, refused = self._batches(next(lots), self._threads)
         if refused:
             done(refused)
-        yield from (partial(self._march, piece) for piece in pieces)
+        yield from (partial(self._march, batch) for batch in batches)
         yield from (partial(self._lot, places) for places in lots)
 
     def _lot(self, places: range) -> list[int]:
         if self._stop.is_set():
             return []
-        pieces, refused = self._pieces(places, 1)
-        return refused + [place for piece in pieces for place in self._march(piece)]
+        batches, refused = self._batches(places, 1)
+        return refused + [place for batch in batches for place in self._march(batch)]
 
-    def _pieces(self, places: range, threads: int) -> tuple[list[Piece], list[int]]:
+    def _batches(self, places: range, threads: int) -> tuple[list[Batch], list[int]]:
         ready, refused = set_up(self._cases, places, self._record)
         for place, sentence in refused:
             self._refuse(place, sentence)
-        return pieces_of(ready, threads), [place for place, _ in refused]
+        return batches_of(ready, threads), [place for place, _ in refused]
 
-    def _march(self, piece: Piece) -> list[int]:
-        piece.march(self._stop)
-        self._take(piece)
-        return [one.place for one, status in piece.stopped if status is not Status.RUNNING]
+    def _march(self, batch: Batch) -> list[int]:
+        batch.march(self._stop)
+        self._take(batch)
+        return [one.place for one, status in batch.stopped if status is not Status.RUNNING]
 
 
 def counter(progress: Callable[[int, int], Any] | None, count: int, done: int = 0) -> Callable[[Sequence[int]], None]:
@@ -246,7 +246,7 @@ def set_up(
     ], []
 
 
-class Piece:
+class Batch:
     """Some members of a stack, which one thread advances.
 
     Parameters
@@ -263,7 +263,7 @@ class Piece:
         self._status = stack.status[first : first + len(ready)]
         self._wall_time = 0.0
 
-    def march(self, stop: threading.Event) -> Piece:
+    def march(self, stop: threading.Event) -> Batch:
         """Blocks of steps, as a single run takes them, until all members are done."""
         last, clock = self._first + len(self._ready), time.perf_counter()
         each = 0.0
@@ -295,14 +295,14 @@ class Piece:
         return self._wall_time / len(self._ready)
 
 
-def pieces_of(ready: Sequence[Ready], threads: int) -> list[Piece]:
-    """Members, alike ones in a stack, cut into pieces of about the same work: some for each thread."""
+def batches_of(ready: Sequence[Ready], threads: int) -> list[Batch]:
+    """Members, alike ones in a stack, cut into batches of about the same work: some for each thread."""
     groups: dict[tuple, list[Ready]] = {}
     for one in ready:
         # records are as long as the longest of a stack: at most twice as long as any of them
         longest = max(shape[0] for shape in one.state.record_shapes.values())
         groups.setdefault((shape_of(one.state), longest.bit_length()), []).append(one)
-    pieces = []
+    batches = []
     for group in groups.values():
         notice = f"compiling the loop of {group[0].case.contact.law} for many runs; it is kept for the next ones\n"
         timer = threading.Timer(COMPILING, lambda text=notice: sys.stderr.write(text) if sys.stderr.isatty() else None)
@@ -313,8 +313,8 @@ def pieces_of(ready: Sequence[Ready], threads: int) -> list[Piece]:
         finally:
             timer.cancel()
         work = np.cumsum([float(one.chain.n_bodies * one.state.time_step.n_steps) for one in group])
-        count = min(len(group), threads * max(1, math.ceil(work[-1] / (threads * STEPS_OF_A_PIECE))))
+        count = min(len(group), threads * max(1, math.ceil(work[-1] / (threads * STEPS_OF_A_BATCH))))
         ends = np.unique(np.append(np.searchsorted(work, work[-1] * np.arange(1, count) / count), len(group)))
         firsts = [0, *ends[:-1].tolist()]
-        pieces += [Piece(stack, group[first:end], first) for first, end in zip(firsts, ends.tolist(), strict=True) if end > first]
-    return pieces
+        batches += [Batch(stack, group[first:end], first) for first, end in zip(firsts, ends.tolist(), strict=True) if end > first]
+    return batches

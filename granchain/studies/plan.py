@@ -17,7 +17,6 @@ from granchain.case.checks import MEMORY
 from granchain.case.document import plain_tables
 from granchain.errors import CaseError
 from granchain.keys import Problems, check_whole, shown
-from granchain.plain_data import canonical
 from granchain.studies.distributions import Disorder, Distribution, values_of
 from granchain.studies.interruption import scipy_stats, uninterrupted
 
@@ -34,7 +33,7 @@ TAIL = 2.0**-32
 # Dimensions of a Sobol sequence that scipy has direction numbers for (Joe & Kuo 2008, doi:10.1137/070709359).
 MOST_DRAWN = 21201
 # Memory of a member until all are made: its case, and what is told of it [bytes], measured at 5 kB for a change of one table.
-OF_A_MEMBER = 10_000
+MEMBER_BYTES = 10_000
 # Sentences about members that are reported at once.
 MOST_SENTENCES = 20
 # Names that a variable of the study has.
@@ -226,7 +225,7 @@ def check_key(key: str, values: Any, how: str, problems: Problems) -> None:
     if isinstance(values, list) and how == "sobol":
         problems.add(key, "a list", "distributions with sobol", "write a distribution, such as { uniform = [low, high] }, or take product")
     if isinstance(values, list) and how == "product":
-        counts = Counter(canonical(value) if isinstance(value, (list, dict)) else value for value in values)
+        counts = Counter(value if isinstance(value, (bool, int, float, str)) else repr(value) for value in values)
         value, most = counts.most_common(1)[0]
         if most > 1:
             problems.add(key, f"{shown(value)} more than once", "each value once", "take out the doubles")
@@ -250,6 +249,6 @@ def check_plan(plan: Plan, problems: Problems) -> None:
         problems.add("n", f"{plan.n} draws of nothing", "1 where no key is drawn", "leave n out, or give a key a distribution")
     if len(plan.drawn) > MOST_DRAWN:
         problems.add("vary", f"{len(plan.drawn)} distributions", f"at most {MOST_DRAWN}", "draw fewer keys")
-    if plan.members * OF_A_MEMBER > MEMORY:
-        got = f"{plan.members:.6g} members, which take {plan.members * OF_A_MEMBER / 2**30:.3g} GiB"
+    if plan.members * MEMBER_BYTES > MEMORY:
+        got = f"{plan.members:.6g} members, which take {plan.members * MEMBER_BYTES / 2**30:.3g} GiB"
         problems.add("vary", got, f"{MEMORY // 2**30} GiB", "take fewer values or draws")

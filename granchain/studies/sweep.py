@@ -28,7 +28,7 @@ from granchain.studies.elsewhere import Elsewhere, ExecutorError, changed_law
 from granchain.studies.many import LOT
 from granchain.studies.measures import OF_MEMBER, OF_SENSOR, Measures, SummaryFunction, measure
 from granchain.studies.members import check_members, counter
-from granchain.studies.plan import OF_A_MEMBER, Plan, plan_of
+from granchain.studies.plan import MEMBER_BYTES, Plan, plan_of
 from granchain.studies.study import attributes_of_study, dataset, measures_of, variables_of_study
 
 
@@ -234,7 +234,7 @@ def estimate(plan: Plan, traces: bool, threads: int | None) -> StudyEstimate:
     measure(tried, 1)
     each = (time.perf_counter() - clock) / len(tried)
     size = size_of_study(cases, traces)
-    held = 2.0 * size + len(cases) * OF_A_MEMBER + min(2.0 * LOT, sum(case.memory for case in cases))
+    held = 2.0 * size + len(cases) * MEMBER_BYTES + min(2.0 * LOT, sum(case.memory for case in cases))
     return StudyEstimate(len(cases), each * len(cases) / min(threads, len(cases)), held, size + len(cases) * TEXT)
 
 
