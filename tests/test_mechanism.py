@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import time
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -218,9 +217,9 @@ def test_the_energy_ledger_closes(name: str) -> None:
     assert change + lost - result.energy_external == pytest.approx(result.energy_residual - result.energy_clamp, abs=1e-12)
 
 
-@pytest.mark.parametrize(("speed", "restitution"), [(0.1, 1.0), (1.0, 1.0)])
-def test_an_undamped_head_on_impact_has_the_peak_of_an_oscillator(plain: None, speed: float, restitution: float) -> None:
-    changes = ["contact.law=wang-liu-viscous", f"contact.restitution={restitution}", "crank.speed=0", "record.interval=1e-6",
+@pytest.mark.parametrize("speed", [0.1, 1.0])
+def test_an_undamped_head_on_impact_has_the_peak_of_an_oscillator(plain: None, speed: float) -> None:
+    changes = ["contact.law=wang-liu-viscous", "contact.restitution=1.0", "crank.speed=0", "record.interval=1e-6",
                f"start.slider_velocity={speed}", "start.slider_offset=4.9999e-4", "time.end=6e-4"]  # fmt: skip
     case = gc.load_mechanism("slider-crank", changes)
     result = gc.run_mechanism(case)
@@ -329,8 +328,7 @@ def test_two_bodies_of_the_mass_that_the_printed_overlap_needs_come_to_it() -> N
 
 @pytest.mark.parametrize("law", YOKE)
 def test_the_yoke_loses_and_finds_contact_where_it_should(law: str) -> None:
-    result, (lost, again, first, largest, depth) = yoke(law), YOKE[law]
-    found = checks(result)
+    (lost, again, first, largest, depth), found = YOKE[law], checks(yoke(law))
     assert found["contact lost at"] == pytest.approx(lost, abs=1.0)
     assert found["contact found again at"] == pytest.approx(again, abs=1.0)
     assert found["mean of force over that without play, 30 to 80 deg"] == pytest.approx(1.0, abs=0.03)
@@ -357,15 +355,6 @@ def test_the_laws_themselves_come_to_what_their_fits_do() -> None:
     assert found["largest penetration"] == pytest.approx(fitted["largest penetration"], rel=0.05)
 
 
-@pytest.mark.parametrize("name", ["slider-crank", "scotch-yoke"])
-def test_two_revolutions_take_less_than_a_second(name: str) -> None:
-    case = gc.load_mechanism(name)
-    gc.run_mechanism(case)
-    begun = time.process_time()
-    gc.run_mechanism(case)
-    assert time.process_time() - begun < 1.0
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # Cases, files, commands
 
@@ -373,9 +362,7 @@ WRONG = {
     "pin in the end": (("scotch-yoke", "crank.length=0.052"), ("slot's end", "below 0.0519615 m")),
     "no play in the slot": (("scotch-yoke", "pin.radius=0.008"), ("pin.radius", "below half its width")),
     "no play in the bearing": (("slider-crank", "joint.journal_radius=0.010"), ("joint.journal_radius", "clearance above 0")),
-    "journal too large": (("slider-crank", "joint.journal_radius=0.011"), ("joint.journal_radius",)),
     "rod too short": (("slider-crank", "rod.length=0.05"), ("rod.length", "does not come round")),
-    "unknown key": (("slider-crank", "rod.lenght=0.3"), ("rod.lenght", 'did you mean "length"?')),
     "two at once": (("slider-crank", "rod.mass=-1", "slider.mass=0"), ("rod.mass", "slider.mass")),
     "unknown law": (("scotch-yoke", "contact.law=jonson"), ('did you mean "johnson"?',)),
     "law without a fit": (("scotch-yoke", "contact.law=hertz"), ("force.form", 'force.form = "law"')),

@@ -6,7 +6,6 @@ import json
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import granchain as gc
@@ -179,16 +178,6 @@ def test_a_member_that_is_computed_elsewhere_has_the_same_bits_whatever_key_is_v
         with (ThreadPoolExecutor if where == "thread" else ProcessPoolExecutor)(1) as pool:
             differ = differing(case, changes, pool)
     figure(f"{name}, {where}: of {len(changes)} keys those with another bit", len(differ), at_most=0)
-
-
-def test_the_sweep_of_a_mass_gives_an_executor_the_striker_that_it_gives_this_process():
-    # the first is computed here; the striker takes its mass from the chain, so a light row has a light striker
-    masses = {"chain.mass": [0.45e-3, 0.2e-3]}
-    case = gc.load_case("steel-chain")
-    with ThreadPoolExecutor(1) as pool:
-        there = gc.sweep(case, masses, executor=pool)
-    here = gc.sweep(case, masses)
-    assert (there.peak.values == here.peak.values).all() and (np.diff(here.peak.values, axis=0) < 0.0).all()
 
 
 def test_a_case_keeps_what_its_files_held(tmp_path):

@@ -145,8 +145,9 @@ def test_a_file_without_a_law_that_can_be_used_is_refused_with_line_and_reason(t
     assert laws() == before
 
 
-@pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("while_in", ["while True:\n    pass\n", "import time\ntime.sleep(60)\n"])
+@pytest.mark.parametrize(
+    ("kind", "while_in"), [(signal.SIGINT, "while True:\n    pass\n"), (signal.SIGTERM, "import time\ntime.sleep(60)\n")]
+)
 def test_an_interruption_while_the_file_runs_is_none_of_its_own(kind: int, while_in: str, here: Path) -> None:
     (here / "slow.py").write_text("print('here', flush=True)\n" + while_in)
     command = [sys.executable, "-m", "granchain", "laws", "--law-module", "slow.py"]

@@ -157,8 +157,8 @@ class Case(CheckedCase):
             for name, numbers in (
                 ("radius", [kind.radius for kind in kinds]),
                 ("mass", [kind.mass for kind in kinds]),
-                ("drag", [self.chain.drag_of(segment) for segment in group]),
-                ("gap", [self.chain.gap_after(segment) for segment in group]),
+                ("drag", [self.chain.of_segment(segment, "drag") for segment in group]),
+                ("gap", [self.chain.of_segment(segment, "gap") for segment in group]),
             ):
                 columns[name].append(np.tile(np.repeat(numbers, counts), repeat))
             for kind, count in list(zip(kinds, counts, strict=True)) * repeat:
@@ -307,8 +307,8 @@ class Case(CheckedCase):
         chain, first = document["chain"], body_like(self.chain.places()[0][1], self.chain)
         for entry, segment in zip(chain["segment"], self.chain.segment, strict=True):
             entry |= {
-                "gap": self.chain.gap_after(segment),
-                "drag": self.chain.drag_of(segment),
+                "gap": self.chain.of_segment(segment, "gap"),
+                "drag": self.chain.of_segment(segment, "drag"),
                 **plain_tables(body_like(segment, self.chain)._asdict(), problems),
             }
         if not chain["segment"]:

@@ -157,7 +157,7 @@ def check_support(chain: ChainTable, ends: EndsTable, problems: Problems) -> Non
     """A static load needs a closed row, and gravity a wall to press the row on."""
     loads = [name for name in ("precompression", "gravity") if getattr(chain, name)]
     for where, segment in chain.places():
-        if loads and chain.gap_after(segment):
+        if loads and chain.of_segment(segment, "gap"):
             place = "chain.gap" if segment.gap is None else f"{where}.gap"
             advice = f"close the gap, or take out {' and '.join(loads)}"
             problems.add(place, f"a gap with {' and '.join(loads)}", "0 in a chain that carries a load at rest", advice)
@@ -260,7 +260,7 @@ def touches_at_rest(chain: ChainTable, ends: EndsTable, striker: StrikerTable | 
     if last.count == 1 and repeat == 1:
         runs.pop()
     if chain.gap_added is None:
-        closed = any(chain.gap_after(segment) == 0.0 for _, segment in runs)
+        closed = any(chain.of_segment(segment, "gap") == 0.0 for _, segment in runs)
     else:
         closed = any(gap + added == 0.0 for gap, added in zip(chain.gaps(), chain.gap_added, strict=True))
     return closed or ends.has_wall("right") or (ends.has_wall("left") and striker is None)

@@ -160,9 +160,7 @@ class MechanismCase(CheckedCase):
         if "contact" in tables and problems.clear("contact.law"):
             tables["contact"] = contact_table(document["contact"], problems)
         if not problems.sentences:
-            case = cls.model_construct(**tables)
-            check_time(case, problems)
-            case.check(problems)
+            cls.model_construct(**tables).check(problems)
         return {}
 
     @property
@@ -187,7 +185,21 @@ class MechanismCase(CheckedCase):
         return SimpleNamespace(**self.contact.inputs())
 
     def check(self, problems: Problems) -> None:
-        """Check what keys mean to each other."""
+        """Check across tables; here, that the run has one end and that its samples fit."""
+        time = self.time
+        if time.revolutions is None and time.end is None:
+            problems.add("time.revolutions", "nothing", "a number above 0, or an end", "give the revolutions of the crank")
+            return
+        if time.end is None and self.crank.speed == 0.0:
+            problems.add("time.revolutions", "revolutions of a crank at rest", "those of one that turns", "give time.end, or crank.speed")
+            return
+        if not 0.0 < self.end < math.inf:
+            problems.add("time", f"an end at {self.end:g} s", "a finite time above 0", "check crank.speed and time")
+            return
+        size = _SAMPLE_BYTES * self.end / self.record.interval
+        if size > MEMORY:
+            got, allowed = f"{self.end / self.record.interval:.3g} samples ({size / 2**30:.3g} GiB)", f"{MEMORY // 2**30} GiB"
+            problems.add("record.interval", got, allowed, "take a longer interval, or fewer revolutions")
 
 
 class SliderCrankCase(MechanismCase):
@@ -209,6 +221,7 @@ class SliderCrankCase(MechanismCase):
 
     def check(self, problems: Problems) -> None:
         """The rod reaches around, the journal is smaller than the bearing, the friction rises."""
+        super().check(problems)
         if self.rod.length <= self.crank.length:
             problems.add(
                 "rod.length", f"{self.rod.length:g} m beside a crank of {self.crank.length:g} m", "above the crank's length",
@@ -252,6 +265,7 @@ class ScotchYokeCase(MechanismCase):
 
     def check(self, problems: Problems) -> None:
         """The slot is wider than the pin and longer than its way."""
+        super().check(problems)
         if self.clearance <= _ANGLE_ROUNDING * self.pin.radius:
             problems.add(
                 "pin.radius", f"{self.pin.radius:g} m in a slot {self.slot.outer_radius - self.slot.inner_radius:g} m wide",
@@ -341,21 +355,3 @@ def contact_table(given: Mapping[str, Any], problems: Problems) -> ContactTable:
         # the spots of a journal and its bearing that have met do not meet again
         values["dents"] = "forget"
     return ContactTable(**values)
-
-
-def check_time(case: MechanismCase, problems: Problems) -> None:
-    """The run has one end, and its samples fit."""
-    time = case.time
-    if time.revolutions is None and time.end is None:
-        problems.add("time.revolutions", "nothing", "a number above 0, or an end", "give the revolutions of the crank")
-        return
-    if time.end is None and case.crank.speed == 0.0:
-        problems.add("time.revolutions", "revolutions of a crank at rest", "those of one that turns", "give time.end, or crank.speed")
-        return
-    if not 0.0 < case.end < math.inf:
-        problems.add("time", f"an end at {case.end:g} s", "a finite time above 0", "check crank.speed and time")
-        return
-    size = _SAMPLE_BYTES * case.end / case.record.interval
-    if size > MEMORY:
-        got, allowed = f"{case.end / case.record.interval:.3g} samples ({size / 2**30:.3g} GiB)", f"{MEMORY // 2**30} GiB"
-        problems.add("record.interval", got, allowed, "take a longer interval, or fewer revolutions")

@@ -126,17 +126,16 @@ class ChainTable(Table):
 
     def gaps(self) -> list[float]:
         """Free distance after each bead but the last, without what is added to it [m]."""
-        return [self.gap_after(one) for repeat, group in self.groups() for _ in range(repeat) for one in group for _ in range(one.count)][
-            :-1
-        ]
+        gaps: list[float] = []
+        for repeat, group in self.groups():
+            for segment in group * repeat:
+                gaps += [self.of_segment(segment, "gap")] * segment.count
+        return gaps[:-1]
 
-    def drag_of(self, segment: SegmentTable) -> float:
-        """Drag force on each bead of a segment over its momentum [1/s]."""
-        return self.drag if segment.drag is None else segment.drag
-
-    def gap_after(self, segment: SegmentTable) -> float:
-        """Free distance after each bead of a segment [m]."""
-        return self.gap if segment.gap is None else segment.gap
+    def of_segment(self, segment: SegmentTable, name: str) -> float:
+        """The gap after each bead of a segment [m], or the drag on it [1/s]: its own, or the chain's."""
+        own = getattr(segment, name)
+        return float(getattr(self, name) if own is None else own)
 
 
 class StrikerTable(Table):
