@@ -127,14 +127,6 @@ class Thornton(Elastoplastic):
         return d_y, f_y, pair.hertz_stiffness, slope, 2.0 * math.pi * pressure, 0.75 / pair.effective_modulus, 0.4 * f_y * d_y
 
     @staticmethod
-    def elastic_limit(c: tuple) -> float:
-        return c[0]
-
-    @staticmethod
-    def elastic_stiffness(c: tuple) -> float:
-        return c[2]
-
-    @staticmethod
     def loading(d: float, c: tuple) -> float:
         d_y, f_y, hertz, slope = c[:4]
         return hertz_force(d, hertz) if d < d_y else f_y + slope * (d - d_y)
@@ -191,14 +183,6 @@ class Stronge(Elastoplastic):
         d_y, f_y = yield_overlap(pair, pressure), yield_force(pair, pressure)
         z_p = elementary.exp(3.0 * (HARDNESS - inputs.theta))
         return d_y, f_y, pair.hertz_stiffness, z_p, 1.0 / (3.0 * inputs.theta), HARDNESS / inputs.theta, 0.4 * f_y * d_y
-
-    @staticmethod
-    def elastic_limit(c: tuple) -> float:
-        return c[0]
-
-    @staticmethod
-    def elastic_stiffness(c: tuple) -> float:
-        return c[2]
 
     @staticmethod
     def loading(d: float, c: tuple) -> float:
@@ -286,14 +270,6 @@ class VuQuocZhang(Elastoplastic):
         d_y = elementary.over(elementary.power, f_y / hertz, 2.0 / 3.0)
         pole = elementary.power(max(f_y - 1.0 / k_c, 0.0), 1.0 / 3.0) if k_c > 0.0 else 0.0
         return d_y, f_y, hertz, radius, elastic, c_a, k_c, root, pole, 0.4 * f_y * d_y
-
-    @staticmethod
-    def elastic_limit(c: tuple) -> float:
-        return c[0]
-
-    @staticmethod
-    def elastic_stiffness(c: tuple) -> float:
-        return c[2]
 
     @staticmethod
     def loading(d: float, c: tuple) -> float:
@@ -406,14 +382,6 @@ class KogutEtsion(Elastoplastic):
         return yield_overlap(pair, pressure), yield_force(pair, pressure), pair.hertz_stiffness
 
     @staticmethod
-    def elastic_limit(c: tuple) -> float:
-        return c[0]
-
-    @staticmethod
-    def elastic_stiffness(c: tuple) -> float:
-        return c[2]
-
-    @staticmethod
     def loading(d: float, c: tuple) -> float:
         d_c, f_c, hertz = c[:3]
         w = d / d_c
@@ -501,14 +469,6 @@ class JacksonGreen(Elastoplastic):
         )
 
     @staticmethod
-    def elastic_limit(c: tuple) -> float:
-        return c[0]
-
-    @staticmethod
-    def elastic_stiffness(c: tuple) -> float:
-        return c[2]
-
-    @staticmethod
     def loading(d: float, c: tuple) -> float:
         w = d / c[0]
         return hertz_force(d, c[2]) if w <= JG_HERTZ else c[1] * jackson_green_shape(w, c[3], c[4], c[5])
@@ -571,14 +531,6 @@ class DuWang(Elastoplastic):
         pressure = (1.0 + 0.5 * math.pi) * pair.yield_stress
         d_y, f_y = yield_overlap(pair, pressure), yield_force(pair, pressure)
         return d_y, f_y, pair.hertz_stiffness, math.pi * pressure * pair.effective_radius, 0.4 * f_y * d_y
-
-    @staticmethod
-    def elastic_limit(c: tuple) -> float:
-        return c[0]
-
-    @staticmethod
-    def elastic_stiffness(c: tuple) -> float:
-        return c[2]
 
     @staticmethod
     def loading(d: float, c: tuple) -> float:
@@ -645,14 +597,6 @@ class Brake(Elastoplastic):
         work_y = 0.4 * f_y * d_y
         work_p = work_y + span * (f_y + linear / 2.0 + quadratic / 3.0 + cubic / 4.0)
         return d_y, f_y, hertz, d_p, f_p, linear, quadratic, cubic, slope_p, radius, work_y, work_p
-
-    @staticmethod
-    def elastic_limit(c: tuple) -> float:
-        return c[0]
-
-    @staticmethod
-    def elastic_stiffness(c: tuple) -> float:
-        return c[2]
 
     @staticmethod
     def loading(d: float, c: tuple) -> float:
@@ -743,14 +687,6 @@ class BurgoyneDaraio(Elastoplastic):
         slope = 2.0 * math.pi * p0 * radius
         flow, compliance = 2.0 * math.pi * pressure, 0.75 / pair.effective_modulus
         return d_y, f_y, pair.hertz_stiffness, d_p, f_p, f_y / d_y, beta, slope, flow, compliance, work_y, work_p
-
-    @staticmethod
-    def elastic_limit(c: tuple) -> float:
-        return c[0]
-
-    @staticmethod
-    def elastic_stiffness(c: tuple) -> float:
-        return c[2]
 
     @staticmethod
     def loading(d: float, c: tuple) -> float:

@@ -42,8 +42,9 @@ ELASTOPLASTIC_HISTORY = (
 class Elastoplastic(ContactLaw):
     """Base of laws with a loading curve that leaves a dent, and one unloading curve from each largest overlap.
 
-    A law declares `elastic_limit(c)`, `elastic_stiffness(c)`, `loading(d, c)`, `loading_work(d, c)`,
-    `residual(d_max, force_max, c)`; where it is not 3/2, `exponent(d_max, c)`; where the loading curve jumps, `jumps(c)`.
+    A law declares `loading(d, c)`, `loading_work(d, c)`, `residual(d_max, force_max, c)`; where its first and third coefficients are
+    not the overlap of first yield and Hertz's stiffness, `elastic_limit(c)`, `elastic_stiffness(c)`; where it is not 3/2,
+    `exponent(d_max, c)`; where the loading curve jumps, `jumps(c)`.
     Unloading and reloading follow F = K (d - d_r)^n through (d_max, F_max). The energy guard keeps the loss D(d_max) = U - W from being
     negative or falling, so that no sequence of partial cycles creates energy; `as_printed = true` switches it off.
     """
@@ -52,21 +53,20 @@ class Elastoplastic(ContactLaw):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         if "name" in cls.__dict__:
-            own = cls.coefficients
-            cls.coefficients = own + GUARD
+            cls.coefficients += GUARD
             cls.history = ELASTOPLASTIC_HISTORY if cls.varying_exponent else ELASTOPLASTIC_HISTORY[:3]
             cls._set_functions()
         super().__init_subclass__(**kwargs)
 
     @staticmethod
     def elastic_limit(c: tuple) -> float:
-        """Overlap [m] up to which a fresh contact is elastic."""
-        raise NotImplementedError
+        """Overlap [m] up to which a fresh contact is elastic; the first coefficient where a law does not define it."""
+        return c[0]
 
     @staticmethod
     def elastic_stiffness(c: tuple) -> float:
-        """Factor [N/m^1.5] of the elastic force of a fresh contact."""
-        raise NotImplementedError
+        """Factor [N/m^1.5] of the elastic force of a fresh contact; the third coefficient where a law does not define it."""
+        return c[2]
 
     @staticmethod
     def loading(d: float, c: tuple) -> float:
@@ -123,28 +123,22 @@ class Elastoplastic(ContactLaw):
 def _opening(residual: Callable, exponent: Callable, loading_work: Callable, first: int) -> Callable:
     """Function (largest overlap, its force, c) -> the overlap at which the contact then opens, guarded."""
     if first < 0:
+        return residual
 
-        def opens_at(d: float, force: float, c: tuple) -> float:
-            return residual(d, force, c)
-
-    else:
-
-        def opens_at(d: float, force: float, c: tuple) -> float:
-            start_1, end_1, loss_1, start_2, end_2, loss_2, start_3, end_3, loss_3, start_4, end_4, loss_4 = c[first:]
-            natural = residual(d, force, c)
-            if natural < 0.0:
-                natural = 0.0
-            for start, end, kept in (
-                (start_1, end_1, loss_1),
-                (start_2, end_2, loss_2),
-                (start_3, end_3, loss_3),
-                (start_4, end_4, loss_4),
-            ):
-                if start < d and d < end:
-                    # the guard: d_g = d_max - (n + 1)(U - D_g)/F_max
-                    opens = d - (exponent(d, c) + 1.0) * (loading_work(d, c) - kept) / force
-                    return opens if opens > 0.0 else 0.0
-            return natural
+    def opens_at(d: float, force: float, c: tuple) -> float:
+        start_1, end_1, loss_1, start_2, end_2, loss_2, start_3, end_3, loss_3, start_4, end_4, loss_4 = c[first:]
+        for start, end, kept in (
+            (start_1, end_1, loss_1),
+            (start_2, end_2, loss_2),
+            (start_3, end_3, loss_3),
+            (start_4, end_4, loss_4),
+        ):
+            if start < d and d < end:
+                # the guard: d_g = d_max - (n + 1)(U - D_g)/F_max
+                opens = d - (exponent(d, c) + 1.0) * (loading_work(d, c) - kept) / force
+                return opens if opens > 0.0 else 0.0
+        natural = residual(d, force, c)
+        return 0.0 if natural < 0.0 else natural
 
     return opens_at
 

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from granchain.contact.law import OPEN, STIFFNESS, ContactLaw, Quantity, Source
-from granchain.contact.pair import hertz_contact_radius
+from granchain.contact.pair import hertz_contact_radius, stiffness_of
 
 
 class Hertz(ContactLaw):
@@ -25,7 +25,7 @@ class Hertz(ContactLaw):
 
     @staticmethod
     def coefficients_of(pair: Any, inputs: SimpleNamespace) -> tuple[Any, ...]:
-        return (pair.hertz_stiffness if inputs.stiffness is None else inputs.stiffness,)
+        return (stiffness_of(pair, inputs),)
 
     @staticmethod
     def force(overlap: float, rate: float, c: tuple, h: tuple) -> float:

@@ -39,7 +39,7 @@ from granchain.contact.law import (
     positive,
 )
 from granchain.contact.model import Model
-from granchain.contact.pair import linearised_plastic_stiffness, ma_liu_points
+from granchain.contact.pair import linearised_plastic_stiffness, lowest_force, ma_liu_points, stiffness_of
 from granchain.errors import LawError
 
 # Where the factor is finite at e = 0, that may be asked; the laws with 1/e or ln e are open there.
@@ -258,10 +258,9 @@ class Hysteresis(ContactLaw):
 
     @classmethod
     def coefficients_of(cls, pair: Any, inputs: SimpleNamespace) -> tuple[Any, ...]:
-        stiffness = pair.hertz_stiffness if inputs.stiffness is None else inputs.stiffness
-        damping, lowest_force = cls.factor(inputs), 0.0 if inputs.separation == "clamped" else -math.inf
+        stiffness, damping, lowest = stiffness_of(pair, inputs), cls.factor(inputs), lowest_force(inputs)
         if inputs.impact_speed != "onset":
-            return stiffness, damping / inputs.impact_speed, lowest_force
+            return stiffness, damping / inputs.impact_speed, lowest
         if inputs.impact_speed_floor is None:
             raise LawError(
                 "impact_speed_floor: got nothing, allowed a number above 0 [m/s]: contacts that close at zero speed have no other speed; "
@@ -269,8 +268,8 @@ class Hysteresis(ContactLaw):
             )
         if np.ndim(inputs.restitution) == 2:
             log_step = elementary.log(inputs.fastest / inputs.impact_speed_floor) / (SPEED_NODES - 1)
-            return stiffness, lowest_force, inputs.impact_speed_floor, log_step, *damping
-        return stiffness, damping, lowest_force, inputs.impact_speed_floor
+            return stiffness, lowest, inputs.impact_speed_floor, log_step, *damping
+        return stiffness, damping, lowest, inputs.impact_speed_floor
 
 
 @spring(straight, straight_work, "N/m")
@@ -609,8 +608,7 @@ class HuntCrossleyAlpha(Hysteresis):
 
     @classmethod
     def coefficients_of(cls, pair: Any, inputs: SimpleNamespace) -> tuple[Any, ...]:
-        stiffness = pair.hertz_stiffness if inputs.stiffness is None else inputs.stiffness
-        return stiffness, 1.5 * inputs.alpha, 0.0 if inputs.separation == "clamped" else -math.inf
+        return stiffness_of(pair, inputs), 1.5 * inputs.alpha, lowest_force(inputs)
 
 
 class WangLiuHysteretic(ContactLaw):
@@ -646,7 +644,7 @@ class WangLiuHysteretic(ContactLaw):
             (Flores.damping_factor(e) if published else exact_damping_factor(e)) / v0,
             linearised_plastic_stiffness(pair, inputs.psi, inputs.xi),
             (hu_guo_factor(e) if published else exact_damping_factor(e)) / v0,
-            0.0 if inputs.separation == "clamped" else -math.inf,
+            lowest_force(inputs),
         )
 
     @staticmethod

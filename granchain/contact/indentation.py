@@ -8,6 +8,7 @@ from typing import Any
 
 from granchain.contact.guard import Elastoplastic
 from granchain.contact.law import DENTS, RESTITUTION, STIFFNESS, Quantity, Source, checked
+from granchain.contact.pair import stiffness_of
 
 
 class PermanentIndentation(Elastoplastic):
@@ -27,7 +28,7 @@ class PermanentIndentation(Elastoplastic):
     @staticmethod
     def coefficients_of(pair: Any, inputs: SimpleNamespace) -> tuple[Any, ...]:
         e = checked(RESTITUTION, inputs.restitution)
-        return pair.hertz_stiffness if inputs.stiffness is None else inputs.stiffness, (1.0 - e) * (1.0 + e)
+        return stiffness_of(pair, inputs), (1.0 - e) * (1.0 + e)
 
     @staticmethod
     def elastic_limit(c: tuple) -> float:

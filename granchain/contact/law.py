@@ -47,12 +47,7 @@ class Source:
     doi: str = ""
 
     def __str__(self) -> str:
-        parts = [self.text]
-        if self.equation:
-            parts.append(self.equation)
-        if self.doi:
-            parts.append(f"doi:{self.doi}")
-        return ", ".join(parts)
+        return ", ".join(part for part in (self.text, self.equation, self.doi and f"doi:{self.doi}") if part)
 
 
 @dataclass(frozen=True)
@@ -103,39 +98,31 @@ class Quantity:
         """The allowed values in words."""
         if self.kind == "switch":
             return "true or false"
-        parts = []
-        if self.kind == "number":
-            if self.above is not None:
-                parts.append(f"above {self.above:g}")
-            if self.low is not None:
-                parts.append(f"at least {self.low:g}")
-            if self.below is not None:
-                parts.append(f"below {self.below:g}")
-            if self.high is not None:
-                parts.append(f"at most {self.high:g}")
-            text = "a number" + (" " + " and ".join(parts) if parts else "")
-        else:
-            text = ""
         words = ", ".join(f'"{word}"' for word in self.choices)
-        return " or ".join(part for part in (text, words) if part)
+        if self.kind == "word":
+            return words
+        ends = (("above", self.above), ("at least", self.low), ("below", self.below), ("at most", self.high))
+        limits = " and ".join(f"{word} {limit:g}" for word, limit in ends if limit is not None)
+        return " or ".join(text for text in (f"a number {limits}".rstrip(), words) if text)
 
     def problem(self, value: Any) -> str | None:
         """What is wrong with a value; None where it is allowed."""
         if self.kind == "switch":
-            return None if isinstance(value, bool) else f"got {value!r}, allowed: {self.range}"
-        if isinstance(value, str):
-            return None if value in self.choices else f'got "{value}", allowed: {self.range}'
-        if self.kind == "word" or isinstance(value, bool) or not isinstance(value, (int, float)):
-            return f"got {value!r}, allowed: {self.range}"
-        if (
-            not math.isfinite(value)
-            or (self.above is not None and not value > self.above)
-            or (self.low is not None and not value >= self.low)
-            or (self.below is not None and not value < self.below)
-            or (self.high is not None and not value <= self.high)
-        ):
-            return f"got {value!r}, allowed: {self.range}"
-        return None
+            allowed = isinstance(value, bool)
+        elif isinstance(value, str):
+            allowed = value in self.choices
+        elif self.kind == "word" or isinstance(value, bool) or not isinstance(value, (int, float)):
+            allowed = False
+        else:
+            allowed = (
+                math.isfinite(value)
+                and (self.above is None or value > self.above)
+                and (self.low is None or value >= self.low)
+                and (self.below is None or value < self.below)
+                and (self.high is None or value <= self.high)
+            )
+        got = f'"{value}"' if isinstance(value, str) and self.kind != "switch" else repr(value)
+        return None if allowed else f"got {got}, allowed: {self.range}"
 
 
 def in_unit(unit: str) -> str:
@@ -268,7 +255,13 @@ class ContactLaw:
         cls.uses_rate = cls.uses_rate or reads_rate(cls.force)
         if "name" in cls.__dict__:
             check_law(cls)
-            _register(cls)
+            known = _REGISTRY.setdefault(cls.name, cls)
+            if (known.__module__, known.__qualname__) != (cls.__module__, cls.__qualname__):
+                raise LawError(
+                    f'contact law {cls.__qualname__}: name: got "{cls.name}", which is taken by {known.__module__}.{known.__qualname__}, '
+                    "allowed: a name of its own; choose another"
+                )
+            _REGISTRY[cls.name] = cls
 
     @classmethod
     def model(cls, inputs: SimpleNamespace) -> Model:
@@ -394,11 +387,6 @@ def check_law(cls: type[ContactLaw]) -> None:
             problems.append(f"{group}: got {name} twice, allowed: each name once; rename one of the two")
     if cls.onset_jump and isinstance(cls.history, tuple) and ONSET_HISTORY[0] not in cls.history:
         problems.append("onset_jump: needs the onset weight; begin its history with ONSET_HISTORY, and see KelvinVoigt")
-    if "variant" in vars(cls):
-        problems.append(
-            "variant: got a method of version 0.1, allowed: model; it returns what to run with: replace(super().model(inputs), ...), see "
-            "granchain.contact.hysteresis"
-        )
     for name in (*Functions._fields, "contact_radius"):
         if not isinstance(inspect.getattr_static(cls, name), staticmethod):
             problems.append(f"{name}: got no @staticmethod, allowed: a pure function of its arguments; write @staticmethod above it")
@@ -407,16 +395,6 @@ def check_law(cls: type[ContactLaw]) -> None:
             problems.append(f"{name}: got nothing, allowed: a function; define it")
     if problems:
         raise LawError("\n".join(f"contact law {cls.__qualname__}: {problem}" for problem in problems))
-
-
-def _register(cls: type[ContactLaw]) -> None:
-    held = _REGISTRY.get(cls.name)
-    if held is not None and (held.__module__, held.__qualname__) != (cls.__module__, cls.__qualname__):
-        raise LawError(
-            f'contact law {cls.__qualname__}: name: got "{cls.name}", which is taken by {held.__module__}.{held.__qualname__}, allowed: a '
-            "name of its own; choose another"
-        )
-    _REGISTRY[cls.name] = cls
 
 
 def registered() -> dict[str, type[ContactLaw]]:
@@ -436,11 +414,3 @@ ONSET_HISTORY = (
     Quantity("onset_weight", "1", "weight of the damping force: 1 but at the first step of a contact"),
     Quantity("closed", "1", "1 while the contact is closed, 0 while it is open"),
 )
-
-
-def columns(values: tuple[Any, ...], n_contacts: int) -> np.ndarray:
-    """Coefficients as one C-ordered (n_coefficients, n_contacts) array."""
-    table = np.empty((len(values), n_contacts))
-    for row, value in zip(table, values, strict=True):
-        row[:] = value
-    return table

@@ -77,14 +77,6 @@ class MaLiu(Elastoplastic):
         work_p = work_y + (c1 / 2.0 - c2 / 4.0) * (d_p * d_p - d_y * d_y) + c2 / 2.0 * (d_p * d_p) * log + c3 * (d_p - d_y)
         return d_y, d_p, hertz, c1, c2, c3, f_p, k1, unloading, work_y, work_p
 
-    @staticmethod
-    def elastic_limit(c: tuple) -> float:
-        return c[0]
-
-    @staticmethod
-    def elastic_stiffness(c: tuple) -> float:
-        return c[2]
-
     loading = staticmethod(loading_force)
 
     @staticmethod

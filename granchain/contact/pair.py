@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -86,6 +87,16 @@ class Pair:
 def hertz_stiffness(modulus: Any, radius: Any) -> Any:
     """K = (4/3) E sqrt(R) of two spheres [N/m^1.5]."""
     return 4.0 / 3.0 * modulus * np.sqrt(radius)
+
+
+def stiffness_of(pair: Pair, inputs: SimpleNamespace) -> Any:
+    """K of the case, Hertz's where it gives none [N/m^1.5]."""
+    return pair.hertz_stiffness if inputs.stiffness is None else inputs.stiffness
+
+
+def lowest_force(inputs: SimpleNamespace) -> float:
+    """Lowest force [N] of a contact that is clamped, or may pull; clamped where the law leaves no choice."""
+    return -math.inf if getattr(inputs, "separation", "clamped") == "tensile" else 0.0
 
 
 def hertz_contact_radius(overlap: float, radius: float) -> float:

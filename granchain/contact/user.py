@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from importlib.machinery import ModuleSpec
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from types import CodeType, ModuleType, TracebackType
+from types import CodeType, ModuleType
 
 from granchain.contact import laws
 from granchain.contact.law import ContactLaw, registered, reinstate
@@ -57,12 +57,15 @@ def load_law_module(path: str | os.PathLike[str]) -> dict[str, type[ContactLaw]]
     """
     file = Path(os.path.abspath(path))
     shown = os.fspath(path)
-    code = _code_of(_text_of(file, shown), file, shown)
+    code = _code_of(file, shown)
     before = laws()  # All of the package's: none of them may find its name taken later on.
     name = PREFIX + re.sub(r"\W", "_", file.stem)
-    module, held = _module(name, file), sys.modules.get(name)
-    if held is not None and held.__file__ != module.__file__:
-        raise LawError(f"law file {shown}: got a second file of this name beside {held.__file__}, allowed one; rename one of the two")
+    spec = spec_from_file_location(name, file)
+    if spec is None:
+        raise LawError(f"law file {file.name}: got a name that is no Python file's, allowed one that ends in .py; rename it")
+    module, loaded = module_from_spec(spec), sys.modules.get(name)
+    if loaded is not None and loaded.__file__ != module.__file__:
+        raise LawError(f"law file {shown}: got a second file of this name beside {loaded.__file__}, allowed one; rename one of the two")
     sys.modules[name] = module
     try:
         exec(code, module.__dict__)
@@ -70,8 +73,8 @@ def load_law_module(path: str | os.PathLike[str]) -> dict[str, type[ContactLaw]]
     except BaseException as error:
         reinstate(before)
         sys.modules.pop(name)
-        if held is not None:
-            sys.modules[name] = held
+        if loaded is not None:
+            sys.modules[name] = loaded
         if from_outside(error):
             raise
         allowed = "" if isinstance(error, LawError) else "; allowed: code that runs to its end"
@@ -156,18 +159,12 @@ def from_outside(error: BaseException) -> bool:
     Python's own between two operations, none of which raises."""
     if not isinstance(error, (KeyboardInterrupt, SystemExit)) or error.__traceback__ is None:
         return False
-    *_, last = _frames(error.__traceback__)
+    last = error.__traceback__
+    while last.tb_next is not None:
+        last = last.tb_next
     if last.tb_frame.f_code.co_filename.startswith(_OWN_FOLDER):
         return True
     return isinstance(error, KeyboardInterrupt) and last.tb_frame.f_code.co_code[last.tb_lasti] != dis.opmap["RAISE_VARARGS"]
-
-
-def _frames(trace: TracebackType) -> Iterator[TracebackType]:
-    """The frames of a traceback, the innermost last."""
-    here: TracebackType | None = trace
-    while here is not None:
-        yield here
-        here = here.tb_next
 
 
 def blame(error: BaseException, file: str | os.PathLike[str]) -> str:
@@ -186,11 +183,12 @@ def file_of(law: type[ContactLaw]) -> str | None:
     return getattr(sys.modules.get(law.__module__), "__file__", None)
 
 
-def _text_of(file: Path, shown: str) -> bytes:
+def _code_of(file: Path, shown: str) -> CodeType:
+    """Code of the file as it is now: Python's own cache of compiled files would miss an edit within a second."""
     try:
         if not stat.S_ISREG(file.stat().st_mode):
             raise FileError(f"law file {shown}: got a folder or a device, allowed a Python file; name the file itself")
-        return file.read_bytes()
+        content = file.read_bytes()
     except FileNotFoundError:
         raise FileError(f"law file {shown}: got no file of this name, allowed a Python file; look at the name and the folder") from None
     except (OSError, ValueError) as error:
@@ -198,10 +196,6 @@ def _text_of(file: Path, shown: str) -> bytes:
         raise FileError(
             f"law file {shown}: got one that cannot be read ({reason}), allowed a Python file; look at its name and its permissions"
         ) from None
-
-
-def _code_of(content: bytes, file: Path, shown: str) -> CodeType:
-    """Code of the file as it is now: Python's own cache of compiled files would miss an edit within a second."""
     try:
         return compile(content, os.fspath(file), "exec", dont_inherit=True)
     except SyntaxError as error:
@@ -211,10 +205,3 @@ def _code_of(content: bytes, file: Path, shown: str) -> CodeType:
         raise LawError(
             f"law file {shown}: got text that is not Python ({text_of(error) or type(error).__name__}), allowed Python; name a Python file"
         ) from None
-
-
-def _module(name: str, file: Path) -> ModuleType:
-    spec = spec_from_file_location(name, file)
-    if spec is None:
-        raise LawError(f"law file {file.name}: got a name that is no Python file's, allowed one that ends in .py; rename it")
-    return module_from_spec(spec)

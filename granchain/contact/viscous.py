@@ -38,15 +38,17 @@ from granchain.contact.law import (
     positive,
 )
 from granchain.contact.onset import onset_weight
-from granchain.contact.pair import Pair, damping_ratio, hertz_contact_radius, linearised_plastic_stiffness
+from granchain.contact.pair import (
+    Pair,
+    damping_ratio,
+    hertz_contact_radius,
+    linearised_plastic_stiffness,
+    lowest_force,
+    stiffness_of,
+)
 from granchain.errors import LawError
 
 REVIEW = "Wang et al. 2022, review of contact force models"
-
-
-def lowest_force(separation: str) -> float:
-    """Lowest force of a contact that is clamped, or may pull [N]."""
-    return 0.0 if separation == "clamped" else -math.inf
 
 
 # What a clamped linear oscillator, or Tsuji's law, returns at least, with a damping ratio up to 1: the limit of
@@ -163,7 +165,7 @@ class KelvinVoigt(Linear):
     def coefficients_of(pair: Pair, inputs: SimpleNamespace) -> tuple[Any, ...]:
         stiffness = inputs.stiffness
         damping = 2.0 * identified_ratio(inputs) * np.sqrt(stiffness * pair.effective_mass)
-        return stiffness, damping, lowest_force(inputs.separation)
+        return stiffness, damping, lowest_force(inputs)
 
 
 class WangLiuViscous(Linear):
@@ -181,7 +183,7 @@ class WangLiuViscous(Linear):
     def coefficients_of(pair: Pair, inputs: SimpleNamespace) -> tuple[Any, ...]:
         stiffness = linearised_plastic_stiffness(pair, inputs.psi, inputs.xi)
         damping = 2.0 * identified_ratio(inputs) * np.sqrt(stiffness * pair.effective_mass)
-        return stiffness, damping, lowest_force(inputs.separation)
+        return stiffness, damping, lowest_force(inputs)
 
 
 class LeeWangTransition(Linear):
@@ -214,7 +216,7 @@ class LeeWangTransition(Linear):
     def coefficients_of(pair: Pair, inputs: SimpleNamespace) -> tuple[Any, ...]:
         stiffness, epsilon = inputs.stiffness, inputs.epsilon
         damping = 2.0 * damping_ratio(checked(RESTITUTION, inputs.restitution)) * np.sqrt(stiffness * pair.effective_mass)
-        return stiffness, damping, lowest_force(inputs.separation), 2.0 * inputs.q / epsilon, epsilon
+        return stiffness, damping, lowest_force(inputs), 2.0 * inputs.q / epsilon, epsilon
 
     @staticmethod
     def force(overlap: float, rate: float, c: tuple, h: tuple) -> float:
@@ -286,15 +288,10 @@ def hertzian_energy(overlap: float, c: tuple, h: tuple) -> float:
     return 0.4 * c[0] * (d * d * math.sqrt(d))
 
 
-def stiffness_of(pair: Pair, inputs: SimpleNamespace) -> Any:
-    """K, Hertz's where the case gives none [N/m^1.5]."""
-    return pair.hertz_stiffness if inputs.stiffness is None else inputs.stiffness
-
-
-def with_ratio(pair: Pair, inputs: SimpleNamespace, ratio: Any, separation: str) -> tuple[Any, ...]:
+def with_ratio(pair: Pair, inputs: SimpleNamespace, ratio: Any) -> tuple[Any, ...]:
     """Coefficients of F = K d^1.5 + sqrt(5) zeta sqrt(K m) d^.25 rate."""
     stiffness = stiffness_of(pair, inputs)
-    return stiffness, math.sqrt(5.0) * ratio * np.sqrt(stiffness * pair.effective_mass), lowest_force(separation)
+    return stiffness, math.sqrt(5.0) * ratio * np.sqrt(stiffness * pair.effective_mass), lowest_force(inputs)
 
 
 def quarter(d: float) -> float:
@@ -349,7 +346,7 @@ class Tsuji(Quarter):
 
     @staticmethod
     def coefficients_of(pair: Pair, inputs: SimpleNamespace) -> tuple[Any, ...]:
-        return with_ratio(pair, inputs, identified_ratio(inputs), inputs.separation)
+        return with_ratio(pair, inputs, identified_ratio(inputs))
 
 
 def jankowski_ratio(restitution: Any) -> Any:
@@ -373,10 +370,8 @@ class Jankowski(QuarterApproaching):
     @staticmethod
     def coefficients_of(pair: Pair, inputs: SimpleNamespace) -> tuple[Any, ...]:
         if inputs.damping == "published":
-            return with_ratio(pair, inputs, jankowski_ratio(inputs.restitution), "clamped")
-        return with_ratio(
-            pair, inputs, ratio_of_decay(-elementary.over(elementary.log, checked(RESTITUTION, inputs.restitution))), "clamped"
-        )
+            return with_ratio(pair, inputs, jankowski_ratio(inputs.restitution))
+        return with_ratio(pair, inputs, ratio_of_decay(-elementary.over(elementary.log, checked(RESTITUTION, inputs.restitution))))
 
 
 class JankowskiBothPhases(Quarter):
@@ -393,7 +388,7 @@ class JankowskiBothPhases(Quarter):
     @staticmethod
     def coefficients_of(pair: Pair, inputs: SimpleNamespace) -> tuple[Any, ...]:
         published = inputs.damping == "published"
-        return with_ratio(pair, inputs, jankowski_ratio(inputs.restitution) if published else delivering_ratio(inputs), inputs.separation)
+        return with_ratio(pair, inputs, jankowski_ratio(inputs.restitution) if published else delivering_ratio(inputs))
 
 
 def given(a: float) -> Quantity:
@@ -420,7 +415,7 @@ class KuwabaraKono(Half):
 
     @staticmethod
     def coefficients_of(pair: Pair, inputs: SimpleNamespace) -> tuple[Any, ...]:
-        return stiffness_of(pair, inputs), inputs.chi, lowest_force(inputs.separation)
+        return stiffness_of(pair, inputs), inputs.chi, lowest_force(inputs)
 
     @staticmethod
     def contact_radius(overlap: float, radius: float, c: tuple, h: tuple) -> float:

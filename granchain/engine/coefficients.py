@@ -9,7 +9,6 @@ from types import SimpleNamespace
 import numpy as np
 
 from granchain.contact.guard import GUARD_WINDOWS
-from granchain.contact.law import columns
 from granchain.contact.model import Model
 from granchain.contact.pair import Pair
 from granchain.engine.scans import finite_force, over_kinds
@@ -68,7 +67,9 @@ def own_coefficients(model: Model, pair: Pair, inputs: SimpleNamespace, n_contac
             f"contact law {model.name}: coefficients_of: got {len(values)} values, allowed: {len(own)}, one for each of its coefficients "
             f"({', '.join(q.name for q in own)}); return these"
         )
-    table = columns(values, n_contacts)
+    table = np.empty((len(values), n_contacts))
+    for row, value in zip(table, values, strict=True):
+        row[:] = value
     bad = np.isnan(table).any(axis=1)
     if bad.any():
         raise LawError(
