@@ -44,7 +44,7 @@ SLOW = ("brake", "gharib-hurmuzlu-plastic", "jackson-green", "kogut-etsion", "le
 
 
 @pytest.mark.promise("N6")
-@pytest.mark.parametrize("name", LAWS)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.long if name == "jackson-green" else ()) for name in LAWS])
 def test_a_law_has_no_fault_and_creates_no_energy(name: str, figure) -> None:
     law, values = LAWS[name], example_inputs(LAWS[name])
     contact = Contact(law, values)

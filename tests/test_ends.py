@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from support.kinds import PLAIN_HERE
 from support.rows import MASS, RADIUS, SPEED, STEEL, ledger_residual, run_row, standing_row, steel_row, velocities
 
 from granchain import theory
@@ -359,6 +360,7 @@ def test_a_drive_that_begins_and_stops_at_speed_between_two_steps_keeps_the_bala
 
 
 @pytest.mark.plain
+@pytest.mark.skipif(not PLAIN_HERE, reason="run as plain Python: compiled, it takes two loops of its own")
 @pytest.mark.parametrize("pressed", [0.0, 20.0])
 def test_a_wall_that_starts_between_two_steps_is_met_once(pressed):
     # from 1.33 us on at .1 m/s, under a dashpot that jumps: a touching contact closes at that moment, a pressed one feels the speed then

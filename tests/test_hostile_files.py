@@ -523,7 +523,7 @@ def resumed(path, state):
 
 
 @pytest.mark.promise("R9")
-@pytest.mark.parametrize("count", [500, pytest.param(2000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("count", [100, pytest.param(2000, marks=pytest.mark.long)])
 def test_a_checkpoint_with_flipped_bits_is_refused(tmp_path, state, checkpointed, count, figure):
     path, draw, refused = tmp_path / "run.chk", random.Random(count), 0
     path.write_bytes(checkpointed)

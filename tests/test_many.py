@@ -22,8 +22,8 @@ from granchain.status import Status
 from granchain.store.units import unit_of_attributes
 from granchain.studies import many, members
 
-# Without rate and history, with a rate and an onset, with dents: each kind of loop.
-FAST = ["hertz", "flores", "ma-liu"]
+# With a rate and an onset, with dents: kinds of loop.
+FAST = ["tsuji", "ma-liu"]
 # Members of a small ensemble: more than two threads have, and unlike in step, end, gaps and walls.
 MEMBERS = 5
 

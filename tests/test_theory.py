@@ -49,35 +49,7 @@ def test_an_elastic_impact_has_the_published_overlap_force_and_duration():
 
 # --- hysteresis dashpots --------------------------------------------------------------------------------------------
 
-# Damping factors of the published laws and what they deliver for an asked restitution of .1 .3 .5 .7 .9: computed by integration,
-# independently of this package, to the digits shown. Laws in the notation of Autiero et al. 2022, section 3.
 ASKED = (0.1, 0.3, 0.5, 0.7, 0.9)
-LAWS = {
-    "Hunt & Crossley 1975": (lambda e: 1.5 * (1 - e), (0.5158, 0.5813, 0.6630, 0.7680, 0.9090)),
-    "Herbert & McWhannell 1977": (lambda e: 6 * (1 - e) / ((2 * e - 1) ** 2 + 3), (0.4907, 0.5200, 0.5936, 0.7227, 0.9009)),
-    "Lee & Wang 1983": (lambda e: 0.75 * (1 - e), (0.6867, 0.7390, 0.7992, 0.8693, 0.9524)),
-    "Lankarani & Nikravesh 1990": (lambda e: 0.75 * (1 - e * e), (0.6653, 0.6842, 0.7252, 0.7960, 0.9132)),
-    "Gonthier et al. 2004": (lambda e: (1 - e * e) / e, (0.1010, 0.3042, 0.4877, 0.6696, 0.8764)),
-    "Zhiying & Qishao 2006": (lambda e: 0.75 * (1 - e * e) * math.exp(2 * (1 - e)), (0.2175, 0.3267, 0.4826, 0.6796, 0.8959)),
-    "Flores et al. 2011": (lambda e: 1.6 * (1 - e) / e, (0.0694, 0.2562, 0.4704, 0.6832, 0.8939)),
-    "Gharib & Hurmuzlu 2012": (lambda e: 1 / e, (0.1000, 0.2819, 0.4107, 0.5008, 0.5668)),
-    "Hu & Guo 2015": (lambda e: 1.5 * (1 - e) / e, (0.0741, 0.2707, 0.4877, 0.6973, 0.8999)),
-    "Hu et al. 2011": (lambda e: -6.66264 * math.log(e) / (3.85238 + math.log(e)), (0.1010, 0.3046, 0.4946, 0.6851, 0.8888)),
-    "Shen et al. 2018": (lambda e: 1.5 * (1 - e) / e**0.89, (0.0954, 0.3017, 0.5081, 0.7057, 0.9009)),
-    "Carvalho & Martins 2019": (lambda e: 1.5 * (1 - e) * (11 - e) / (1 + 9 * e), (0.1289, 0.3040, 0.5002, 0.7000, 0.9000)),
-    "Safaeifar & Farshidianfar 2020": (lambda e: 1.25 * (1 - e) / e, (0.0889, 0.3138, 0.5362, 0.7350, 0.9152)),
-    "Zhang et al. 2020": (
-        lambda e: 1.5 * (1 - e) / ((0.618 * math.exp(-3.25 * e) + 0.899 * math.exp(0.09025 * e)) * e),
-        (0.1003, 0.3048, 0.5039, 0.7018, 0.9006),
-    ),
-    "Zhao et al.": (lambda e: 4 * (1 - e) / (1.302 * e), (0.0362, 0.1392, 0.3012, 0.5225, 0.8140)),
-}
-
-
-@pytest.mark.parametrize("law", LAWS)
-def test_a_damping_factor_delivers_the_tabulated_restitution(law):
-    factor, delivered = LAWS[law]
-    assert [theory.delivered_restitution(factor(e)) for e in ASKED] == pytest.approx(delivered, abs=5.1e-5)
 
 
 def test_the_delivered_restitution_has_its_limits_for_weak_and_strong_damping():
@@ -153,17 +125,25 @@ def test_a_damped_impact_of_two_balls_is_the_published_part_of_the_elastic_one(a
     assert damped.max_overlap / elastic.max_overlap == pytest.approx(overlap, abs=5.1e-5)
 
 
-@pytest.mark.parametrize("value", [-0.1, math.nan, math.inf])
-def test_a_damping_factor_that_means_nothing_is_refused(value):
-    with pytest.raises(ValueError, match=r"damping_factor: got .* allowed"):
-        theory.delivered_restitution(value)
-
-
-@pytest.mark.parametrize("value", [0.0, 1.1, math.nan])
-@pytest.mark.parametrize("function", [theory.damping_factor, theory.damping_ratio, theory.clamped_restitution, theory.asked_for_clamped])
-def test_a_restitution_that_means_nothing_is_refused(function, value):
-    with pytest.raises(ValueError, match=r"got .* allowed"):
-        function(value)
+@pytest.mark.parametrize(
+    ("ask", "words"),
+    [
+        *((lambda value=value: theory.delivered_restitution(value), r"damping_factor: got .* allowed") for value in (-0.1, math.nan)),
+        *(
+            (lambda function=function, value=value: function(value), r"got .* allowed")
+            for function in (theory.damping_factor, theory.damping_ratio, theory.clamped_restitution, theory.asked_for_clamped)
+            for value in (0.0, 1.1, math.nan)
+        ),
+        (lambda: theory.solitary_wave().width(1.0), r"level: got 1\.0, allowed"),
+        (lambda: theory.struck_chain(1, [0.0, 1.0]), "count: got 1, allowed: at least 2"),
+        (lambda: theory.evanescent_decay(1.0, 4.9e9, 0.45e-3, 20.0), r"frequency: got .* allowed: at least the highest"),
+        (lambda: theory.solitary_speed(1.0, 1.0), "one of the two"),
+        (lambda: theory.solitary_speed(1.0, 1.0, peak_velocity=1.0, peak_force=1.0), "one of the two"),
+    ],
+)
+def test_a_number_that_means_nothing_is_refused(ask, words):
+    with pytest.raises(ValueError, match=words):
+        ask()
 
 
 # --- linear oscillator ----------------------------------------------------------------------------------------------
@@ -242,17 +222,6 @@ def test_the_long_wave_coefficients_of_nesterenko_are_off_by_more_than_a_half_an
     assert 0.005 < 1.0 - by_force < 0.013
 
 
-@pytest.mark.parametrize("given", [{}, {"peak_velocity": 1.0, "peak_force": 1.0}])
-def test_the_speed_wants_one_of_velocity_and_force(given):
-    with pytest.raises(ValueError, match="one of the two"):
-        theory.solitary_speed(1.0, 1.0, **given)
-
-
-def test_a_width_outside_the_wave_is_refused():
-    with pytest.raises(ValueError, match=r"level: got 1\.0, allowed"):
-        theory.solitary_wave().width(1.0)
-
-
 # --- struck chain ---------------------------------------------------------------------------------------------------
 
 
@@ -298,11 +267,6 @@ def test_the_tabulated_ball_velocities_come_out_of_their_integration(count):
     assert (velocities**2).sum() == pytest.approx(1.0, abs=1e-11)
 
 
-def test_a_single_ball_is_no_chain():
-    with pytest.raises(ValueError, match="count: got 1, allowed: at least 2"):
-        theory.struck_chain(1, [0.0, 1.0])
-
-
 # --- unlike balls ---------------------------------------------------------------------------------------------------
 
 
@@ -338,11 +302,6 @@ def test_the_decay_above_the_highest_frequency_solves_the_equation_of_the_lattic
     # u_j = (-1)^j exp(-kappa j) in m omega^2 u_j = s (2 u_j - u_(j-1) - u_(j+1))
     ratio = -math.exp(-theory.evanescent_decay(frequency, k, m, force))
     assert frequency**2 == pytest.approx(theory.precompressed_stiffness(k, force) / m * (2.0 - ratio - 1.0 / ratio), rel=1e-12)
-
-
-def test_a_frequency_that_the_chain_carries_has_no_decay():
-    with pytest.raises(ValueError, match=r"frequency: got .* allowed: at least the highest"):
-        theory.evanescent_decay(1.0, 4.9e9, 0.45e-3, 20.0)
 
 
 def test_the_exponents_of_depth_are_the_published_ones_and_those_of_a_uniform_linear_chain():
