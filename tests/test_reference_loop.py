@@ -79,7 +79,7 @@ def reference(contacts: Contacts, chain: Chain, step: TimeStep) -> Course:
 def settings() -> list[Any]:
     """Every law on every chain, and every alternative of its inputs on the one with gaps; in the long run what another law shows too.
 
-    Compiled, each alternative and each load costs a loop; as plain Python those of a law of each file are run.
+    Compiled, each alternative and each load costs a loop: as plain Python those of a law of each file are run, and nothing else.
     """
     modules, near = one_per_module(), distinct_laws() if PLAIN_HERE else one_per_shape()
     found = []
@@ -89,7 +89,7 @@ def settings() -> list[Any]:
                 words = [name, chain.replace(" ", "-"), *(f"{key}={value}" for key, value in changes.items())]
                 fast = name in (FAMILIES if PLAIN_HERE else ["hertz", "ma-liu"]) if changes or chain == "loaded" else name in near
                 marks = [] if fast else [pytest.mark.long]
-                if name in modules:
+                if name in modules and (changes or chain == "loaded"):
                     marks.append(pytest.mark.plain)
                 found.append(pytest.param(name, chain, changes, id="-".join(words), marks=marks))
     return found
