@@ -128,15 +128,15 @@ def info(
 
 def info_of_ensemble(file: str, verify: bool, unsealed: bool, as_json: bool) -> None:
     """What the file of an ensemble holds."""
-    from granchain.store.stored import StoredEnsemble, verify_ensemble
+    from granchain.store.stored import StoredEnsemble
     from granchain.store.variables import ENSEMBLE
 
-    stored = verify_ensemble(file) if verify else StoredEnsemble(file, unsealed=unsealed)
+    stored = StoredEnsemble(file, unsealed=unsealed and not verify)
     labels = [status.label for status in stored.status]
     ended = {label: labels.count(label) for label in dict.fromkeys(labels)}
     variables = facts_of_variables(stored.headers)
     provenance = {name: value for name, value in stored.provenance.items() if name not in OF_EACH_RUN}
-    data_sha256 = stored.provenance["data_sha256"] if verify else None
+    data_sha256 = stored.verify() if verify else None
     if as_json:
         facts = {"command": "info", "file": file, "content": ENSEMBLE, "runs": len(stored), "status": ended, "law": stored.law}
         print_json({**facts, "sealed": stored.sealed, "data_verified": data_sha256, "variables": variables, "provenance": provenance})

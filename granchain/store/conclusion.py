@@ -16,7 +16,7 @@ from granchain.errors import FileError
 from granchain.plain_data import sha256_of
 from granchain.store.provenance import granchain_version, source_hash, versions
 from granchain.store.variables import FORMAT
-from granchain.store.whole import DAMAGED, OUTPUT_MARK, UNSEALED, StoredFile, claim, read_whole, write_whole
+from granchain.store.whole import DAMAGED, OUTPUT_MARK, UNSEALED, StoredFile, claim, write_whole
 
 # Bytes of such a file, ours: the equivalence of six laws over eight sensors has 1e5.
 LARGEST_CONCLUSION = 2**26
@@ -88,10 +88,9 @@ def read_conclusion(path: str | os.PathLike[str], unsealed: bool = False) -> dic
     FileError
         Where it is missing, too large, of another kind or changed.
     """
-    if len(StoredFile(path, "a file of numbers")) > LARGEST_CONCLUSION:
-        raise FileError(f"{os.fspath(path)}: got more than {LARGEST_CONCLUSION} bytes, allowed a file of numbers; name another")
+    file = StoredFile(path, "a file of numbers", LARGEST_CONCLUSION)
     try:
-        content = read_whole(path, "a file of numbers")
+        content = file.part(0, len(file))
         document = json.loads(content, parse_float=finite_or_none, parse_int=whole_number, parse_constant=lambda _: None)
     except (ValueError, RecursionError):
         document = None

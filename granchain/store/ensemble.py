@@ -12,9 +12,10 @@ import math
 import os
 import platform
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from io import BytesIO
 from itertools import repeat
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -43,23 +44,6 @@ _TAKEN_DIMENSIONS = frozenset((*OF_EACH, *(name for both in (*COUNTED.values(), 
 TEXT_OF_RUN = 2**12
 
 
-class RunColumn(NamedTuple):
-    """A variable of all runs.
-
-    Parameters
-    ----------
-    rows : h5py.Dataset
-    axes : tuple of str
-        Of the variable of one run.
-    unit, long_name : str
-    """
-
-    rows: Any
-    axes: tuple[str, ...]
-    unit: str
-    long_name: str
-
-
 class SideBySide:
     """Writes the variables of many runs into a file, each in a column with the first axis `run`.
 
@@ -75,7 +59,7 @@ class SideBySide:
         self.first, self.varied, self.changes = keys_that_differ(case.resolved() for case in cases)
         self.given = CasesAsGiven(cases)
         self._count, self._file, self._packed = len(self.changes), file, packed
-        self._columns: dict[str, RunColumn] = {}
+        self._columns: dict[str, Variable] = {}
         self._kinds: dict[tuple, int] = {}
         self._kind = np.full(self._count, -1)
         self._step = np.full(self._count, np.nan)
@@ -117,7 +101,8 @@ class SideBySide:
     def _column(self, name: str, like: Variable) -> str:
         """The column of a variable: its name, unless another law has something else under it."""
         column, number = f"{name}_of_law" if name in _TAKEN_DIMENSIONS else name, 1
-        while column in self._columns and self._columns[column][1:] != (like.dims, like.unit, like.long_name):
+        meaning = like.dims, like.unit, like.long_name
+        while (known := self._columns.get(column)) and (known.dims, known.unit, known.long_name) != meaning:
             number += 1
             column = f"{name}_{number}"
         if column not in self._columns:
@@ -127,12 +112,12 @@ class SideBySide:
                 column, (self._count, *like.shape), "<f8", maxshape=(self._count, *repeat(None, len(like.shape))), fillvalue=np.nan,
                 track_times=False, **storage_of((runs, *like.shape), self._packed, growing=True),
             )  # fmt: skip
-            self._columns[column] = RunColumn(rows, like.dims, like.unit, like.long_name)
+            self._columns[column] = Variable(like.dims, rows, like.unit, like.long_name)
         return column
 
     def _put(self, column: str, first: int, values: Sequence[np.ndarray | None]) -> None:
         """Write the values of some runs into their rows."""
-        rows = self._columns[column].rows
+        rows: Any = self._columns[column].data
         longest = tuple(max(lengths) for lengths in zip(*(one.shape for one in values if one is not None), strict=True))
         if any(length > has for length, has in zip(longest, rows.shape[1:], strict=True)):
             rows.resize((self._count, *map(max, zip(longest, rows.shape[1:], strict=True))))
@@ -177,14 +162,14 @@ class SideBySide:
             found[name] = Variable((name,), np.arange(lengths.max()), "1", f"index of the {name}")
             found[axis] = Variable(("run", name), table, "1", VARIABLES[axis].long_name)
         for name, column in self._columns.items():
-            dims = ("run", *(dimension.get(axis, axis) for axis in column.axes))
+            dims = ("run", *(dimension.get(axis, axis) for axis in column.dims))
             # a column of some kinds may have been left shorter than an axis
-            column.rows.resize((self._count, *(len(found[axis].data) for axis in dims[1:])))
-            found[name] = Variable(dims, column.rows, column.unit, column.long_name)
-        about = {**self.provenance, "started": started, "wall_time": wall_time}
-        fill_file(self._file, found, self.attributes(status), about, self._packed)
+            column.data.resize((self._count, *(len(found[axis].data) for axis in dims[1:])))
+            found[name] = replace(column, dims=dims)
+        about = {**self._provenance, "started": started, "wall_time": wall_time}
+        fill_file(self._file, found, self._attributes(status), about, self._packed)
 
-    def attributes(self, status: Sequence[Status]) -> dict[str, Any]:
+    def _attributes(self, status: Sequence[Status]) -> dict[str, Any]:
         """Attributes of the file's root."""
         laws = dict.fromkeys([self.first["contact"]["law"], *self.varied.get("contact.law", ())])
         found = {
@@ -200,7 +185,7 @@ class SideBySide:
         return found | ({"coordinates": " ".join(self.varied)} if self.varied else {})
 
     @property
-    def provenance(self) -> dict[str, str]:
+    def _provenance(self) -> dict[str, str]:
         """Where it comes from: the first case in full, what differs from it in each run, what each kind of run holds, and the hash of
         each run's data, which is that of its own file."""
         kinds = [{"law": law, "variables": [list(meaning) for meaning in meanings]} for law, meanings in self._kinds]

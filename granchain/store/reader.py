@@ -132,17 +132,6 @@ class HoldsEnsembleError(FileError):
     """A file holds the results of many runs."""
 
 
-def stored_file(path: str | os.PathLike[str], largest: int = LARGEST_FILE) -> StoredFile:
-    """A file that may be an output file."""
-    content = StoredFile(path, "an output file", largest)
-    # The signature of HDF5: HDF5 File Format Specification 3.0, II.A.
-    if content.part(0, 8) != b"\x89HDF\r\n\x1a\n":
-        raise FileError(f"{os.fspath(path)}: got a file that is not HDF5, allowed an output file of granchain; name another")
-    if OUTPUT_MARK not in content.part(0, BYTES_WITH_MARK):
-        raise FileError(f"{os.fspath(path)}: got HDF5 that granchain did not write, allowed an output file of granchain; name another")
-    return content
-
-
 def nothing(headers: Mapping[str, Unread]) -> Iterable[str]:
     """No variable: for a reader of the file's attributes only."""
     return ()
@@ -178,7 +167,12 @@ def open_hdf5(
     """
     import h5py
 
-    content = stored_file(path, LARGEST_ENSEMBLE if wanted == ENSEMBLE else LARGEST_FILE)
+    content = StoredFile(path, "an output file", LARGEST_ENSEMBLE if wanted == ENSEMBLE else LARGEST_FILE)
+    # The signature of HDF5: HDF5 File Format Specification 3.0, II.A.
+    if content.part(0, 8) != b"\x89HDF\r\n\x1a\n":
+        raise FileError(f"{os.fspath(path)}: got a file that is not HDF5, allowed an output file of granchain; name another")
+    if OUTPUT_MARK not in content.part(0, BYTES_WITH_MARK):
+        raise FileError(f"{os.fspath(path)}: got HDF5 that granchain did not write, allowed an output file of granchain; name another")
     sealed = trusted or check_seal(path, content, unsealed)
     with refusing(path), content.stream() as stream, h5py.File(stream, "r") as file:
         if wanted is not None:
@@ -330,8 +324,7 @@ def _restored(
     status = next((status for status in Status if status.label == attributes["status"]), None)
     if status is None:
         raise RefusedError(f"says that its run ended as {attributes['status']!r}, which this granchain does not know; update granchain")
-    stored_case = provenance.get("case_resolved_json")
-    if not is_of_case(stored_case, provenance.get("case_sha256")) or not is_given(provenance.get("case_json")):
+    if not is_of_case(*map(provenance.get, ("case_resolved_json", "case_sha256", "case_json"))):
         raise RefusedError(f"the case in it differs from its hash; {DAMAGED}")
     messages = json.loads(provenance.pop("messages", "[]"))
     if not isinstance(messages, list) or not all(isinstance(one, list) and [*map(type, one)] == [str, bool] for one in messages):
@@ -354,23 +347,13 @@ def _restored(
     return result
 
 
-def is_of_case(text: str | None, given: str | None) -> bool:
-    """Whether a digest is that of a case's JSON."""
-    if text is None or given is None:
-        return text is given
+def is_of_case(text: str | None, digest: str | None, given: str | None = None) -> bool:
+    """Whether a digest is that of a case's JSON, and that of the case as it was given is a table of tables; a result may be of none."""
     try:
-        return digest_of_case(json.loads(text)) == given
-    except (ValueError, AttributeError, RecursionError):
+        tables = {} if given is None else json.loads(given)["tables"]
+        return isinstance(tables, dict) and (None if text is None else digest_of_case(json.loads(text))) == digest
+    except (ValueError, AttributeError, TypeError, LookupError, RecursionError):
         return False
-
-
-def is_given(text: str | None) -> bool:
-    """Whether a text is JSON of a case as it was given; a result may be of none."""
-    try:
-        given = {"tables": {}} if text is None else json.loads(text)
-    except (ValueError, RecursionError):
-        return False
-    return isinstance(given, dict) and isinstance(given.get("tables"), dict)
 
 
 def check_format(file: Any, wanted: str = "") -> None:

@@ -191,25 +191,18 @@ class StoredEnsemble:
             )
             if result.data_sha256 != self._hashes[place]:
                 raise RefusedError(f"the data of run {place} differ from their hash; {DAMAGED}")
+            law_sha256, record = self._laws["records"][self._laws["of_run"][place]]
         # what is of all runs together is not of this one
         result.provenance = {name: self.provenance[name] for name in self.provenance if name not in (*MORE, "messages", "wall_time")}
         document = self.document(place)
         result.provenance |= {
             "case_json": canonical(self.given(place), ordered=True),
             "case_resolved_json": canonical(document), "case_sha256": digest_of_case(document),
-            "data_sha256": self._hashes[place], **self._law_of(place),
+            "data_sha256": self._hashes[place], "law_sha256": str(law_sha256), "law_json": str(record),
         }  # fmt: skip
         result.title = str(document.get("title", ""))
         result.sealed = self.sealed
         return result
-
-    def _law_of(self, place: int) -> dict[str, str]:
-        """What the law of a run was."""
-        try:
-            sha256, record = self._laws["records"][self._laws["of_run"][place]]
-            return {"law_sha256": str(sha256), "law_json": str(record)}
-        except (LookupError, TypeError, ValueError):
-            raise FileError(f"{self.path}: got no law of run {place}, allowed one for each run; {DAMAGED}") from None
 
     def _place(self, place: int, column: str, axes: tuple[str, ...]) -> tuple[Any, ...]:
         """Where in its column the variable of a run is."""
@@ -251,16 +244,3 @@ class StoredEnsemble:
         with self._lock, refusing(self.path):
             self._afford("all of it", sum(map(bytes_of, self._datasets.values())))
             return dataset_in(self._content)
-
-
-def verify_ensemble(path: str | os.PathLike[str]) -> StoredEnsemble:
-    """Read every run of a file, and compare each with its hash.
-
-    Raises
-    ------
-    FileError
-        As `StoredEnsemble`.
-    """
-    stored = StoredEnsemble(path)
-    stored.verify()
-    return stored

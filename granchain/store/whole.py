@@ -432,11 +432,25 @@ class StoredFile:
     def __init__(self, path: str | os.PathLike[str], what: str, largest: int = LARGEST_FILE):
         self._descriptor = -1
         name = os.fspath(path)
-        with _readable(name, what):
-            _check_regular_file(name, os.stat(name), what, largest)
-            self._descriptor = os.open(name, os.O_RDONLY | os.O_CLOEXEC)
-            state = os.fstat(self._descriptor)
-            _check_regular_file(name, state, what, largest)
+        try:
+            # of a pipe without a writer: at once
+            self._descriptor = os.open(name, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        except FileNotFoundError as error:
+            raise FileError(f"{name}: got no file of this name, allowed {what}; look at the name and the folder") from error
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise FileError(f"{name}: got a file that cannot be read ({reason}), allowed {what}; look at its permissions") from error
+        state = os.fstat(self._descriptor)
+        if stat.S_ISDIR(state.st_mode):
+            raise FileError(f"{name}: got a folder, allowed {what}; name one in it")
+        if not stat.S_ISREG(state.st_mode):
+            raise FileError(f"{name}: got a device, pipe or socket, allowed {what}; name one")
+        if state.st_size == 0:
+            raise FileError(
+                f"{name}: got an empty file, allowed {what}; granchain never leaves one, so take another copy, or run the case again"
+            )
+        if state.st_size > largest:
+            raise FileError(f"{name}: got {state.st_size} bytes, allowed for {what}: at most {largest}; name another file, this is not one")
         self._length = state.st_size
 
     def __del__(self) -> None:
@@ -461,57 +475,19 @@ class StoredFile:
         return BufferedReader(FileIO(self._descriptor, "rb", closefd=False))
 
 
-def _check_regular_file(name: str, kind: os.stat_result, what: str, largest: int) -> None:
-    if stat.S_ISDIR(kind.st_mode):
-        raise FileError(f"{name}: got a folder, allowed {what}; name one in it")
-    if not stat.S_ISREG(kind.st_mode):
-        raise FileError(f"{name}: got a device, pipe or socket, allowed {what}; name one")
-    if kind.st_size == 0:
-        raise FileError(
-            f"{name}: got an empty file, allowed {what}; granchain never leaves one, so take another copy, or run the case again"
-        )
-    if kind.st_size > largest:
-        raise FileError(f"{name}: got {kind.st_size} bytes, allowed for {what}: at most {largest}; name another file, this is not one")
-
-
-@contextlib.contextmanager
-def _readable(name: str, what: str) -> Iterator[None]:
-    """Turn an error of the system into a FileError."""
-    try:
-        yield
-    except FileNotFoundError as error:
-        raise FileError(f"{name}: got no file of this name, allowed {what}; look at the name and the folder") from error
-    except (OSError, ValueError) as error:
-        raise FileError(
-            f"{name}: got a file that cannot be read ({getattr(error, 'strerror', None) or error}), allowed {what}; look at its permissions"
-        ) from error
-
-
-def read_whole(path: str | os.PathLike[str], what: str) -> bytes:
-    """The bytes of a file that may come from anywhere, as `StoredFile` opens it.
-
-    Raises
-    ------
-    FileError
-    """
-    file = StoredFile(path, what)
-    with _readable(os.fspath(path), what):
-        return b"".join(file.pieces(len(file)))
-
-
-def check_seal(path: str | os.PathLike[str], content: bytes | StoredFile, unsealed: bool = False) -> bool:
+def check_seal(path: str | os.PathLike[str], content: StoredFile, unsealed: bool = False) -> bool:
     """Refuse a file that has no seal, or differs from it; False where it is read all the same, `unsealed`."""
     start, end = SEAL.split(b"%s")
     stop = max(0, len(content) - SEAL_LENGTH)
-    last = content[stop:] if isinstance(content, bytes) else content.part(stop, len(content))
-    there = last.startswith(start) and last.endswith(end)
+    last = content.part(stop, len(content))
+    has_seal = last.startswith(start) and last.endswith(end)
     total = hashlib.sha256()
-    for piece in (memoryview(content)[:stop],) if isinstance(content, bytes) else content.pieces(stop if there else 0):
+    for piece in content.pieces(stop if has_seal else 0):
         total.update(piece)
-    if there and last == SEAL % total.hexdigest().encode():
+    if has_seal and last == SEAL % total.hexdigest().encode():
         return True
     if not unsealed:
-        raise FileError(f"{os.fspath(path)}: {DAMAGED if there else UNSEALED}")
+        raise FileError(f"{os.fspath(path)}: {DAMAGED if has_seal else UNSEALED}")
     return False
 
 
