@@ -50,57 +50,38 @@ def seal(path):
 # ---------------------------------------------------------------------------------------------------------------------
 # Made to do harm.
 
-HOSTILE = {}
-
-
-def hostile(*words):
-    """Register an edit of a good file with words that the refusal must hold; the edit gets the file and its folder."""
-
-    def register(edit):
-        HOSTILE[edit.__name__] = (edit, words)
-        return edit
-
-    return register
-
 
 def replaced(file, name, **made):
     """Put another dataset in the place of a good one, so good that nothing but the harm can be refused."""
     texts = {key: file[name].attrs[key] for key in ("units", "long_name") if key in file[name].attrs}
     del file[name]
-    dataset = file.create_dataset(name, **made)
-    dataset.attrs.update(texts)
-    return dataset
+    file.create_dataset(name, **made).attrs.update(texts)
 
 
-@hostile("'sensor_force'", "link")
-def external_link_to_another_file(file, folder):
-    del file["sensor_force"]
-    file["sensor_force"] = h5py.ExternalLink(folder / "other.h5", "/secret")
+def put(name, **made):
+    return lambda file, folder: replaced(file, name, **made)
 
 
-@hostile("'mass'", "link")
-def soft_link(file, folder):
-    del file["mass"]
-    file["mass"] = h5py.SoftLink("/radius")
+def link(name, target):
+    def edit(file, folder):
+        del file[name]
+        file[name] = target if isinstance(target, h5py.SoftLink) else h5py.ExternalLink(folder / "other.h5", target)
+
+    return edit
 
 
-@hostile("'case_toml'", "link")
-def external_link_inside_the_provenance(file, folder):
-    del file["provenance/case_toml"]
-    file["provenance/case_toml"] = h5py.ExternalLink(folder / "other.h5", "/text")
+def without(name):
+    return lambda file, folder: file.__delitem__(name)
 
 
-@hostile("'mass'", "another file")
-def external_storage(file, folder):
-    replaced(file, "mass", shape=(13,), dtype="<f8", external=[(str(folder / "secret.bin"), 0, 104)])
+def attribute(place, name, value):
+    return lambda file, folder: file[place].attrs.__setitem__(name, value)
 
 
-@hostile("'started'", "single value of its own")
-def external_storage_inside_the_provenance(file, folder):
-    replaced(file, "provenance/started", shape=(1,), dtype="<f8", external=[(str(folder / "secret.bin"), 0, 8)])
+def text(name, value):
+    return lambda file, folder: file[f"provenance/{name}"].__setitem__((), value)
 
 
-@hostile("'mass'", "another file")
 def virtual_dataset(file, folder):
     layout = h5py.VirtualLayout((13,), "<f8")
     layout[:] = h5py.VirtualSource(folder / "other.h5", "secret", (13,))
@@ -108,30 +89,13 @@ def virtual_dataset(file, folder):
     file.create_virtual_dataset("mass", layout)
 
 
-@hostile("claims", "bytes")
-def shape_of_640_gigabytes(file, folder):
-    replaced(file, "sensor_force", shape=(80_000_000_000, 1), dtype="<f8", chunks=(1000, 1))
-
-
-@hostile("claims", "bytes")
-def shape_of_more_bytes_than_a_number_can_count(file, folder):
-    replaced(file, "mass", shape=(2**61,), dtype="<f8", chunks=(1000,))
-
-
-@hostile("claims", "bytes")
-def many_shapes_that_only_together_are_too_large(file, folder):
+def shapes_together(file, folder):
     for name in ("time", "sensor_force"):
         del file[name]
     for k in range(100):
         file.create_dataset(f"dent_{k}", shape=(400 * 1024,), dtype="<f8", chunks=(1000,))
 
 
-@hostile("'mass'", "pieces larger")
-def chunk_larger_than_the_data(file, folder):
-    replaced(file, "mass", shape=(13,), maxshape=(None,), dtype="<f8", chunks=(2**26,))
-
-
-@hostile("'mass'", "packed")
 def gzip_twice(file, folder):
     made = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
     made.set_chunk((13,))
@@ -141,148 +105,81 @@ def gzip_twice(file, folder):
     h5py.h5d.create(file.id, b"mass", h5py.h5t.IEEE_F64LE, h5py.h5s.create_simple((13,)), made)
 
 
-@hostile("'mass'", "packed")
-def another_filter(file, folder):
-    replaced(file, "mass", data=np.zeros(13), chunks=(13,), compression="lzf")
-
-
-@hostile("'mass'", "type object")
-def texts_for_numbers(file, folder):
-    replaced(file, "mass", shape=(13,), dtype=h5py.string_dtype())
-
-
-@hostile("'bead'", "type float64")
-def labels_that_are_no_whole_numbers(file, folder):
-    replaced(file, "bead", data=np.zeros(13))
-
-
-@hostile("is over snapshot_time, bead, but there is no bead")
-def missing_axis(file, folder):
-    del file["bead"]
-
-
-@hostile("mass has the shape (12,), its axes bead have (13,)")
-def another_length(file, folder):
-    replaced(file, "mass", data=np.zeros(12))
-
-
-@hostile("bead has 2 axes, and must have 1")
-def an_axis_too_many(file, folder):
-    replaced(file, "bead", data=np.zeros((13, 1), "<i8"))
-
-
-@hostile("'mass'", "has no axis")
-def no_space_at_all(file, folder):
-    replaced(file, "mass", data=h5py.Empty("<f8"))
-
-
-@hostile("'x'", "neither a variable of an output file nor one value per contact")
-def unknown_variable_of_two_axes(file, folder):
-    file["x"] = np.zeros((12, 2))
-
-
-@hostile("cannot be the name of a variable")
 def variable_that_would_hide_a_method(file, folder):
     file["save"] = np.zeros(12)
     file["save"].attrs["units"] = file["save"].attrs["long_name"] = "m"
 
 
-@hostile("'more'", "not what an output file has")
-def unknown_group(file, folder):
-    file.create_group("more")
-
-
-@hostile("'mass'", "not what an output file has")
-def group_in_place_of_a_variable(file, folder):
+def group_for_a_variable(file, folder):
     del file["mass"]
     file.create_group("mass")
 
 
-@hostile("'bead'", "no place")
-def provenance_that_is_the_root(file, folder):
+def root_for_provenance(file, folder):
     del file["provenance"]
     file["provenance"] = file["/"]
 
 
-@hostile("'host'", "no place")
-def unknown_provenance(file, folder):
-    file["provenance/host"] = "here"
-
-
-@hostile("has no provenance")
-def no_provenance(file, folder):
-    del file["provenance"]
-
-
-@hostile("started is not one text")
-def provenance_of_fixed_length(file, folder):
-    replaced(file, "provenance/started", data=np.bytes_(b"now"))
-
-
-@hostile("wall_time is not one finite number")
-def time_that_is_not_a_number(file, folder):
-    file["provenance/wall_time"][()] = np.nan
-
-
-@hostile("not a list of texts")
-def messages_that_are_none(file, folder):
-    file["provenance/messages"][()] = '{"a": 1}'
-
-
-@hostile("damaged", "HDF5 says")
-def messages_nested_too_deep(file, folder):
-    file["provenance/messages"][()] = "[" * 100_000
-
-
-@hostile("its data differ from their hash")
 def data_changed(file, folder):
     file["sensor_force"][3, 1] += 1e-9
 
 
-@hostile("its data differ from their hash")
-def data_hash_missing(file, folder):
-    del file["provenance/data_sha256"]
-
-
-@hostile("the attribute units is missing")
-def unit_missing(file, folder):
-    del file["mass"].attrs["units"]
-
-
-@hostile("mass is in 'g', and must be in 'kg'")
-def another_unit(file, folder):
-    file["mass"].attrs["units"] = "g"
-
-
-@hostile("law is not one text")
-def law_that_is_a_number(file, folder):
-    file.attrs["law"] = 3
-
-
-@hostile("time_step is not one finite number")
-def time_step_that_is_infinite(file, folder):
-    file.attrs["time_step"] = np.inf
-
-
-@hostile("ended as 'fine'", "does not know")
-def unknown_status(file, folder):
-    file.attrs["status"] = "fine"
-
-
-@hostile("has the format '1.4', allowed '1'")
-def another_format(file, folder):
-    file.attrs["granchain_format"] = "1.4"
-
-
-@hostile("got HDF5 that granchain did not write")
-def no_format(file, folder):
-    del file.attrs["granchain_format"]
-
-
-@hostile("names, an output file at most 200")
 def a_thousand_names(file, folder):
     for k in range(1000):
         file[f"x{k}"] = file["mass"]
+
+
+# Edits of a good file, each with words that the refusal must hold.
+HOSTILE = {
+    "external_link": (link("sensor_force", "/secret"), "'sensor_force'", "link"),
+    "soft_link": (link("mass", h5py.SoftLink("/radius")), "'mass'", "link"),
+    "external_link_in_provenance": (link("provenance/case_toml", "/text"), "'case_toml'", "link"),
+    "external_storage": (
+        lambda file, folder: replaced(file, "mass", shape=(13,), dtype="<f8", external=[(str(folder / "secret.bin"), 0, 104)]),
+        "'mass'", "another file",
+    ),
+    "external_storage_in_provenance": (
+        lambda file, folder: replaced(file, "provenance/started", shape=(1,), dtype="<f8", external=[(str(folder / "secret.bin"), 0, 8)]),
+        "'started'", "single value of its own",
+    ),
+    "virtual_dataset": (virtual_dataset, "'mass'", "another file"),
+    "640_gigabytes": (put("sensor_force", shape=(80_000_000_000, 1), dtype="<f8", chunks=(1000, 1)), "claims", "bytes"),
+    "more_bytes_than_a_number_counts": (put("mass", shape=(2**61,), dtype="<f8", chunks=(1000,)), "claims", "bytes"),
+    "shapes_together": (shapes_together, "claims", "bytes"),
+    "chunk_larger_than_data": (put("mass", shape=(13,), maxshape=(None,), dtype="<f8", chunks=(2**26,)), "'mass'", "pieces larger"),
+    "gzip_twice": (gzip_twice, "'mass'", "packed"),
+    "another_filter": (put("mass", data=np.zeros(13), chunks=(13,), compression="lzf"), "'mass'", "packed"),
+    "texts_for_numbers": (put("mass", shape=(13,), dtype=h5py.string_dtype()), "'mass'", "type object"),
+    "labels_with_fractions": (put("bead", data=np.zeros(13)), "'bead'", "type float64"),
+    "missing_axis": (without("bead"), "is over snapshot_time, bead, but there is no bead"),
+    "another_length": (put("mass", data=np.zeros(12)), "mass has the shape (12,), its axes bead have (13,)"),
+    "an_axis_too_many": (put("bead", data=np.zeros((13, 1), "<i8")), "bead has 2 axes, and must have 1"),
+    "no_space_at_all": (put("mass", data=h5py.Empty("<f8")), "'mass'", "has no axis"),
+    "unknown_variable": (
+        lambda file, folder: file.__setitem__("x", np.zeros((12, 2))),
+        "'x'", "neither a variable of an output file nor one value per contact",
+    ),
+    "hidden_method": (variable_that_would_hide_a_method, "cannot be the name of a variable"),
+    "unknown_group": (lambda file, folder: file.create_group("more"), "'more'", "not what an output file has"),
+    "group_for_a_variable": (group_for_a_variable, "'mass'", "not what an output file has"),
+    "root_for_provenance": (root_for_provenance, "'bead'", "no place"),
+    "unknown_provenance": (lambda file, folder: file.__setitem__("provenance/host", "here"), "'host'", "no place"),
+    "no_provenance": (without("provenance"), "has no provenance"),
+    "fixed_length": (put("provenance/started", data=np.bytes_(b"now")), "started is not one text"),
+    "no_number": (text("wall_time", np.nan), "wall_time is not one finite number"),
+    "no_messages": (text("messages", '{"a": 1}'), "not a list of texts"),
+    "nested": (text("messages", "[" * 100_000), "damaged", "HDF5 says"),
+    "data_changed": (data_changed, "its data differ from their hash"),
+    "no_data_hash": (without("provenance/data_sha256"), "its data differ from their hash"),
+    "no_unit": (lambda file, folder: file["mass"].attrs.__delitem__("units"), "the attribute units is missing"),
+    "another_unit": (attribute("mass", "units", "g"), "mass is in 'g', and must be in 'kg'"),
+    "law_that_is_a_number": (attribute("/", "law", 3), "law is not one text"),
+    "infinite_step": (attribute("/", "time_step", np.inf), "time_step is not one finite number"),
+    "unknown_status": (attribute("/", "status", "fine"), "ended as 'fine'", "does not know"),
+    "another_format": (attribute("/", "granchain_format", "1.4"), "has the format '1.4', allowed '1'"),
+    "no_format": (lambda file, folder: file.attrs.__delitem__("granchain_format"), "got HDF5 that granchain did not write"),
+    "a_thousand_names": (a_thousand_names, "names, an output file at most 200"),
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -293,7 +190,7 @@ def folder(tmp_path_factory, content):
     with h5py.File(folder / "other.h5", "w") as other:
         other["secret"] = np.frombuffer(SECRET[:104], "<f8")
         other["text"] = SECRET.decode()
-    for name, (edit, _) in HOSTILE.items():
+    for name, (edit, *_) in HOSTILE.items():
         path = folder / f"{name}.h5"
         path.write_bytes(content)
         with h5py.File(path, "r+") as file:
@@ -310,10 +207,10 @@ def test_a_hostile_file_is_refused_with_its_reason(folder, name):
         open_result(folder / f"{name}.h5")
     assert time.process_time() - start < 5.0
     assert str(caught.value).startswith(f"{folder / name}.h5: ")
-    for words in HOSTILE[name][1]:
+    for words in HOSTILE[name][1:]:
         assert words in str(caught.value)
     # Every other refusal is our own, not an error of HDF5 that happened on the way.
-    assert ("HDF5 says" in str(caught.value)) == ("HDF5 says" in HOSTILE[name][1])
+    assert ("HDF5 says" in str(caught.value)) == ("HDF5 says" in HOSTILE[name][1:])
     assert SECRET[:10].decode() not in str(caught.value)
 
 
@@ -398,7 +295,7 @@ def flipped(content, draw):
 COMPARE = f"""
 import sys
 sys.path[:0] = [{str(Path(__file__).parent)!r}, sys.argv[1]]
-from support.example_results import everything, file_of
+from support.example_results import everything
 """
 
 

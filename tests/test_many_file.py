@@ -20,7 +20,7 @@ from test_many import outcasts, short, single, study
 
 import granchain as gc
 from granchain.engine import stack
-from granchain.errors import CaseError, FileError, GranchainWarning, RunError
+from granchain.errors import FileError, GranchainWarning, RunError
 from granchain.status import Status
 from granchain.store import ensemble as side
 from granchain.store.whole import SEAL, SEAL_LENGTH
@@ -303,12 +303,6 @@ def test_a_disk_that_fills_is_a_sentence_and_nothing_is_left(tmp_path: Path, mon
         with pytest.raises(FileError, match=r"study\.h5: not written \(\d+ bytes needed\): the disk is full"):
             gc.run_many(finer, out=path, overwrite=True)
         assert path.read_bytes() == before and names(folder) == ["study.h5"]
-
-
-def test_a_strict_study_that_fails_leaves_no_file(tmp_path: Path) -> None:
-    with pytest.raises(CaseError, match=r"member 1: chain\.precompression"):
-        gc.run_many(outcasts(), out=tmp_path / "study.h5", strict=True)
-    assert names(tmp_path) == []
 
 
 @pytest.mark.long

@@ -232,12 +232,6 @@ def test_a_file_just_below_the_limit_is_read_within_it(kind, here, figure):
     assert peak > 0.2 * limit
 
 
-def test_an_even_grid_is_counted_too(here, capsys):
-    Path("record").write_bytes(b"time [s],bead 3 [N]\n" + b"".join(b"%de-6,1\n" % (i + i % 2) for i in range(0, 9000, 3)))
-    assert obey(["traces", "import", "record", "--kind", "measured", "--resample", "1e-7", "--limit", "1e6"]) == 4
-    assert "MB of memory to read, allowed 1 MB" in capsys.readouterr().err
-
-
 def test_a_limit_is_a_number_of_bytes(here, capsys):
     Path("record").write_bytes(b"time [s],bead 3 [N]\n" + b"".join(b"%d,1\n" % i for i in range(1000)))
     assert obey(["traces", "import", "record", "--kind", "measured", "--limit", "-1"]) == 2

@@ -16,7 +16,7 @@ from support.synthetic import synthetic
 
 import granchain as gc
 from granchain.case import Case
-from granchain.markup import HEIGHT, WIDTH, table, thinned, trace_picture
+from granchain.markup import HEIGHT, WIDTH, thinned, trace_picture
 from granchain.status import Status
 from granchain.studies.ensemble import Member
 from granchain.traces.about import about_of
@@ -151,12 +151,6 @@ def test_a_picture_keeps_every_peak_and_nothing_that_is_not_finite():
     assert "nan" not in shown
     assert trace_picture([0.0, 1.0], [[np.nan, np.nan]], ["a"], "") == "" == trace_picture([], [[]], ["a"], "")
     assert thinned([(0.0, 1.0), (1.0, 2.0)]) == [(0.0, 1.0), (1.0, 2.0)]
-
-
-def test_a_table_shows_markup_as_text_and_numbers_to_the_right():
-    shown = table(("<b>", "n"), [("<i>", "1.5"), ("x", "-2e3")], styled=True)
-    assert "&lt;i&gt;" in shown and "<th" in shown and "<i>" not in shown
-    assert shown.count("text-align:right") == 3
 
 
 # --- progress -------------------------------------------------------------------------------------------------------

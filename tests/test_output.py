@@ -82,36 +82,12 @@ def test_results_are_compared_bit_by_bit(mine, theirs, same):
     assert one.equals(other) is same
 
 
-def test_a_result_is_not_equal_to_a_part_of_it():
-    data = {"bead": [1], "final_velocity": [0.5]}
-    whole, part, longer = (
-        Result(values, case=None, law="", status=Status.COMPLETE, time_step=1.0)
-        for values in ({**data, "mass": [1.0]}, data, {"bead": [1, 2], "final_velocity": [0.5, 0.5], "mass": [1.0, 1.0]})
-    )
-    assert not whole.equals(part)
-    assert not part.equals(whole)
-    assert not whole.equals(longer)
-
-
-@pytest.mark.parametrize("status", Status)
-def test_every_end_of_a_run_comes_back(tmp_path, status):
-    a_result(status=status).save(tmp_path / "a.h5")
-    assert open_result(tmp_path / "a.h5").status is status
-
-
 def test_texts_of_any_kind_come_back(tmp_path):
     case = StandIn()
-    case.title, case.toml = "", "# ünï\n" * 20_000
+    case.title, case.toml = "a\0b\ud800c", "# ünï\n" * 20_000
     a_result(case=case, messages=MESSAGES, law="x").save(tmp_path / "a.h5")
     opened = open_result(tmp_path / "a.h5")
-    assert (opened.title, opened.provenance["case_toml"], opened.messages) == ("", case.toml, MESSAGES)
-
-
-def test_a_character_that_hdf5_cannot_hold_is_replaced(tmp_path):
-    case = StandIn()
-    case.title = "a\0b\ud800c"
-    a_result(case=case).save(tmp_path / "a.h5")
-    assert open_result(tmp_path / "a.h5").title == "a\ufffdb?c"
+    assert (opened.title, opened.provenance["case_toml"], opened.messages) == ("a\ufffdb?c", case.toml, MESSAGES)
 
 
 def test_axes_without_entries_and_with_one_come_back(tmp_path):
@@ -168,18 +144,11 @@ def test_every_variable_has_its_axes_its_unit_and_a_meaning(saved):
             assert dataset.attrs["units"] == unit
             assert len(dataset.attrs["long_name"]) > 3
             assert dataset.dtype == ("<i8" if name in LABELS else "<f8")
+            assert (dataset.compression, dataset.shuffle, dataset.fletcher32) == ("gzip", True, True), name
             if dims == name:
                 assert dataset.is_scale
             else:
                 assert [axis[0].name for axis in dataset.dims] == ["/" + axis for axis in dims.split()]
-
-
-def test_every_variable_is_packed_with_a_checksum(saved):
-    with h5py.File(saved, "r") as file:
-        for name in LAYOUT:
-            dataset = file[name]
-            assert dataset.chunks, name
-            assert (dataset.compression, dataset.shuffle, dataset.fletcher32) == ("gzip", True, True), name
 
 
 def test_the_attributes_of_the_file_are_those_of_the_design(saved):
@@ -205,20 +174,10 @@ def test_the_provenance_holds_the_case_the_hashes_and_the_versions(saved):
     texts = {name: value.decode() for name, value in found.items() if isinstance(value, bytes)}
     assert found["wall_time"] == 0.125
     assert sorted(found) == sorted([*texts, "wall_time"])
-    assert sorted(texts) == sorted(
-        [
-            "case_toml",
-            "case_json",
-            "case_resolved_json",
-            "case_sha256",
-            "data_sha256",
-            "versions",
-            "source_hash",
-            "platform",
-            "started",
-            "messages",
-        ]
-    )
+    assert sorted(texts) == [
+        "case_json", "case_resolved_json", "case_sha256", "case_toml", "data_sha256", "messages", "platform", "source_hash", "started",
+        "versions",
+    ]  # fmt: skip
     assert json.loads(texts["case_resolved_json"]) == StandIn().resolved()
     assert hashlib.sha256(texts["case_resolved_json"].encode()).hexdigest() == texts["case_sha256"]
     assert sorted(json.loads(texts["versions"])) == ["h5py", "hdf5", "numba", "numpy", "python"]
@@ -358,20 +317,10 @@ def test_values_that_do_not_fit_are_refused(change, sentence):
         Result(values() | change, case=None, law="", status=Status.COMPLETE, time_step=1.0, history=HISTORY)
 
 
-def test_a_variable_without_its_axis_is_refused():
-    with pytest.raises(ValueError, match="mass is over bead, but there is no bead"):
-        Result({"mass": [1.0]}, case=None, law="", status=Status.COMPLETE, time_step=1.0)
-
-
 @pytest.mark.parametrize("name", ["law", "sensor_force", "_x", "two words", "save", "equals"])
 def test_a_history_quantity_cannot_take_a_name_that_is_taken(name):
     with pytest.raises(ValueError, match="cannot be the name"):
         Result({"contact": [1], name: [1.0]}, case=None, law="", status=Status.COMPLETE, time_step=1.0, history=[Quantity(name, "m")])
-
-
-def test_a_history_quantity_without_values_is_refused():
-    with pytest.raises(ValueError, match="my_dent are missing"):
-        Result({"contact": [1]}, case=None, law="", status=Status.COMPLETE, time_step=1.0, history=HISTORY[1:])
 
 
 def test_provenance_has_no_place_for_other_names():
@@ -421,18 +370,6 @@ def test_a_file_opens_whose_law_is_not_installed_and_whose_case_no_longer_valida
     assert opened.variables["my_dent"].data.tobytes() == values()["my_dent"].tobytes()
     with pytest.raises(CaseError, match="my-own-law"):
         opened.case  # noqa: B018
-
-
-def test_a_file_that_another_program_edited_opens_where_that_is_asked_for(tmp_path):
-    a_result().save(tmp_path / "a.h5")
-    with h5py.File(tmp_path / "a.h5", "r+") as file:
-        file.attrs["law"] = "my-own-law"
-        file.attrs["comment"] = "seen by Jiří"
-    with pytest.raises(FileError, match=r"got a file without its seal, .*unsealed=True"):
-        open_result(tmp_path / "a.h5")
-    opened = open_result(tmp_path / "a.h5", unsealed=True)
-    assert opened.law == "my-own-law" and not opened.sealed
-    assert opened.sensor_force.tobytes() == values()["sensor_force"].tobytes()
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -533,13 +470,6 @@ def test_a_disk_without_any_room_is_seen_before_the_run(disk):
     with pytest.raises(FileError, match="allowed 0, which are free on its disk"), claim(folder / "a.h5"):
         pytest.fail("the run began")
     assert left_in(folder) == ["filler"]
-
-
-@pytest.mark.promise("R5")
-def test_a_read_only_folder_is_seen_before_the_run(disk):
-    folder = disk("size=1m", "ro")
-    with pytest.raises(FileError, match=f"a.h5: not written: the folder {folder} is on a read-only disk"), claim(folder / "a.h5"):
-        pytest.fail("the run began")
 
 
 def in_a_child(function, *args):

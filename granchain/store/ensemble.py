@@ -57,7 +57,7 @@ class SideBySide:
 
     def __init__(self, cases: Sequence[Case], file: Any, packed: bool = True):
         self.first, self.varied, self.changes = keys_that_differ(case.resolved() for case in cases)
-        self.given = CasesAsGiven(cases)
+        self._cases = cases
         self._count, self._file, self._packed = len(self.changes), file, packed
         self._columns: dict[str, Variable] = {}
         self._kinds: dict[tuple, int] = {}
@@ -194,10 +194,10 @@ class SideBySide:
             "source_hash": source_hash(),
             "platform": f"{platform.system()} {platform.machine()}",
             "data_sha256": hashlib.sha256("\n".join(self._hashes).encode()).hexdigest(),
-            "case_json": canonical(self.given.first, ordered=True),
+            "case_json": canonical(self._cases[0].as_given(), ordered=True),
             "case_resolved_json": canonical(self.first),
             "changes": canonical(self.changes),
-            "given": canonical({"runs": self.given.runs, "beside": self.given.beside}, ordered=True),
+            "given": canonical(cases_as_given(self._cases), ordered=True),
             "kinds": canonical(kinds),
             "laws": canonical({"of_run": self._law, "records": list(self._laws)}),
             "messages": canonical(self._messages),
@@ -248,41 +248,17 @@ def ensemble_dataset(cases: Sequence[Case], results: Sequence[Result | None], st
         return opened.load()
 
 
-class CasesAsGiven:
-    """Cases as they were given: the first, and of each run the tables that are others.
-
-    Parameters
-    ----------
-    cases : iterable of Case
-
-    Attributes
-    ----------
-    first : dict
-    runs : list of dict
-        tables: names and values of those that differ, None for one that the run has not, or all of them where their order is another one,
-        in which a title names changes; beside: which of `beside` has the files, and what the title was written for.
-    beside : list of dict
-    """
-
-    def __init__(self, cases: Iterable[Case]):
-        self.first: dict[str, Any] = {}
-        self.runs: list[dict[str, Any]] = []
-        known: dict[str, int] = {}
-        for case in cases:
-            given = case.as_given()
-            tables, beside = given.pop("tables"), canonical(given, ordered=True)
-            self.first = self.first or {"tables": tables, **given}
-            like = self.first["tables"]
-            change = {name: part for name, part in tables.items() if like.get(name) is not part and like.get(name) != part}
-            change |= {name: None for name in like if name not in tables}
-            whole = list(tables_with(like, change)) != list(tables)
-            self.runs.append({"tables": tables if whole else change, "whole": whole, "beside": known.setdefault(beside, len(known))})
-        self.beside: list[dict[str, Any]] = [json.loads(text) for text in known]
-
-
-def tables_with(like: Mapping[str, Any], change: Mapping[str, Any]) -> dict[str, Any]:
-    """Tables with others in their place; None takes one out."""
-    return {name: part for name, part in {**like, **change}.items() if part is not None}
+def cases_as_given(cases: Iterable[Case]) -> dict[str, Any]:
+    """Cases as they were given: of each its tables, and what else it was given with, by their places among the parts, which are stored
+    once."""
+    known: dict[str, int] = {}
+    runs = []
+    for case in cases:
+        given = case.as_given()
+        tables = given.pop("tables")
+        *places, beside = (known.setdefault(canonical(part, ordered=True), len(known)) for part in (*tables.values(), given))
+        runs.append([dict(zip(tables, places, strict=True)), beside])
+    return {"runs": runs, "parts": [json.loads(text) for text in known]}
 
 
 def _values(values: Sequence[Any]) -> np.ndarray:

@@ -17,7 +17,7 @@ from granchain.contact.law import Quantity
 from granchain.errors import FileError
 from granchain.plain_data import canonical
 from granchain.status import Message, Status
-from granchain.store.ensemble import COUNTED, UNSHARED, changed, tables_with
+from granchain.store.ensemble import COUNTED, UNSHARED, changed
 from granchain.store.reader import (
     AN_ENSEMBLE,
     LARGEST_RATIO,
@@ -90,9 +90,7 @@ class StoredEnsemble:
             self._kind, self._step = self._column("kind"), self._column("time_step")
             self._kinds = self._table("kinds", list)
             self._changes, self._messages, self._hashes = (self._of_each(name) for name in ("changes", "messages", "run_sha256"))
-            self._first_given, self._given = self._table("case_json", dict), self._table("given", dict)
-            self._laws = self._table("laws", dict)
-            self._first = self._table("case_resolved_json", dict)
+            self._given, self._laws, self._first = (self._table(name, dict) for name in ("given", "laws", "case_resolved_json"))
             self._varied = {name for change in self._changes for name in change} - {"title"}
             counts = {count for _, count in (*COUNTED.values(), *UNSHARED.values())}
             self._counts = {name: self._column(name) for name in sorted(counts & self._datasets.keys())}
@@ -153,10 +151,10 @@ class StoredEnsemble:
     def given(self, place: int) -> dict[str, Any]:
         """The case of a run as it was given."""
         try:
-            run = self._given["runs"][place]
-            tables = run["tables"] if run["whole"] else tables_with(self._first_given["tables"], run["tables"])
-            return {"tables": tables, **self._given["beside"][run["beside"]]}
-        except (LookupError, TypeError):
+            tables, beside = self._given["runs"][place]
+            parts = self._given["parts"]
+            return {"tables": {name: parts[at] for name, at in tables.items()}, **parts[beside]}
+        except (LookupError, TypeError, ValueError, AttributeError):
             raise FileError(f"{self.path}: got no case of run {place} as it was given, allowed one for each run; {DAMAGED}") from None
 
     def result(self, place: int, case: Any = None) -> Result:
