@@ -30,7 +30,7 @@ from granchain.engine.state import State
 from granchain.errors import FileError
 from granchain.status import Status
 from granchain.store import Checkpoint, checkpoint, claim, open_result
-from granchain.store.whole import new_file
+from granchain.store.files import new_file
 
 ROOT = Path(gc.__file__).parents[1]
 
@@ -285,7 +285,7 @@ def test_a_run_onto_a_full_disk_exits_4_and_leaves_the_old_file(
         rf"{target}: got a file of up to \S+ bytes, allowed \S+, which are free on its disk; make room", capfd.readouterr().err
     )
     assert target.read_bytes() == before and left_in(folder) == ["run.h5"]
-    monkeypatch.setattr("granchain.store.whole.room_beside", lambda path, needed: None)
+    monkeypatch.setattr("granchain.store.files.room_beside", lambda path, needed: None)
     assert obey(command) == 4
     said = capfd.readouterr().err
     assert re.search(rf"{target}: not written \(\d+ bytes needed\): the disk is full, \d+ bytes are free; make room", said)

@@ -25,10 +25,10 @@ from granchain.engine.setup import contacts_of
 from granchain.engine.state import Recording, State
 from granchain.engine.timestep import time_step_of
 from granchain.errors import FileError
-from granchain.store import Checkpoint, open_result, whole
+from granchain.store import Checkpoint, files, open_result
 from granchain.store import verify_file as verify
 from granchain.store.checkpoint import Saved
-from granchain.store.journal import HASH_BYTES, LENGTH_BYTES, frame
+from granchain.store.journal import FRAME_END, FRAME_HEAD, frame
 
 ROOT = Path(granchain.__file__).parents[1]
 SECRET = b"the secret of another file" * 100
@@ -42,9 +42,9 @@ def content():
 def seal(path):
     """Make the hash in the last line fit, as a stranger can."""
     content = path.read_bytes()
-    if content[-whole.SEAL_LENGTH :].startswith(b"\ngranchain sha256"):
-        content = content[: -whole.SEAL_LENGTH]
-    path.write_bytes(content + whole.SEAL % hashlib.sha256(content).hexdigest().encode())
+    if content[-files.SEAL_LENGTH :].startswith(b"\ngranchain sha256"):
+        content = content[: -files.SEAL_LENGTH]
+    path.write_bytes(content + files.SEAL % hashlib.sha256(content).hexdigest().encode())
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -260,7 +260,7 @@ def test_no_hostile_file_takes_memory(folder):
 
 def hanging(content):
     """A file on which HDF5 2.0.0 loops for ever: the free space of its heap of texts says that it is 0 bytes long."""
-    body = bytearray(content[: -whole.SEAL_LENGTH])
+    body = bytearray(content[: -files.SEAL_LENGTH])
     # Global heap: HDF5 File Format Specification 3.0, III.E. Objects of a 16-byte head and their size in steps of 8, to the free space.
     at = body.index(b"GCOL") + 16
     while body[at : at + 2] != b"\0\0":
@@ -272,7 +272,7 @@ def hanging(content):
 @pytest.mark.promise("R9")
 def test_a_damaged_file_on_which_hdf5_would_hang_is_refused_at_once(tmp_path, content):
     path = tmp_path / "a.h5"
-    path.write_bytes(hanging(content) + content[-whole.SEAL_LENGTH :])
+    path.write_bytes(hanging(content) + content[-files.SEAL_LENGTH :])
     start = time.process_time()
     with pytest.raises(FileError, match="damaged or changed"):
         open_result(path)
@@ -329,7 +329,7 @@ def test_a_file_cut_off_anywhere_is_refused_or_whole(tmp_path, content):
     path = tmp_path / "a.h5"
     good = everything(a_result())[:-1]
     draw = random.Random(3)
-    for length in (1, 7, draw.randrange(8, len(content)), len(content) - whole.SEAL_LENGTH - 1):
+    for length in (1, 7, draw.randrange(8, len(content)), len(content) - files.SEAL_LENGTH - 1):
         path.write_bytes(content[:length])
         with pytest.raises(FileError):
             open_result(path)
@@ -439,8 +439,8 @@ def test_a_checkpoint_with_flipped_bits_is_refused(tmp_path, state, checkpointed
 
 def forged(checkpointed, edit):
     """A checkpoint as a stranger can make one: another header, other arrays, and a hash that fits."""
-    length = len(b"granchain checkpoint 1\n") + LENGTH_BYTES
-    line, arrays = checkpointed[length:-HASH_BYTES].split(b"\n", 1)
+    length = len(b"granchain checkpoint 1\n") + FRAME_HEAD
+    line, arrays = checkpointed[length:-FRAME_END].split(b"\n", 1)
     header, arrays = json.loads(line), bytearray(arrays)
     at = 0
     places = {}

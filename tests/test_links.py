@@ -19,8 +19,8 @@ from granchain.errors import FileError
 from granchain.status import Status
 from granchain.store import Checkpoint, claim, write_whole
 from granchain.store.conclusion import claim_conclusion, save_conclusion
+from granchain.store.files import OUTPUT_MARK
 from granchain.store.study import StudyPart
-from granchain.store.whole import OUTPUT_MARK
 
 SMALL = ("chain.beads=20", "sensors.beads=[9]", "sensors.contacts=[0]", "time.end=1e-4", "snapshots.interval=2e-5")
 RUN = ("steel-chain-hertz", *(word for key in SMALL for word in ("--set", key)))

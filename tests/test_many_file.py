@@ -23,7 +23,7 @@ from granchain.engine import stack
 from granchain.errors import FileError, GranchainWarning, RunError
 from granchain.status import Status
 from granchain.store import ensemble as side
-from granchain.store.whole import SEAL, SEAL_LENGTH
+from granchain.store.files import SEAL, SEAL_LENGTH
 from granchain.studies import many, members
 
 

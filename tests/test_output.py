@@ -32,7 +32,7 @@ from granchain.contact.law import Quantity
 from granchain.errors import CaseError, FileError, GranchainWarning
 from granchain.simulation import run
 from granchain.status import Message, Status
-from granchain.store import Result, claim, open_result, provenance, whole
+from granchain.store import Result, claim, files, open_result, provenance
 from granchain.store import verify_file as verify
 from granchain.store.reader import is_of_case
 
@@ -185,7 +185,7 @@ def test_the_provenance_holds_the_case_the_hashes_and_the_versions(saved):
 
 
 def test_the_source_hash_is_over_names_and_contents_of_the_package_files():
-    root = Path(whole.__file__).parents[1]
+    root = Path(files.__file__).parents[1]
     names = sorted(path.relative_to(root).as_posix() for path in root.rglob("*.py"))
     assert {"errors.py", "store/reader.py", "contact/law.py"} <= set(names)
     total = hashlib.sha256(b"".join(f"{name}\n".encode() + hashlib.sha256((root / name).read_bytes()).digest() for name in names))
@@ -215,7 +215,7 @@ def test_the_file_names_no_host_user_or_folder(saved):
     for private in (socket.gethostname(), getpass.getuser(), str(Path.home()), os.getcwd(), str(saved.parent)):
         assert private not in texts
     content = saved.read_bytes()
-    for private in (os.getcwd(), str(saved.parent), str(Path(whole.__file__).parent)):
+    for private in (os.getcwd(), str(saved.parent), str(Path(files.__file__).parent)):
         assert private.encode() not in content
 
 
@@ -264,7 +264,7 @@ def test_the_dump_programs_read_every_value_without_a_word(saved, program):
 
 def test_importing_the_module_loads_no_h5py_and_no_xarray():
     code = "import sys, granchain.store; print([name for name in ('h5py', 'xarray', 'numba') if name in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=Path(whole.__file__).parents[2])
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=Path(files.__file__).parents[2])
     assert done.stdout.strip() == "[]"
 
 
@@ -584,10 +584,10 @@ def claim_and_die(path):
     """What a process that is killed in the middle of writing leaves: its claim, and a part."""
 
     def begin():
-        held = whole.claim(path)
+        held = files.claim(path)
         held.__enter__()
         (path.parent / f".{path.name}.{os.getpid()}.part").write_bytes(b"half")
-        (path.parent / f".{path.name}{whole.CHECKPOINT_ENDING}.{os.getpid()}.part").write_bytes(b"half")
+        (path.parent / f".{path.name}{files.CHECKPOINT_ENDING}.{os.getpid()}.part").write_bytes(b"half")
         os.kill(os.getpid(), signal.SIGKILL)
 
     child = in_a_child(begin)

@@ -195,7 +195,7 @@ KEYS = [f"--set={name}={json.dumps(value)}" for name, value in CHANGES.items()]
 def test_a_second_signal_loses_nothing_that_is_on_the_disk(during: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first stops the run, the second the writing: the run goes on from the checkpoint to the same bits."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("granchain.store.whole.BYTES_AT_ONCE", 4000)
+    monkeypatch.setattr("granchain.store.files.BYTES_AT_ONCE", 4000)
     monkeypatch.setattr("granchain.store.writer.WRITTEN_AT_ONCE", 5000)
     monkeypatch.setattr("granchain.cli.signals.TOGETHER_SECONDS", 0.0)
     command = ["run", "steel-chain", *KEYS, "--out", "run.h5"]

@@ -375,7 +375,7 @@ def test_checkpoints_cost_a_fiftieth_of_the_run_at_most(
         now[0] += writing
         spent[0] += writing
 
-    monkeypatch.setattr(checkpoint.Journal, "begin", slow)
+    monkeypatch.setattr(checkpoint.FrameFile, "begin", slow)
     kept = Checkpoint(tmp_path / "run.chk")
     # an hour of blocks of 20 ms
     while now[0] < 3700.0:

@@ -14,7 +14,7 @@ from support.example_results import a_result, file_of
 from granchain import load_case, run
 from granchain.cli import obey
 from granchain.errors import FileError
-from granchain.store import open_result, whole
+from granchain.store import files, open_result
 from granchain.store import verify_file as verify
 
 TRACE = Path(__file__).parents[1] / "data" / "synthetic2026"
@@ -91,7 +91,7 @@ def test_no_edit_of_any_attribute_unit_scale_or_provenance_entry_is_read_as_good
 
 def test_a_seal_of_another_file_or_a_cut_one_is_refused(tmp_path, content):
     path, twin = tmp_path / "a.h5", file_of(a_result(samples=20, seed=1))
-    body, seal = content[: -whole.SEAL_LENGTH], twin[-whole.SEAL_LENGTH :]
+    body, seal = content[: -files.SEAL_LENGTH], twin[-files.SEAL_LENGTH :]
     for changed in (body + seal, body, content[:-1], content + b"\n", content + seal):
         path.write_bytes(changed)
         assert not opens(path) and opens(path, unsealed=True)
@@ -101,7 +101,7 @@ def test_a_seal_of_another_file_or_a_cut_one_is_refused(tmp_path, content):
 
 def test_a_copy_of_a_result_without_a_seal_has_none(tmp_path, content):
     path, copy = tmp_path / "a.h5", tmp_path / "b.h5"
-    path.write_bytes(content[: -whole.SEAL_LENGTH])
+    path.write_bytes(content[: -files.SEAL_LENGTH])
     open_result(path, unsealed=True).save(copy)
     assert not opens(copy) and copy.read_bytes() == path.read_bytes()
 
@@ -113,7 +113,7 @@ def test_a_sealed_file_whose_case_differs_from_its_hash_is_refused(tmp_path, con
         case = json.loads(file["provenance/case_resolved_json"].asstr()[()])
         file["provenance/case_resolved_json"][()] = json.dumps(case | {"striker": {"speed": 9.0}})
     body = path.read_bytes()
-    path.write_bytes(body + whole.SEAL % hashlib.sha256(body).hexdigest().encode())
+    path.write_bytes(body + files.SEAL % hashlib.sha256(body).hexdigest().encode())
     with pytest.raises(FileError, match="the case in it differs from its hash; the file was damaged or changed"):
         open_result(path)
 
@@ -123,7 +123,7 @@ def test_every_command_refuses_a_file_without_its_seal_unless_told_to_read_it(tm
     changes = ["chain.beads=12", "sensors.beads=[3, 9]", "sensors.contacts=[0]", "time.end=1e-4"]
     path = tmp_path / "complete.h5"
     run(load_case("steel-chain", changes)).save(path)
-    path.write_bytes(path.read_bytes()[: -whole.SEAL_LENGTH])
+    path.write_bytes(path.read_bytes()[: -files.SEAL_LENGTH])
     for command in (
         ["info", "complete.h5", "--json"],
         ["plot", "complete.h5", "--out", "figures"],

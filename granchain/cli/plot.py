@@ -212,7 +212,7 @@ def chosen_figures(figures: Mapping[str, Draw], only: str, known: Sequence[str])
 def draw_all(figures: Mapping[str, Draw], out: str, ending: str, width: str | None, overwrite: bool) -> None:
     """Draw figures into a folder; nothing is drawn where one of them is there and stays."""
     from granchain.figures import page, save
-    from granchain.store.whole import folder_for
+    from granchain.store.files import folder_for
 
     problems: list[GranchainError] = []
     with folder_for(out) as folder:

@@ -328,7 +328,7 @@ class Progress:
 
     def begin(self, size: float) -> None:
         """Called before the first step with what will be recorded [bytes]: refuses what the disk, or a file, does not hold."""
-        from granchain.store.whole import LARGEST_FILE, room_beside
+        from granchain.store.files import LARGEST_FILE, room_beside
 
         if size > LARGEST_FILE:
             raise FileError(

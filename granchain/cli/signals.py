@@ -35,7 +35,7 @@ def is_echo() -> bool:
 def end_at_signal() -> None:
     """Take away what is half written, and the processes that compute for this one; it is about to end."""
     # perhaps in the middle of their imports, or without them
-    getattr(sys.modules.get("granchain.store.whole"), "give_up", int)()
+    getattr(sys.modules.get("granchain.store.files"), "give_up", int)()
     for child in getattr(sys.modules.get("multiprocessing"), "active_children", list)():
         child.kill()
 

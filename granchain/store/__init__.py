@@ -5,9 +5,9 @@ to write a file during a long run, `Checkpoint` is what another process needs to
 """
 
 from granchain.store.checkpoint import Checkpoint
+from granchain.store.files import claim, write_whole
 from granchain.store.reader import open_result, verify_file
 from granchain.store.result import Result
 from granchain.store.variables import Variable
-from granchain.store.whole import claim, write_whole
 
 __all__ = ["Checkpoint", "Result", "Variable", "claim", "open_result", "verify_file", "write_whole"]

@@ -24,10 +24,10 @@ import numpy as np
 
 from granchain.contact.law_record import LawRecord
 from granchain.errors import FileError, GranchainWarning
-from granchain.store.journal import Journal
+from granchain.store.files import BYTES_AT_ONCE, CHECKPOINT_ENDING, DAMAGED, StoredFile, end_of_links, quoted, replaceable
+from granchain.store.journal import FrameFile
 from granchain.store.provenance import source_hash, versions
 from granchain.store.reader import MOST_VARIABLES, RefusedError, datasets_of, open_hdf5, provenance_of
-from granchain.store.whole import BYTES_AT_ONCE, CHECKPOINT_ENDING, DAMAGED, StoredFile, end_of_links, quoted, replaceable
 
 # Wall time between two checkpoints [s]: what a killed run loses at most.
 CHECKPOINT_INTERVAL = 30.0
@@ -162,7 +162,7 @@ class Checkpoint:
     def __init__(self, path: str | os.PathLike[str], every: float = CHECKPOINT_INTERVAL):
         self.path = end_of_links(path)
         self.every = every
-        self._journal = Journal(self.path, _CHECKPOINT_MARK, _LARGEST_CHECKPOINT)
+        self._journal = FrameFile(self.path, _CHECKPOINT_MARK, _LARGEST_CHECKPOINT)
         self._output = Path(os.fspath(path).removesuffix(CHECKPOINT_ENDING))
         # of each record, how many rows the journal holds for good; None before this process has written it
         self._rows: Mapping[str, int] | None = None

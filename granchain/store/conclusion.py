@@ -14,9 +14,9 @@ from typing import Any
 from granchain.case import Case
 from granchain.errors import FileError
 from granchain.plain_data import sha256_of
+from granchain.store.files import DAMAGED, OUTPUT_MARK, UNSEALED, StoredFile, claim, write_whole
 from granchain.store.provenance import granchain_version, source_hash, versions
 from granchain.store.variables import FORMAT
-from granchain.store.whole import DAMAGED, OUTPUT_MARK, UNSEALED, StoredFile, claim, write_whole
 
 # Bytes of such a file, ours: the equivalence of six laws over eight sensors has 1e5.
 LARGEST_CONCLUSION = 2**26
@@ -65,7 +65,7 @@ def save_conclusion(path: str | os.PathLike[str], kind: str, case: Case | None, 
         "case": case.as_given(), "case_resolved": case.resolved(), "case_toml": case.toml, "case_sha256": case.sha256
     }  # fmt: skip
     document = {
-        # its first bytes say whose file it is: see `whole.OUTPUT_MARK`
+        # its first bytes say whose file it is: see `files.OUTPUT_MARK`
         OUTPUT_MARK.decode(): FORMAT,
         "kind": kind,
         "granchain_version": granchain_version(),

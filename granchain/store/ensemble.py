@@ -23,11 +23,11 @@ from granchain.case import Case
 from granchain.errors import FileError
 from granchain.plain_data import canonical
 from granchain.status import Message, Status
+from granchain.store.files import room_beside
 from granchain.store.provenance import granchain_version, source_hash, versions
 from granchain.store.reader import LARGEST_ENSEMBLE
 from granchain.store.result import Result
 from granchain.store.variables import CONTENT, ENSEMBLE, FORMAT, LABELS, VARIABLES, Variable
-from granchain.store.whole import room_beside
 from granchain.store.writer import CHUNK, fill_file, new_hdf5, storage_of
 
 # Axes along which each run has its own instants, or labels that the others do not share: the dimension that counts them, and the variable

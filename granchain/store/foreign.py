@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from granchain.errors import FileError
+from granchain.store.files import quoted
 from granchain.store.limit import Limit
 from granchain.store.reader import LARGEST_RATIO
-from granchain.store.whole import quoted
 
 # Names that are looked at; a file with more is no record of a few sensors.
 MOST_DATASETS = 1000

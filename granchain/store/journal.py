@@ -13,11 +13,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from granchain.store.whole import LARGEST_FILE, NEW_FILE, StoredFile, new_file, put_pieces, sentences
+from granchain.store.files import LARGEST_FILE, NEW_FILE, StoredFile, new_file, put_pieces, sentences
 
 # The digits of a frame's length, and the hash behind it, each with the end of its line.
-_LENGTH, _HASH = b"%016d\n", b"\n%s\n"
-LENGTH_BYTES, HASH_BYTES = 17, 66
+_HEAD, _END = b"%016d\n", b"\n%s\n"
+FRAME_HEAD, FRAME_END = 17, 66
 
 
 def frame(content: Sequence[bytes | memoryview]) -> list[bytes | memoryview]:
@@ -25,10 +25,10 @@ def frame(content: Sequence[bytes | memoryview]) -> list[bytes | memoryview]:
     digest = hashlib.sha256()
     for piece in content:
         digest.update(piece)
-    return [_LENGTH % sum(map(len, content)), *content, _HASH % digest.hexdigest().encode()]
+    return [_HEAD % sum(map(len, content)), *content, _END % digest.hexdigest().encode()]
 
 
-class Journal:
+class FrameFile:
     """The file, and how much of it counts.
 
     Parameters
@@ -65,15 +65,15 @@ class Journal:
         """
         file, frames = StoredFile(self.path, what, self._largest), []
         self.length = at = len(self.mark) if file.part(0, len(self.mark)) == self.mark else 0
-        while at and (digits := file.part(at, at + LENGTH_BYTES)).strip().isdigit():
-            start, stop = at + LENGTH_BYTES, at + LENGTH_BYTES + int(digits)
-            if stop + HASH_BYTES > len(file):
+        while at and (digits := file.part(at, at + FRAME_HEAD)).strip().isdigit():
+            start, stop = at + FRAME_HEAD, at + FRAME_HEAD + int(digits)
+            if stop + FRAME_END > len(file):
                 break
             digest = hashlib.sha256()
             for piece in file.pieces(stop, start):
                 digest.update(piece)
-            at = stop + HASH_BYTES
-            if file.part(stop, at) != _HASH % digest.hexdigest().encode():
+            at = stop + FRAME_END
+            if file.part(stop, at) != _END % digest.hexdigest().encode():
                 break
             frames.append((start, stop))
             self.length = at

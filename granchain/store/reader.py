@@ -19,11 +19,11 @@ from granchain.case.document import digest_of_case
 from granchain.contact.law import Quantity
 from granchain.errors import FileError, GranchainError
 from granchain.status import Message, Status
+from granchain.store.files import BYTES_WITH_MARK, DAMAGED, LARGEST_FILE, OUTPUT_MARK, StoredFile, check_seal, quoted
 from granchain.store.provenance import NUMBERS, TEXTS, data_sha256
 from granchain.store.result import Result
 from granchain.store.units import unit_of_attributes
 from granchain.store.variables import CONTENT, ENSEMBLE, FORMAT, LABELS, STUDY_OF_RUNS, Unread, Variable, check_axes, variable_table
-from granchain.store.whole import BYTES_WITH_MARK, DAMAGED, LARGEST_FILE, OUTPUT_MARK, StoredFile, check_seal, quoted
 
 # Deflate packs at most 258 bytes into 2 bits (RFC 1951: longest match; one bit each for length and distance): 1032 times. A file has
 # more in it than packed zeros, so its data never reach 1000 times its size.

@@ -17,6 +17,7 @@ from granchain.errors import FileError, GranchainError, GranchainWarning
 from granchain.markup import card, folded, table, trace_picture
 from granchain.plain_data import canonical
 from granchain.status import Message, Status
+from granchain.store.files import LARGEST_FILE, claim
 from granchain.store.provenance import NUMBERS, TEXTS, data_sha256, granchain_version, source_hash, versions
 from granchain.store.variables import (
     FORMAT,
@@ -30,7 +31,6 @@ from granchain.store.variables import (
     holds_nan,
     what_to_ask_for,
 )
-from granchain.store.whole import LARGEST_FILE, claim
 from granchain.store.writer import write_file
 
 

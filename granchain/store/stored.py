@@ -18,6 +18,7 @@ from granchain.errors import FileError
 from granchain.plain_data import canonical
 from granchain.status import Message, Status
 from granchain.store.ensemble import COUNTED, UNSHARED, changed
+from granchain.store.files import DAMAGED, LARGEST_FILE
 from granchain.store.reader import (
     AN_ENSEMBLE,
     LARGEST_RATIO,
@@ -34,7 +35,6 @@ from granchain.store.reader import (
 from granchain.store.result import Result
 from granchain.store.units import unit_of_attributes
 from granchain.store.variables import ENSEMBLE, LABELS, VARIABLES, Unread
-from granchain.store.whole import DAMAGED, LARGEST_FILE
 
 # Names in the root of a file: those of some dozen laws, and of the keys that were varied.
 MOST_VARIABLES_OF_AN_ENSEMBLE = 2000

@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 
 from granchain.errors import FileError
-from granchain.store.journal import Journal
+from granchain.store.files import OUTPUT_MARK, end_of_links, passes, replaceable, stays
+from granchain.store.journal import FrameFile
 from granchain.store.provenance import data_sha256, source_hash, versions
 from granchain.store.reader import MOST_VARIABLES, check_text, dataset_in, datasets_of, open_hdf5, text_attribute
 from granchain.store.variables import CONTENT, FORMAT, STUDY_OF_RUNS, Variable
-from granchain.store.whole import OUTPUT_MARK, end_of_links, passes, replaceable, stays
 from granchain.store.writer import write_file
 
 # First line of FILE.part: by it the file is known to be one of ours.
@@ -64,7 +64,7 @@ class StudyPart:
         target = end_of_links(path)
         self.path = target.with_name(f"{target.name}.part")
         self.found: dict[str, dict[str, Any]] = {}
-        self._journal = Journal(self.path, PART_HEAD)
+        self._journal = FrameFile(self.path, PART_HEAD)
         if os.path.lexists(self.path):
             if not self.path.is_file() or self.path.is_symlink() or not replaceable(self.path, (OUTPUT_MARK,)):
                 raise FileError(f"{self.path}: got something that granchain did not write, allowed a part of a study; take it away")

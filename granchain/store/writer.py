@@ -12,9 +12,9 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from granchain.store.files import OUTPUT_MARK, SEAL_LENGTH, new_file, seal_file
 from granchain.store.provenance import NUMBERS
 from granchain.store.variables import FORMAT, Variable, attributes_in_file
-from granchain.store.whole import OUTPUT_MARK, SEAL_LENGTH, new_file, seal_file
 
 # Values in one chunk: 256 KiB of f8, compressed well and read quickly at any number of columns.
 CHUNK = 32768

@@ -21,9 +21,9 @@ from granchain.jit.options import fingerprint
 from granchain.keys import Problems, shown
 from granchain.plain_data import sha256_of
 from granchain.store import claim
+from granchain.store.files import LARGEST_FILE
 from granchain.store.provenance import granchain_version, source_hash
 from granchain.store.study import StudyPart, open_study, save_study
-from granchain.store.whole import LARGEST_FILE
 from granchain.studies.elsewhere import Elsewhere, ExecutorError, changed_law
 from granchain.studies.many import LOT
 from granchain.studies.measures import OF_MEMBER, OF_SENSOR, Measures, SummaryFunction, measure

@@ -15,8 +15,8 @@ from granchain.case.document import parsed, read_text, set_values
 from granchain.errors import CaseError, FileError, TraceError
 from granchain.keys import Problems, shown
 from granchain.store import write_whole
+from granchain.store.files import folder_for
 from granchain.store.limit import DEFAULT_LIMIT, Limit
-from granchain.store.whole import folder_for
 from granchain.traces.about import AboutTable, about_of, written
 from granchain.traces.columns import Asked, samples_of
 from granchain.traces.text import text_columns
