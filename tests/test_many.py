@@ -19,7 +19,6 @@ from granchain.engine import coefficients, scans, setup, stack
 from granchain.errors import CaseError, GranchainWarning, RunError
 from granchain.simulation import prepare, recording_of
 from granchain.status import Status
-from granchain.store.files import SEAL, SEAL_LENGTH
 from granchain.store.units import unit_of_attributes
 from granchain.studies import many, members
 
