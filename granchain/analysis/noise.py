@@ -50,14 +50,9 @@ class Noise:
     response: np.ndarray
 
     @property
-    def passed(self) -> float:
-        """Part of the standard deviation that the filter leaves."""
-        return float(np.linalg.norm(self.response)) if len(self.response) else 1.0
-
-    @property
     def sample(self) -> float:
         """Standard deviation of one sample [N]."""
-        return self.size * self.passed
+        return self.size * float(np.linalg.norm(self.response)) if len(self.response) else self.size
 
     def of_sum(self, weights: np.ndarray) -> float:
         """Standard deviation of a weighted sum of consecutive samples [N]."""
@@ -75,7 +70,7 @@ class Noise:
         """
         if not scale > 0.0:
             return self.sample
-        return self.size * min(self.passed, 1.0 / math.sqrt(2.0 * math.sqrt(math.pi) * scale))
+        return min(self.sample, self.size * (1.0 / math.sqrt(2.0 * math.sqrt(math.pi) * scale)))
 
 
 class NoisyPulse(NamedTuple):
@@ -122,13 +117,6 @@ def half_height(force: np.ndarray, top: int, height: float | None = None) -> tup
     return crossings(np.arange(float(len(force))), force, top, half)
 
 
-def smoothed(force: np.ndarray, scale: float) -> np.ndarray:
-    """A Gaussian of this standard deviation [samples] over the trace."""
-    from scipy.ndimage import gaussian_filter1d
-
-    return np.asarray(gaussian_filter1d(force, scale, mode="nearest")) if scale > 0.0 else force
-
-
 def pulses_in(force: np.ndarray, noise: Noise, filtered: bool = False) -> Smoothed:
     """Pulses of a trace that stand out of its noise.
 
@@ -140,19 +128,21 @@ def pulses_in(force: np.ndarray, noise: Noise, filtered: bool = False) -> Smooth
     filtered : bool
         Whether a filter may have made ripples.
     """
+    from scipy.ndimage import gaussian_filter1d
+
     scale, smooth = 0.0, force
     while smooth.max(initial=0.0) < CLEAR * noise.smoothed(scale):
         left, right = half_height(smooth, int(np.argmax(smooth)))
         coarser = max(0.5, 1.5 * scale)
         if not coarser <= SMOOTHEST * (right - left):
             break
-        scale, smooth = coarser, smoothed(force, coarser)
+        scale, smooth = coarser, gaussian_filter1d(force, coarser, mode="nearest")
     doubt = DOUBT * noise.smoothed(scale)
     level = max((RIPPLES if filtered else PULSE_BEGINS) * float(smooth.max(initial=0.0)), 2.0 * doubt)
     left, right = half_height(smooth, int(np.argmax(smooth)))
     width = right - left if right - left > 0.0 else 0.0
     sharper = min(scale, DIP_SCALE * width)
-    sharp = smoothed(force, sharper)
+    sharp = gaussian_filter1d(force, sharper, mode="nearest") if sharper > 0.0 else force
     if sharper == 0.0 or width < DIP_SAMPLES:
         sharp = lowest_about(sharp)
     found: list[NoisyPulse] = []

@@ -75,7 +75,14 @@ def cell_of(case: Case) -> Cell:
     chain, contacts, _ = prepare(case)
     beads = periodic_part(case, chain)
     stiffness = stiffnesses(contacts, range(beads.start + 1, beads.stop))
-    size = cell_size(chain.mass[beads], chain.radius[beads], stiffness)
+    rows = chain.mass[beads], chain.radius[beads], stiffness
+    sizes = (
+        size
+        for size in range(1, min(rows[0].size // 2, MOST_MASSES) + 1)
+        if all(np.allclose(row[size:], row[:-size], rtol=EQUAL_WITHIN, atol=0.0) for row in rows)
+    )
+    # the smallest cell that comes at least twice and fills the row, whole or begun
+    size = next(sizes, None)
     if size is None:
         held = " (under gravity the contacts stiffen with depth)" if case.chain.gravity else ""
         allowed = f"a cell of at most {MOST_MASSES} beads that comes at least twice"
@@ -128,11 +135,3 @@ def stiffnesses(contacts: Contacts, which: range) -> np.ndarray:
             found[d, c, h] = (4.0 * near - wide) / 3.0
         slopes[i] = found[d, c, h]
     return slopes
-
-
-def cell_size(mass: np.ndarray, radius: np.ndarray, stiffness: np.ndarray) -> int | None:
-    """Beads of the smallest cell that comes at least twice and fills the row, whole or begun; None where there is none."""
-    for size in range(1, min(mass.size // 2, MOST_MASSES) + 1):
-        if all(np.allclose(values[size:], values[:-size], rtol=EQUAL_WITHIN, atol=0.0) for values in (mass, radius, stiffness)):
-            return size
-    return None

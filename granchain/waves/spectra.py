@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -180,7 +180,7 @@ def spectrum(
     messages: list[str] = []
     time, interval = evenly_sampled(result, "time")
     place = sensor_place(result, int(result.sensor_bead[-1]) if sensor is None else sensor, "sensor")
-    signal = source_signal(result, source, time, place)
+    signal, source_name, unit = source_signal(result, source, time, place)
     length = 2 * len(time) // (segments + 1)
     if length < LEAST:
         raise GranchainError(
@@ -203,7 +203,7 @@ def spectrum(
             f"back into what is shown; set the interval under [sensors] to {0.4 / top:.1e} or less"
         )
     waves_are_small = waves is None or stays_small(result, len(time), messages)
-    across = transferred(signal.values, deviation(result, "sensor_force", len(time), place), interval, length)
+    across = transferred(signal, deviation(result, "sensor_force", len(time), place), interval, length)
     if not (across[2] > INCOHERENT).any():
         messages.append(
             "transmission: got a coherence below 0.5 at all frequencies: what comes from the source is not in the same piece of "
@@ -242,9 +242,9 @@ def spectrum(
     return Spectrum(
         title=result.title,
         law=result.law,
-        source=signal.name,
+        source=source_name,
         sensor=name_of_bead(int(result.sensor_bead[place])),
-        unit=signal.unit,
+        unit=unit,
         frequency=frequency,
         transmission=transmission,
         coherence=coherence,
@@ -262,14 +262,6 @@ def spectrum(
 
 # --------------------------------------------------------------------------------------------------------------------
 # From place to place
-
-
-class SourceSignal(NamedTuple):
-    """A signal, what it is called, and the unit of a force over it."""
-
-    values: np.ndarray
-    name: str
-    unit: str
 
 
 def evenly_sampled(result: Result, axis: str) -> tuple[np.ndarray, float]:
@@ -304,8 +296,8 @@ def deviation(result: Result, name: str, count: int, places: Any = slice(None)) 
     return np.asarray(values - values[0])
 
 
-def source_signal(result: Result, source: int | str | None, time: np.ndarray, sensor: int) -> SourceSignal:
-    """The signal at the source."""
+def source_signal(result: Result, source: int | str | None, time: np.ndarray, sensor: int) -> tuple[np.ndarray, str, str]:
+    """The signal at the source, what it is called, and the unit of a force over it."""
     try:
         ends = result.case.ends
         driven = [side for side in ("left", "right") if hasattr(getattr(ends, side), "drive")]
@@ -324,13 +316,13 @@ def source_signal(result: Result, source: int | str | None, time: np.ndarray, se
         at, value, slope = result.case.drive(source)
         curve = PchipInterpolator(at, value) if slope is None else CubicHermiteSpline(at, value, slope)
         unit = "N/m" if getattr(ends, source).drive == "displacement" else "1"
-        return SourceSignal(np.asarray(curve(np.clip(time, at[0], at[-1]))), f"{source} drive", unit)
+        return np.asarray(curve(np.clip(time, at[0], at[-1]))), f"{source} drive", unit
     place = sensor_place(result, source, "source")
     if place == sensor:
         raise GranchainError(
             f"spectrum: got bead {source} as source and as sensor, allowed two places; name another sensor, or put more under [sensors]"
         )
-    return SourceSignal(deviation(result, "sensor_force", len(time), place), name_of_bead(int(source)), "1")
+    return deviation(result, "sensor_force", len(time), place), name_of_bead(int(source)), "1"
 
 
 def transferred(cause: np.ndarray, effect: np.ndarray, interval: float, length: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
