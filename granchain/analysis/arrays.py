@@ -85,20 +85,11 @@ def first_pulses(
     return found
 
 
-class _Rises(NamedTuple):
-    """Of traces (trace, sample): where the first pulse begins, its top and the force there.
+def _rises_of(above: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Where the first pulse of each trace (trace, sample) begins, its top, the force there, whether it is plain, and merged.
 
-    `plain` where that force is the trace's largest, finite, and not too long after the begin.
+    Plain: that force is the trace's largest, finite, and not too long after the begin.
     """
-
-    start: np.ndarray
-    top: np.ndarray
-    largest: np.ndarray
-    plain: np.ndarray
-    merged: np.ndarray
-
-
-def _rises_of(above: np.ndarray) -> _Rises:
     with np.errstate(invalid="ignore"):
         top = np.argmax(above, axis=1)
         largest = np.take_along_axis(above, top[:, None], axis=1)[:, 0]
@@ -111,7 +102,7 @@ def _rises_of(above: np.ndarray) -> _Rises:
         so_far = np.maximum.accumulate(rise, axis=1)
         plain &= ~(rise < PULSE_ENDS * so_far).any(axis=1)
         merged = (so_far - rise > MERGED_FALL * so_far).any(axis=1)
-    return _Rises(start, top, largest, plain, merged)
+    return start, top, largest, plain, merged
 
 
 def _plain_pulses(time: Sequence[np.ndarray], force: Sequence[np.ndarray], found: FirstPulses, room: np.ndarray) -> np.ndarray:
@@ -134,13 +125,13 @@ def _plain_pulses(time: Sequence[np.ndarray], force: Sequence[np.ndarray], found
     runs = of_sensor // shape[1]
     rows = traces.reshape(-1, samples)
     with np.errstate(invalid="ignore"):
-        rises = _rises_of(rows - base[:, None] if base.any() else rows)
-    done = (rises.largest <= 0.0) & np.isfinite(base)
-    plain = rises.plain & np.isfinite(base) & (rises.top > 0) & (rises.top < counts[runs] - 2)
+        start, top, largest, plain, merged = _rises_of(rows - base[:, None] if base.any() else rows)
+    done = (largest <= 0.0) & np.isfinite(base)
+    plain &= np.isfinite(base) & (top > 0) & (top < counts[runs] - 2)
     if not plain.any():
         return done.reshape(shape)
     of_sensor, runs, own = of_sensor[plain], runs[plain], base[plain]
-    i, longest = rises.top[plain], int((rises.top - rises.start)[plain].max()) + 2
+    i, longest = top[plain], int((top - start)[plain].max()) + 2
     # places in the flat arrays: of a trace's first sample, and of its run's first instant
     of_trace, of_run = of_sensor * samples, runs * samples
     near = i + np.arange(-1, 3)[:, None]
@@ -166,7 +157,7 @@ def _plain_pulses(time: Sequence[np.ndarray], force: Sequence[np.ndarray], found
             crossed.append(begin + (level - low) / (high - low) * (end - begin))
         width = crossed[1] - crossed[0]
     place = np.divmod(of_sensor[kept], shape[1])
-    for values, value in zip(found, (height, at, width, np.ones(len(at), dtype=bool), rises.merged[plain]), strict=True):
+    for values, value in zip(found, (height, at, width, np.ones(len(at), dtype=bool), merged[plain]), strict=True):
         values[place] = value[kept]
     done[of_sensor[kept]] = True
     return done.reshape(shape)
@@ -209,35 +200,10 @@ def passed_on(interval: Sequence[float], left: Sequence[np.ndarray], net: Sequen
         [N s]; 0 where there is no pulse; nan where the trace ends before the pulse does.
     """
     found = np.full(len(left), math.nan)
-    for run, plain in enumerate(plain_stops(left).tolist()):
-        stop = plain or pulse_stop(left[run], static_force(left[run]))
-        if stop is not None and stop >= 0:
-            force = net[run][:stop] - net[run][0] if stop else np.zeros(1)
+    for run, (force, moving) in enumerate(zip(left, net, strict=True)):
+        stop = pulse_stop(force, static_force(force))
+        if stop is not None:
+            driving = moving[:stop] - moving[0] if stop else np.zeros(1)
             # the trapezoidal rule
-            found[run] = interval[run] * (force.sum() - 0.5 * (force[0] + force[-1]))
+            found[run] = interval[run] * (driving.sum() - 0.5 * (driving[0] + driving[-1]))
     return found
-
-
-def plain_stops(force: Sequence[np.ndarray]) -> np.ndarray:
-    """`pulse_stop` of plain traces: -1 where they end before it; 0 for others."""
-    counts = np.array([len(one) for one in force])
-    if not counts.all():
-        return np.zeros(len(force), dtype=int)
-    above = np.full((len(force), int(counts.max(initial=0))), -np.inf)
-    for run, one in enumerate(force):
-        above[run, : counts[run]] = one
-    still = above[:, :1].copy()
-    if still.any():
-        with np.errstate(invalid="ignore"):
-            above -= still
-    _, top, largest, plain, _ = _rises_of(above)
-    if not plain.any():
-        return np.zeros(len(force), dtype=int)
-    beyond = counts - top
-    at = top[:, None] + np.arange(min(MOST_RISE, int(beyond.max())))
-    after = np.take_along_axis(above, np.minimum(at, counts[:, None] - 1), axis=1)
-    over = (after[:, :-1] <= PULSE_BEGINS * largest[:, None]) | (after[:, 1:] > after[:, :-1])
-    over &= at[:, 1:] < counts[:, None]
-    ends = over.any(axis=1)
-    stop = np.where(ends, top + 1 + (np.argmax(over, axis=1) if over.shape[1] else 0), -1)
-    return np.asarray(np.where(plain & (ends | (beyond <= MOST_RISE)), stop, 0))

@@ -49,13 +49,14 @@ def first_pulse(force: ArrayLike, baseline: float = 0.0, *, level: float | None 
         Empty where the trace has no force above the baseline.
     """
     above = _until_nan(force) - baseline
-    begun = above >= (PULSE_BEGINS * above.max(initial=0.0) if level is None else level)
-    if not (above[begun] > 0.0).any():
+    largest = above.max(initial=0.0)
+    level = PULSE_BEGINS * largest if level is None else level
+    if not (largest > 0.0 and largest >= level):
         return slice(0, 0)
-    start = int(np.argmax(begun))
+    start = int(np.argmax(above >= level))
     after = above[start:]
-    fallen = np.flatnonzero(after < PULSE_ENDS * np.maximum.accumulate(after) - doubt)
-    return slice(start, start + int(fallen[0]) if len(fallen) else len(above))
+    fallen = after < PULSE_ENDS * np.maximum.accumulate(after) - doubt
+    return slice(start, start + int(np.argmax(fallen)) if fallen.any() else len(above))
 
 
 def _until_nan(values: ArrayLike) -> np.ndarray:
