@@ -132,10 +132,9 @@ def text_columns(content: bytes, where: str, decimal: str | None = None, limit: 
         if (delimiter == "," and 2 * headings == len(places)) or (columns_of_three and 0 < headings < len(places)):
             raise TraceError(f"{where}: line {rows[first].line}: {_TWO_MEANINGS[delimiter]}")
     reading = _Reading(where, places, delimiter, decimal, content, limit)
-    beside = [row for row in rows[first : first + BESIDE] if row.beside(places)]
-    blank = [""] * places[0]
-    for row in beside:
-        rows[rows.index(row)] = _Row(row.line, blank + row.cells[places[0] :], row.numbers)
+    beside = {i: row for i, row in enumerate(rows[: first + BESIDE]) if i >= first and row.beside(places)}
+    for i, row in beside.items():
+        rows[i] = _Row(row.line, [""] * places[0] + row.cells[places[0] :], row.numbers)
     # A row above the numbers may begin as one of them that cannot be read, such as 40'000.
     above = rows[first - 1].cells if first else []
     alike = len(above) > places[0] and _ALIKE.fullmatch(above[places[0]]) and sum(map(bool, above)) >= len(places)
@@ -146,7 +145,7 @@ def text_columns(content: bytes, where: str, decimal: str | None = None, limit: 
         titles = [_titles_between_spaces(row, lines[row.line - 1], places) for row in titles]
     names, units, factors = _headings(titles, places)
     above_numbers = [(row.line, row.cells) for row in rows[:first]]
-    above_numbers += [(row.line, row.cells[: places[0]]) for row in beside]
+    above_numbers += [(row.line, row.cells[: places[0]]) for row in beside.values()]
     preamble = preamble_of(above_numbers, "\n".join(lines[: rows[regular].line - 1]), where)
     if len(preamble.names) in (len(places), len(places) - 1):
         names[len(places) - len(preamble.names) :] = preamble.names
@@ -317,7 +316,7 @@ class _Reading:
     def _add_block(self, block: bytes, line: int) -> bool:
         """Take a block that holds nothing but rows of numbers; False where it may hold more."""
         sign = self._sign if self._certain else ""
-        if self._empty or self._doubtful or self.delimiter == "," == sign:
+        if self._empty or (self._doubtful and not self._certain) or self.delimiter == "," == sign:
             return False
         number = f"[+-]?{_UNSIGNED[sign]}{_EXPONENT}"
         if self.delimiter in (",", None):
