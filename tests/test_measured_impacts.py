@@ -295,9 +295,9 @@ def test_missing_files_are_named(folder, tmp_path):
     with pytest.raises(FileError, match=r"nowhere: got no folder, allowed one that holds about\.toml and impacts\.csv; name it"):
         read_impacts(tmp_path / "nowhere")
     (folder / "impacts.csv").unlink()
-    with pytest.raises(FileError, match=r"impacts\.csv: got no such file, allowed a folder with a table of measured impacts"):
+    with pytest.raises(FileError, match=r"impacts\.csv: got no file of this name"):
         read_impacts(folder)
-    for content, said in ((b"case\n", "got 1 rows"), (b"\xff\xfe", "is no CSV in UTF-8"), (b'a,b\n"x,y\n', "is no CSV in UTF-8")):
+    for content, said in ((b"case\n", "got 1 rows"), (b"\xff\xfe", "not UTF-8"), (b'a,b\n"x,y\n', "no such column")):
         (folder / "impacts.csv").write_bytes(content)
         with pytest.raises(TraceError, match=said):
             read_impacts(folder)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 import os
 from collections.abc import Mapping, Sequence
@@ -12,6 +11,7 @@ from typing import Any, Literal
 
 from granchain.contact import laws
 from granchain.contact.pair import PAIR_QUANTITIES
+from granchain.csv_text import csv_rows
 from granchain.errors import FileError, TraceError
 from granchain.keys import (
     TITLE_LENGTH,
@@ -225,18 +225,15 @@ def _number_in(cell: str, unit: str, si: str, where: str, problems: Problems) ->
 
 def _cells_of(path: Path) -> list[list[str]]:
     """The cells of a CSV file, without empty rows and comments."""
-    if not path.exists():
-        raise FileError(f"{path}: got no such file, allowed a folder with a table of measured impacts; name one that has it")
     try:
-        lines = content_of(path, Limit()).decode("utf-8-sig").splitlines()
-        cells = list(csv.reader([one for one in lines if one.strip() and not one.startswith("#")], strict=True))
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise TraceError(f"{path}: got a file that is no CSV in UTF-8 ({error}), allowed cells between commas; save it as CSV") from None
+        cells = [row for _, row in csv_rows(content_of(path, Limit()).decode("utf-8-sig"))]
+    except UnicodeDecodeError:
+        raise TraceError(f"{path}: got bytes that are not UTF-8, allowed CSV in UTF-8; save the file as UTF-8") from None
     if len(cells) < 2:
         raise TraceError(
             f"{path}: got {len(cells)} rows, allowed a heading and one row at least; write {', '.join(TABLE_COLUMNS)} above the numbers"
         )
-    return [[cell.strip() for cell in row] for row in cells]
+    return cells
 
 
 def _measured_rows(

@@ -91,20 +91,22 @@ def about_of(document: Mapping[str, Any], where: str) -> AboutTable:
 
 def written(about: AboutTable) -> str:
     """The text of an about.toml; what is at its default is left out."""
-    lines = [f"{name} = {_toml(value)}" for name, value in about if isinstance(value, str) and (value or name in ("who", "doi", "licence"))]
+    lines = [
+        f"{name} = {_toml_text(value)}" for name, value in about if isinstance(value, str) and (value or name in ("who", "doi", "licence"))
+    ]
     for name in ("uncertainty", "sensor"):
         values = getattr(about, name).model_dump(exclude_defaults=True)
-        lines += ["", f"[{name}]", *(f"{key} = {_toml(value)}" for key, value in values.items())] if values else []
+        lines += ["", f"[{name}]", *(f"{key} = {_toml_text(value)}" for key, value in values.items())] if values else []
     if about.tolerance is not None:
         known = tolerances_of(about.tolerance, "tolerance", Problems())
         values = {key: f"{{ uniform = {value['uniform']!r} }}" if isinstance(value, dict) else repr(value) for key, value in known.items()}
-        lines += ["", "[tolerance]", *(f"{_toml(key)} = {value}" for key, value in values.items())]
+        lines += ["", "[tolerance]", *(f"{_toml_text(key)} = {value}" for key, value in values.items())]
     for name in ("fact", "table"):
         for entry in getattr(about, name):
-            lines += ["", f"[[{name}]]", *(f"{key} = {_toml(value)}" for key, value in entry if value != "")]
+            lines += ["", f"[[{name}]]", *(f"{key} = {_toml_text(value)}" for key, value in entry if value != "")]
     return "\n".join(lines) + "\n"
 
 
-def _toml(value: Any) -> str:
+def _toml_text(value: Any) -> str:
     # A JSON text is a TOML text, but for DEL, which `text_key` does not let in.
     return json.dumps(value, ensure_ascii=False)

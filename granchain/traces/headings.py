@@ -40,16 +40,16 @@ _BEAD_AND_NUMBER = re.compile(_BEAD_WORD + r"s?[^A-Za-z0-9]{0,4}[0-9]", re.IGNOR
 
 _CHANNEL = re.compile(r"(?:sensor|channel|probe|ch)[ _#]*[0-9]", re.IGNORECASE)
 
-_NUMBER = r"[0-9]+(?:[.,][0-9]+)?(?:[eE][+-]?[0-9]+|\s*(?:\^|\*\*)\s*[-+\u2212]?[0-9]+|[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)?"
+_FACTOR_NUMBER = r"[0-9]+(?:[.,][0-9]+)?(?:[eE][+-]?[0-9]+|\s*(?:\^|\*\*)\s*[-+\u2212]?[0-9]+|[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)?"
 _POWER = r"(?:10\s*(?:\^|\*\*)\s*[-+\u2212]?[0-9]+|10[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+|(?<![\w.])[0-9]+(?:\.[0-9]+)?[eE][-+]?[0-9]+(?!\w))"
 _FACTOR = re.compile(
-    rf"(?<![A-Za-z])[xX*·\u00d7]\s*(?P<times>{_NUMBER})|(?<![\w.])(?P<before>{_NUMBER})\s*[xX*·\u00d7](?!\w)"
+    rf"(?<![A-Za-z])[xX*·\u00d7]\s*(?P<times>{_FACTOR_NUMBER})|(?<![\w.])(?P<before>{_FACTOR_NUMBER})\s*[xX*·\u00d7](?!\w)"
     rf"|(?P<over>[/÷]\s*(?:10+|{_POWER}))(?![\w.])|(?P<power>{_POWER})"
-    rf"|\b(?:gain|factor|scale|multiplier|attenuation)\s*[=:]?\s*(?P<named>{_NUMBER})",
+    rf"|\b(?:gain|factor|scale|multiplier|attenuation)\s*[=:]?\s*(?P<named>{_FACTOR_NUMBER})",
     re.IGNORECASE,
 )
 
-_PLAIN = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹\N{MINUS SIGN}", "-0123456789-")
+_SUPERSCRIPTS = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹\N{MINUS SIGN}", "-0123456789-")
 
 
 def size_of(unit: str | None, units: Mapping[str, float]) -> float | None:
@@ -115,7 +115,7 @@ def factor_in(text: str) -> str:
 
 def power_of(factor: str) -> str:
     """A factor of a heading as a number that `size_of` reads in front of a unit."""
-    raised = re.sub("[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+", lambda found: f"^{found[0]}", factor).translate(_PLAIN)
+    raised = re.sub("[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+", lambda found: f"^{found[0]}", factor).translate(_SUPERSCRIPTS)
     digits = re.findall(r"[0-9]+(?:[.,][0-9]+)?(?:[eE][-+]?[0-9]+)?|[-+][0-9]+", raised)
     return "^".join(digits[:2]).replace(",", ".") or "10"
 

@@ -27,14 +27,14 @@ from granchain.traces.preamble import KEYS, key_of, preamble_of
 # Between cells, in the order in which they are tried; None is any white space.
 DELIMITERS = (";", "\t", ",", None)
 
-_EXPONENT = r"(?:[eE][+-]?[0-9]{1,3}+)?"
+_SHORT_EXPONENT = r"(?:[eE][+-]?[0-9]{1,3}+)?"
 # A number with each decimal sign; with "", one that has none.
 _UNSIGNED = {
     ".": r"(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)",
     ",": r"(?:[0-9]++(?:,[0-9]++)?|,[0-9]++)",
     "": r"[0-9]++",
 }
-_NUMBERS = {sign: re.compile(rf"[+-]?{digits}{_EXPONENT}") for sign, digits in _UNSIGNED.items()}
+_NUMBER_WITH = {sign: re.compile(rf"[+-]?{digits}{_SHORT_EXPONENT}") for sign, digits in _UNSIGNED.items()}
 # Numbers in groups of three digits, where the decimal sign is known to be the other one.
 _GROUPS = {
     ",": re.compile(r"[+-]?[0-9]{1,3}(?:\.[0-9]{3})+(?:,[0-9]*)?"),
@@ -235,7 +235,7 @@ def _number(cell: str, decimal: str | None) -> float | None:
     if decimal is not None and _GROUPS[decimal].fullmatch(cell):
         return float(cell.replace("." if decimal == "," else ",", "").replace(",", "."))
     signs = [decimal] if decimal is not None else [".", ","]
-    return float(cell.replace(",", ".")) if any(_NUMBERS[sign].fullmatch(cell) for sign in signs) else None
+    return float(cell.replace(",", ".")) if any(_NUMBER_WITH[sign].fullmatch(cell) for sign in signs) else None
 
 
 class _Reading:
@@ -318,9 +318,9 @@ class _Reading:
         sign = self._sign if self._certain else ""
         if self._empty or (self._doubtful and not self._certain) or self.delimiter == "," == sign:
             return False
-        number = f"[+-]?{_UNSIGNED[sign]}{_EXPONENT}"
+        number = f"[+-]?{_UNSIGNED[sign]}{_SHORT_EXPONENT}"
         if self.delimiter in (",", None):
-            number = f"[+-]?(?!0[0-9]){_UNSIGNED[sign]}{_EXPONENT}"
+            number = f"[+-]?(?!0[0-9]){_UNSIGNED[sign]}{_SHORT_EXPONENT}"
         if self.delimiter is None:
             row = rf"[ \t]*+{number}(?:[ \t]++{number}){{{len(self.places) - 1}}}[ \t]*+"
         else:
