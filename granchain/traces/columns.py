@@ -12,9 +12,10 @@ import numpy as np
 from granchain.errors import TraceError
 from granchain.keys import shown, suggestion
 from granchain.store.limit import Limit
+from granchain.traces.about import AboutTable
 from granchain.traces.headings import FORCE_UNITS, READING_UNITS, TIME_UNITS, bead_of, known, power_of, same, size_of, symbols
 from granchain.traces.preamble import Clock, Preamble
-from granchain.traces.trace import MOST_UNEVEN
+from granchain.traces.trace import MOST_UNEVEN, Trace
 
 _TIME_NAME = re.compile(r"\s*(t|time|zeit|x-axis|x_value|x)\b", re.IGNORECASE)
 _UNNAMED = re.compile("column [0-9]+")
@@ -75,17 +76,7 @@ class Asked:
     decimal: str | None = None
 
 
-@dataclass(frozen=True, eq=False)
-class Samples:
-    """Time [s], bead labels and forces [N] of a trace in the making."""
-
-    time: np.ndarray
-    beads: list[int]
-    force: np.ndarray
-    notes: tuple[str, ...]
-
-
-def samples_of(record: Record, asked: Asked, where: str, limit: Limit) -> Samples:
+def trace_of(record: Record, asked: Asked, about: AboutTable, where: str, limit: Limit) -> Trace:
     """Time and forces in SI units, within a limit of memory.
 
     Raises
@@ -109,8 +100,13 @@ def samples_of(record: Record, asked: Asked, where: str, limit: Limit) -> Sample
     force = np.empty((len(times), len(forces)))
     for k, (newton, column) in enumerate(zip(newtons, forces, strict=True)):
         np.multiply(column.values, newton, out=force[:, k])
-    samples = Samples(times, beads, force, (*record.preamble.notes, *notes))
-    return samples if asked.resample is None else _resampled(samples, asked.resample, where, limit)
+    if asked.resample is not None:
+        times, force, note = _resampled(times, force, asked.resample, where, limit)
+        notes += note
+    try:
+        return Trace(times, np.array(beads, dtype=np.int64), force, about, (*record.preamble.notes, *notes))
+    except TraceError as error:
+        raise TraceError([f"{where}: {problem}" for problem in error.problems]) from None
 
 
 def _clocked(record: Record, asked: Asked, where: str) -> tuple[Column, list[Column]]:
@@ -281,9 +277,10 @@ def _evened(time: Column) -> tuple[np.ndarray, tuple[str, ...]]:
     return grid, (f"times are printed to {time.digit:.3g} s; they were put on the even grid of {slope:.6g} s that fits them",)
 
 
-def _resampled(samples: Samples, interval: float, where: str, limit: Limit) -> Samples:
-    """Samples on an even grid, by straight lines between them."""
-    time, force = samples.time, samples.force
+def _resampled(
+    time: np.ndarray, force: np.ndarray, interval: float, where: str, limit: Limit
+) -> tuple[np.ndarray, np.ndarray, tuple[str, ...]]:
+    """Times and forces on an even grid, by straight lines between the samples, with a note."""
     if not (np.isfinite(time).all() and np.isfinite(force).all() and (np.diff(time) > 0.0).all()):
         raise TraceError(
             f"{where}: --resample: got samples that are no finite numbers or out of order, allowed finite numbers, time increasing; "
@@ -298,5 +295,4 @@ def _resampled(samples: Samples, interval: float, where: str, limit: Limit) -> S
     limit.check(where, time.nbytes + force.nbytes, count * (1 + force.shape[1]))
     grid = time[0] + interval * np.arange(count)
     even = np.column_stack([np.interp(grid, time, column) for column in force.T])
-    note = f"{len(time)} samples were put on an even grid of {interval:g} s by straight lines between them"
-    return Samples(grid, samples.beads, even, (*samples.notes, note))
+    return grid, even, (f"{len(time)} samples were put on an even grid of {interval:g} s by straight lines between them",)

@@ -18,7 +18,7 @@ from granchain.store import write_whole
 from granchain.store.files import folder_for
 from granchain.store.limit import DEFAULT_LIMIT, Limit
 from granchain.traces.about import AboutTable, about_of, written
-from granchain.traces.columns import Asked, samples_of
+from granchain.traces.columns import Asked, trace_of
 from granchain.traces.text import text_columns
 from granchain.traces.trace import Trace
 
@@ -105,15 +105,7 @@ def read_trace(folder: str | os.PathLike[str], limit: float = DEFAULT_LIMIT) -> 
     # As it was written here: a point is the decimal sign.
     record = text_columns(content_of(path, allowed), str(path), ".", allowed)
     _check_kind(about.kind, record.preamble.words, str(path))
-    samples = samples_of(record, Asked(), str(path), allowed)
-    return _trace(samples.time, samples.beads, samples.force, about, samples.notes, str(path))
-
-
-def _trace(time: np.ndarray, beads: list[int], force: np.ndarray, about: AboutTable, notes: Sequence[str], where: str) -> Trace:
-    try:
-        return Trace(time, np.array(beads, dtype=np.int64), force, about, tuple(notes))
-    except TraceError as error:
-        raise TraceError([f"{where}: {problem}" for problem in error.problems]) from None
+    return trace_of(record, Asked(), about, str(path), allowed)
 
 
 def _check_kind(kind: str, words: str, where: str) -> None:
@@ -169,8 +161,6 @@ def import_trace(
     origin = f"{shown(source.name, 200)[1:-1]}, SHA-256 {hashlib.sha256(content).hexdigest()}"
     del content
     _check_kind(kind, record.preamble.words, str(source))
-    samples = samples_of(record, asked, str(source), Limit(limit))
-    del record
     target, existing = Path(folder), (Path(folder) / ABOUT).exists() and not overwrite
     document: dict[str, Any] = read_about(folder).model_dump(exclude_unset=True) if existing else {}
     if existing and (changes or document["kind"] != kind):
@@ -186,7 +176,8 @@ def import_trace(
         if problems.sentences:
             raise TraceError(problems.sentences)
     about = about_of(document, str(target / ABOUT))
-    trace = _trace(samples.time, samples.beads, samples.force, about, samples.notes, str(source))
+    trace = trace_of(record, asked, about, str(source), Limit(limit))
+    del record
     with folder_for(target):
         for name in (CURVES, ABOUT):
             if (target / name).exists() and source.samefile(target / name):
