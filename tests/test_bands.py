@@ -255,11 +255,11 @@ def test_compare_says_whether_the_measurement_is_within(tmp_path, capsys, monkey
     monkeypatch.chdir(tmp_path)
     case = ELASTIC.replace(tolerance={"striker.speed": 0.02})
     gc.run(case).save("run.h5")
-    from granchain.traces.folder import csv_pieces
+    from granchain.traces.folder import csv_blocks
 
     trace = recorded(case.replace(**{"striker.speed": 1.8}), noise=0.1, tolerance={"chain.mass": {"uniform": 0.01}})
     (tmp_path / "rig").mkdir()
-    (tmp_path / "rig" / "trace.csv").write_bytes(b"".join(csv_pieces(trace)))
+    (tmp_path / "rig" / "trace.csv").write_bytes(b"".join(csv_blocks(trace)))
     (tmp_path / "rig" / "about.toml").write_text(written(trace.about))
     arguments = ["compare", "run.h5", "--trace", "rig", "--members", "16"]
     assert obey([*arguments, "--figure", "bands.png"]) == 0

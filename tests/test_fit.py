@@ -18,7 +18,7 @@ from granchain.studies import fit as module
 from granchain.studies.search import not_told_apart
 from granchain.traces import Trace
 from granchain.traces.about import about_of
-from granchain.traces.folder import csv_pieces
+from granchain.traces.folder import csv_blocks
 
 SHORT = {"chain.beads": 12, "sensors.beads": [2, 4, 6, 8, 10], "sensors.contacts": [], "snapshots": None, "time.end": 2e-4}
 KEYS = ["contact.psi", "striker.speed"]
@@ -200,7 +200,7 @@ def test_the_command_prints_and_keeps_what_the_function_finds(tmp_path, monkeypa
     monkeypatch.chdir(tmp_path)
     (tmp_path / "rig").mkdir()
     (tmp_path / "rig" / "about.toml").write_text('title = "made up"\nkind = "synthetic"\n')
-    (tmp_path / "rig" / "trace.csv").write_bytes(b"".join(csv_pieces(synthetic(0.01))))
+    (tmp_path / "rig" / "trace.csv").write_bytes(b"".join(csv_blocks(synthetic(0.01))))
     changes = ["chain.beads=12", "sensors.beads=[2, 4]", "sensors.contacts=[]", "time.end=2e-4", "time.step=fast", "contact.psi=2.75"]
     changes = [f"--set={change}" for change in changes]
     command = ["fit", "steel-chain", "--trace", "rig", "--free", "contact.psi", "--free", "striker.speed", *changes]

@@ -30,16 +30,7 @@ if TYPE_CHECKING:
 
 # The variables that `summary` looks into.
 SUMMARISED = (
-    *(
-        "time",
-        "sensor_bead",
-        "sensor_force",
-        "bead",
-        "radius",
-        "position",
-        "snapshot_time",
-        "energy_time",
-    ),
+    *("time", "sensor_bead", "sensor_force", "bead", "radius", "position", "snapshot_time", "energy_time"),
     *(f"energy_{name}" for name in ENERGIES),
 )
 

@@ -53,7 +53,7 @@ TABLE_COLUMNS = ("case", "quantity", "measured", "unit", "uncertainty", "use", "
 REQUIRED_COLUMNS = TABLE_COLUMNS[:-1]
 
 
-def one_line(meaning: str) -> Any:
+def required_text_key(meaning: str) -> Any:
     """A key that must hold one line of printable text."""
     allowed = f"one line of printable text, at most {TITLE_LENGTH} signs"
     return key(meaning, allowed, pattern=r"^\P{C}+$", max_length=TITLE_LENGTH)
@@ -67,36 +67,36 @@ class SourceTable(Table):
         "a word of letters, digits and hyphens",
         pattern=r"^[\w.-]+$",
     )
-    printed: str = one_line("author, year, title, table")
+    printed: str = required_text_key("author, year, title, table")
     doi: str = text_key("its digital object identifier")
 
 
 class ConstantTable(Table):
     """A number that holds for all rows that state none of their own."""
 
-    name: str = one_line("the quantity of the two bodies, or the input of a law")
+    name: str = required_text_key("the quantity of the two bodies, or the input of a law")
     value: float = key("the number", "a finite number")
-    unit: str = one_line("its unit")
-    source: str = one_line("the name of a [[source]]")
+    unit: str = required_text_key("its unit")
+    source: str = required_text_key("the name of a [[source]]")
     doubt: str = text_key("why it may be wrong")
 
 
 class StatementTable(Table):
     """Something else that is printed of the experiment, and that no row holds."""
 
-    what: str = one_line("what it is")
+    what: str = required_text_key("what it is")
     value: Any = key("the value", "a number, a word or a list of them")
-    unit: str = one_line("its unit")
-    source: str = one_line("the name of a [[source]]")
+    unit: str = required_text_key("its unit")
+    source: str = required_text_key("the name of a [[source]]")
 
 
 class ImpactsTable(Table):
     """All that is said of a folder of measured impacts."""
 
-    title: str = one_line("a title")
+    title: str = required_text_key("a title")
     kind: Literal["measured", "printed"] = choice("how the numbers were had", ("measured", "printed"))
-    what: str = one_line("what was done")
-    who: str = one_line("who did it")
+    what: str = required_text_key("what was done")
+    who: str = required_text_key("who did it")
     licence: str = text_key("under what terms it may be passed on")
     source: list[SourceTable] = key("where the numbers are printed", "tables [[source]]")
     constant: list[ConstantTable] = key("numbers that hold for all rows", "tables [[constant]]", [])

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from granchain.analysis.reading import merged_from
 from granchain.analysis.transport import wave_speed
 from granchain.analysis.uncertainty import Number
 from granchain.comparison.agreement import (
@@ -239,7 +240,8 @@ def _result_against(
     for i, (bead, real, model) in enumerate(zip(measured.beads, measured.readings, computed.pulses, strict=True)):
         if math.isnan(model.arrival):
             messages.append(f"bead {bead}: no whole pulse stands out of the computed ({label}) trace")
-        found = {"measured": measured.merged(i), f"computed ({label})": model.merged}
+        real_merged = merged_from(measured.time, measured.force[:, i], real, measured.noise[i])
+        found = {"measured": real_merged, f"computed ({label})": model.merged}
         messages += [
             f"bead {bead}: in the {side} trace a second, larger pulse has passed the first before it had fallen to half; no speed is from "
             "there"

@@ -16,7 +16,6 @@ from granchain.analysis.reading import (
     ComputedPulse,
     SensorReading,
     computed_pulse,
-    merged_from,
     readings_of,
 )
 from granchain.analysis.results import is_smooth, jumps_at
@@ -155,11 +154,6 @@ class Measured:
         one = np.zeros(2 * count + 1)
         one[count] = 1.0
         return sensor.smooth(self.interval, one)
-
-    def merged(self, k: int) -> bool:
-        """Whether a larger pulse passed a sensor's first one before that had fallen to half."""
-        reading = self.readings[k]
-        return merged_from(self.time, self.force[:, k], reading, self.noise[k])
 
     def messages(self) -> list[str]:
         """What is wrong with the trace, bead by bead."""

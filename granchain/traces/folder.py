@@ -185,13 +185,13 @@ def import_trace(
                     f"{target / name}: got the file that is imported, allowed a folder that does not hold it; name another folder with "
                     "--out"
                 )
-        write_whole(target / CURVES, csv_pieces(trace), overwrite)
+        write_whole(target / CURVES, csv_blocks(trace), overwrite)
         if not existing:
             write_whole(target / ABOUT, written(about).encode(), overwrite)
     return trace
 
 
-def csv_pieces(trace: Trace) -> Iterator[bytes]:
+def csv_blocks(trace: Trace) -> Iterator[bytes]:
     """A trace as text, to 12 digits, which is more than any instrument has; above the numbers, what they are."""
     yield f"# {trace.words}{f': {trace.about.title}' if trace.synthetic else ''}\n".encode()
     yield (",".join(["time [s]", *(f"bead {bead} [N]" for bead in trace.sensor_bead.tolist())]) + "\n").encode()

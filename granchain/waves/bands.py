@@ -53,7 +53,7 @@ class RecordedRow(NamedTuple):
         return np.flatnonzero(np.isin(self.beads - self.size, self.beads) & np.isin(self.beads + self.size, self.beads))
 
     @property
-    def whole(self) -> bool:
+    def gapless(self) -> bool:
         """Whether no bead between the first and the last is left out, and there are two cells or more."""
         return len(self.beads) >= 2 * self.size and self.beads[-1] - self.beads[0] + 1 == len(self.beads)
 

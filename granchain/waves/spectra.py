@@ -228,7 +228,7 @@ def spectrum(
                 messages.append(
                     "no band edges: got waves at too few frequencies, allowed a drive with power at both sides of an edge; see coherence"
                 )
-        if row.whole:
+        if row.gapless:
             wavenumber, power = mapped(row)
         else:
             messages.append(
