@@ -184,8 +184,7 @@ class Elsewhere:
 
         def sent(places: Places) -> Future[str]:
             with own_faults(found, "would not take a task"):
-                about = {"changes": [self._changes[place] for place in places], "name": f"{places[0]}-{len(places)}.json"}
-                future = self._executor.submit(compute, canonical(self._about | about))
+                future = self._sent(places)
                 # waited for by this
                 future._condition  # noqa: B018
                 return future
@@ -220,6 +219,10 @@ class Elsewhere:
     def _tasks(self, each: float, count: int) -> list[Places]:
         size = max(1, math.ceil(TASK_SECONDS / max(each, 1e-6)))
         return [tuple(range(at, min(at + size, count))) for at in range(1, count, size)]
+
+    def _sent(self, places: Places) -> Future[str]:
+        about = {"changes": [self._changes[place] for place in places], "name": f"{places[0]}-{len(places)}.json"}
+        return self._executor.submit(compute, canonical(self._about | about))
 
     def _taken(self, future: Future[str], places: Places, found: Measures, done: Callable[[Sequence[int], Measures], Any]) -> list[Places]:
         """Take what a task has given; its halves, to send again, where it has taken its workers with it."""
