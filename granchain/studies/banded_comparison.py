@@ -77,7 +77,7 @@ def with_bands(
     if found.sensor.front_mass is not None:
         messages.append("the halves of the sensors are unequal: bands are of the mean of a bead's two contact forces")
     banded = tuple(
-        one if plan is None else around(found, one, plan, nominal_and_members(plan, plan.cases(), threads))
+        one if plan is None else result_with_bands(found, one, plan, nominal_and_members(plan, plan.cases(), threads))
         for one, plan in zip(found.results, asked, strict=True)
     )
     return replace(found, results=banded, messages=tuple(dict.fromkeys(messages)))
@@ -116,7 +116,7 @@ def plans_of_results(
     return plans
 
 
-def around(found: Comparison, one: ResultAgreement, plan: Uncertain, measured: Measures) -> ResultAgreement:
+def result_with_bands(found: Comparison, one: ResultAgreement, plan: Uncertain, measured: Measures) -> ResultAgreement:
     """One result with its bands."""
     there = whole_members(measured)[1:]
     late = measured.arrival[there] - measured.arrival[0]

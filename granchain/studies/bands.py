@@ -104,7 +104,7 @@ def bands(
     if sensitivity:
         more = measure(others, threads, done=lambda places, _: report(places))
         no_interruption(more)
-        without_parts(more, case)
+        drop_late_pulses(more, case)
         for name in ("peak", "arrival"):
             values = np.concatenate([getattr(found, name)[1:], getattr(more, name)])
             variables |= indices(asked, name, values)
@@ -263,7 +263,7 @@ def nominal_and_members(
     if failed:
         sentence = f"bands: {len(failed)} of {len(cases)} members failed and are left out, the first with: {failed[0]}"
         warnings.warn(sentence, GranchainWarning, stacklevel=3)
-    without_parts(found, asked.case)
+    drop_late_pulses(found, asked.case)
     missing = np.isnan(found.peak[whole_members(found)[1:]]).sum(axis=0)
     for bead, count in zip(found.sensor_bead, missing.tolist(), strict=True):
         if count:
@@ -276,7 +276,7 @@ def nominal_and_members(
     return found
 
 
-def without_parts(found: Measures, case: Case) -> None:
+def drop_late_pulses(found: Measures, case: Case) -> None:
     """Take out the numbers of pulses that have not come by the end of the run, or whose largest sample is its last."""
     late = ~(found.arrival < case.time.end - 1.5 * case.sensors.interval)
     found.peak[late], found.arrival[late] = math.nan, math.nan

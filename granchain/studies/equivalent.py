@@ -381,7 +381,7 @@ def _searched(target: Target, asked: EquivalenceSearch, threads: int) -> list[Eq
         for i, one in enumerate(asked.candidates)
         for k in lowest_of(points, table[i], size)
     }
-    ends = _together(ways, threads)
+    ends = on_threads(ways, threads)
     found = []
     for i, candidate in enumerate(asked.candidates):
         lows = sorted((end for (law, _), end in ends.items() if law == i and end is not None), key=lambda end: float(rms(end.residual)))
@@ -413,7 +413,7 @@ def lowest_of(points: np.ndarray, residual: np.ndarray, size: np.ndarray) -> lis
     return chosen
 
 
-def _together(tasks: Mapping[Any, Callable[[], Any]], threads: int) -> dict[Any, Any]:
+def on_threads(tasks: Mapping[Any, Callable[[], Any]], threads: int) -> dict[Any, Any]:
     """What tasks give, on threads."""
     with ThreadPoolExecutor(threads, "granchain") as pool:
         waiting = {name: pool.submit(task) for name, task in tasks.items()}
@@ -537,7 +537,7 @@ def _with_moves(found: Sequence[Equivalent], asked: EquivalenceSearch, threads: 
         for change, target in targets.items()
         if target.seen and one.inputs
     }
-    ends = _together(tasks, threads)
+    ends = on_threads(tasks, threads)
     moved = []
     for i, one in enumerate(found):
         ways = [(change, end) for (law, change), end in ends.items() if law == i and end is not None]

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from granchain.case import Case
+from granchain.case import Case, check_case
 from granchain.case.checks import MEMORY
 from granchain.case.document import plain_tables
 from granchain.errors import CaseError
@@ -191,9 +191,8 @@ def plan_of(case: Any, vary: Any, how: str = "product", n: int = 1, seed: int = 
     CaseError
         With every mistake.
     """
+    check_case(case)
     problems = Problems()
-    if not isinstance(case, Case):
-        problems.add("case", shown(case), "a Case", "make it with granchain.load_case")
     if how not in HOW:
         problems.add("how", shown(how), ", ".join(f'"{word}"' for word in HOW), "name one of them")
     check_whole("n", n, problems, "give the number of draws")
