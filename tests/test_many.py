@@ -274,25 +274,6 @@ def test_setting_up_leaves_the_search_for_garbage_as_it_was() -> None:
 # On the way
 
 
-def test_an_interruption_keeps_what_is_done_and_says_how_much(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(many, "RESULTS_TOGETHER", 3)
-    cases = [short(**{"striker.speed": speed}) for speed in np.linspace(0.5, 2.0, 8)]
-
-    def stop(done: int, total: int) -> None:
-        if done == 4:
-            raise KeyboardInterrupt
-
-    with pytest.warns(GranchainWarning, match="interrupted: [45678] of 8 members are done; the ensemble has these"):
-        ensemble = gc.run_many(cases, threads=1, progress=stop)
-    assert len(ensemble) == 8
-    done = [place for place, status in enumerate(ensemble.status) if status is Status.COMPLETE]
-    assert done[:4] == [0, 1, 2, 3] and len(done) < 8
-    assert all(ensemble[place].equals(gc.run(cases[place])) for place in done)
-    assert ensemble.status[7] is Status.INTERRUPTED
-    with pytest.raises(RunError, match=r"member 7: .* interrupted before this member had begun; run its case again"):
-        ensemble[7]
-
-
 def test_an_interruption_within_a_member_keeps_what_it_has_computed(monkeypatch: pytest.MonkeyPatch) -> None:
     """As that of a single run; it is heard between two calls of compiled code."""
     monkeypatch.setattr(members, "FIRST_BLOCK", 100)

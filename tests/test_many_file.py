@@ -184,24 +184,26 @@ def test_info_says_what_an_ensemble_holds(tmp_path: Path) -> None:
 # Stopped, killed, refused
 
 
-def test_an_interruption_leaves_a_whole_file_of_what_is_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("in_a_file", [False, True])
+def test_an_interruption_keeps_what_is_done_and_says_how_much(in_a_file: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(many, "RESULTS_TOGETHER", 3)
-    cases, path = speeds(8), tmp_path / "study.h5"
+    cases, path = speeds(8), tmp_path / "study.h5" if in_a_file else None
 
     def stop(done: int, total: int) -> None:
         if done == 5:
             raise KeyboardInterrupt
 
-    with pytest.warns(GranchainWarning, match=r"interrupted: [56] of 8 members are done; .*study\.h5 holds these"):
+    where = r".*study\.h5 holds these" if in_a_file else "the ensemble has these"
+    with pytest.warns(GranchainWarning, match=f"interrupted: [56] of 8 members are done; {where}"):
         ensemble = gc.run_many(cases, out=path, threads=1, progress=stop)
-    opened = gc.open_ensemble(path)
-    assert names(tmp_path) == ["study.h5"]
-    assert opened.status == ensemble.status and set(opened.status[6:]) == {Status.INTERRUPTED}
-    for place in range(5):
-        assert opened[place].equals(gc.run(cases[place])) and ensemble[place].equals(opened[place])
-    with pytest.raises(RunError, match=r"member 7: .* interrupted before this member had begun; run its case again"):
-        opened[7]
-    assert opened.cases == tuple(cases)
+    ensembles = [ensemble] if path is None else [ensemble, gc.open_ensemble(path)]
+    assert names(tmp_path) == (["study.h5"] if in_a_file else [])
+    for found in ensembles:
+        assert len(found) == 8 and found.cases == tuple(cases)
+        assert set(found.status[6:]) == {Status.INTERRUPTED}
+        assert all(found[place].equals(gc.run(cases[place])) for place in range(5))
+        with pytest.raises(RunError, match=r"member 7: .* interrupted before this member had begun; run its case again"):
+            found[7]
 
 
 def test_signals_that_come_while_it_is_written_are_heard_when_it_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

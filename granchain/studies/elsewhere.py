@@ -82,12 +82,11 @@ def compute(text: str) -> str:
         Where the worker has another granchain, or another law file, than the one that asks.
     """
     task = json.loads(text)
-    for name, here in (("version", granchain_version()), ("source", source_hash())):
-        if task[name] != here:
-            raise GranchainError(
-                f"worker: got granchain {granchain_version()} (source {source_hash()[:12]}), allowed {task['version']} (source "
-                f"{task['source'][:12]}), which the study was begun with; install the same on every worker, and start it anew"
-            )
+    if (task["version"], task["source"]) != (granchain_version(), source_hash()):
+        raise GranchainError(
+            f"worker: got granchain {granchain_version()} (source {source_hash()[:12]}), allowed {task['version']} (source "
+            f"{task['source'][:12]}), which the study was begun with; install the same on every worker, and start it anew"
+        )
     for law in task["laws"]:
         load_same(law["path"], law["sha256"])
     base = case_as_given(task["case"])
