@@ -16,6 +16,7 @@ from granchain.errors import CaseError
 from granchain.sensor import Sensor
 from granchain.status import Status
 from granchain.studies import bands as of_bands
+from granchain.studies import measures
 from granchain.studies.banded_comparison import with_bands
 from granchain.traces import Trace
 from granchain.traces.about import about_of, written
@@ -101,7 +102,7 @@ def test_a_pulse_that_has_not_come_is_no_number():
 
 
 def test_what_fails_is_left_out_and_an_interruption_ends_the_call(monkeypatch):
-    measure = of_bands.measure
+    measure = measures.measure
 
     def failing(cases, *args, **more):
         found = measure(cases, *args, **more)
@@ -109,11 +110,11 @@ def test_what_fails_is_left_out_and_an_interruption_ends_the_call(monkeypatch):
         found.peak[2], found.arrival[2] = 1e9, 1e9
         return found
 
-    monkeypatch.setattr(of_bands, "measure", failing)
+    monkeypatch.setattr(measures, "measure", failing)
     with pytest.warns(gc.errors.GranchainWarning, match="1 of 8 members failed and are left out, the first with: member 2 blew up"):
         found = gc.bands(ELASTIC, {"striker.speed": 0.02}, n=8)
     assert found.attrs["status"] == "7 complete, 1 unstable" and found.peak.max() < 100.0
-    monkeypatch.setattr(of_bands, "measure", lambda cases, *args, **more: of_bands.Measures.empty(cases))
+    monkeypatch.setattr(measures, "measure", lambda cases, *args, **more: measures.Measures.empty(cases))
     with pytest.raises(KeyboardInterrupt):
         gc.bands(ELASTIC, {"striker.speed": 0.02}, n=8)
 
@@ -151,7 +152,7 @@ def test_indices_of_a_product_of_powers_are_those_of_its_factors():
 
 
 def test_all_mistakes_are_told_together_before_anything_runs(monkeypatch):
-    monkeypatch.setattr(of_bands, "measure", lambda *args, **more: pytest.fail("it ran"))
+    monkeypatch.setattr(measures, "measure", lambda *args, **more: pytest.fail("it ran"))
     wrong = {
         "striker.sped": (0.1, 'did you mean "speed"'), "striker.radius": (0.1, "the case gives no value"),
         "contact.psi": (0.1, "the case gives no value"), "time.end": (0.1, "keys of chain, striker, ends, contact"),

@@ -83,7 +83,7 @@ def test_inputs_that_are_not_told_apart_are_named():
 def faked(monkeypatch, peak_off):
     """Every run replaced by peaks that are off by a function of the restitution, from those under ma-liu."""
 
-    def run_all(cases, threads, quantity):
+    def measure_all(cases, threads, traces):
         found = Measures.empty(cases)
         for i, case in enumerate(cases):
             off = peak_off(case.contact.restitution) if case.contact.law != "ma-liu" else 0.0
@@ -92,7 +92,7 @@ def faked(monkeypatch, peak_off):
         found.status = [Status.COMPLETE] * len(cases)
         return found
 
-    monkeypatch.setattr(module, "run_all", run_all)
+    monkeypatch.setattr(module, "measure_all", measure_all)
 
 
 def test_several_minima_are_said(monkeypatch):
@@ -129,7 +129,7 @@ def test_ways_down_begin_at_every_lowest_point():
 
 
 def test_every_mistake_is_told_before_anything_is_run(monkeypatch):
-    monkeypatch.setattr(module, "run_all", lambda *_: pytest.fail("a run"))
+    monkeypatch.setattr(module, "measure_all", lambda *_, **__: pytest.fail("a run"))
     case = short()
     for arguments, sentence in (
         ({"laws": ["flors"]}, 'laws.0: got "flors", .* did you mean "flores"'),

@@ -23,7 +23,7 @@ from granchain.store.result import dataset_of
 from granchain.store.variables import Variable
 from granchain.studies.distributions import Distribution, normal, uniform
 from granchain.studies.interruption import scipy_stats
-from granchain.studies.measures import Measures, measure, no_interruption
+from granchain.studies.measures import Measures, measure_all
 from granchain.studies.members import counter
 from granchain.studies.plan import MEMBER_BYTES, MOST_DRAWN, Plan, quasi_random
 
@@ -102,8 +102,7 @@ def bands(
     attributes = attributes_of_bands(asked, found, runs)
     attributes["interpolation_error"] = grid_error(found.time[0], found.force[0])
     if sensitivity:
-        more = measure(others, threads, done=lambda places, _: report(places))
-        no_interruption(more)
+        more = measure_all(others, threads, done=lambda places, _: report(places))
         drop_late_pulses(more, case)
         for name in ("peak", "arrival"):
             values = np.concatenate([getattr(found, name)[1:], getattr(more, name)])
@@ -166,12 +165,10 @@ class Uncertain:
     def crossed(self) -> list[Case]:
         """The second sample, and for each key the first one with that key's column of the second."""
         first, second = self.samples
-        parts = [second]
-        for i in range(len(self.drawn)):
-            mixed = first.copy()
-            mixed[:, i] = second[:, i]
-            parts.append(mixed)
-        return self.changed(np.concatenate(parts))
+        keys = np.arange(len(self.drawn))
+        mixed = np.repeat(first[None], len(keys), axis=0)
+        mixed[keys, :, keys] = second.T
+        return self.changed(np.concatenate([second, *mixed]))
 
 
 def uncertain(case: Any, tolerance: Any, n: Any, seed: Any, sensitivity: bool = False) -> Uncertain:
@@ -253,8 +250,7 @@ def nominal_and_members(
     RunError
         Where the case as it stands, or every member, fails.
     """
-    found = measure([asked.case, *cases], threads, traces=True, done=done)
-    no_interruption(found)
+    found = measure_all([asked.case, *cases], threads, traces=True, done=done)
     if found.status[0].failed:
         raise RunError(found.message[0] or f"the case as it stands: {found.status[0].label}")
     failed = [message for status, message in zip(found.status, found.message, strict=True) if status.failed]

@@ -29,7 +29,7 @@ from granchain.plain_data import canonical
 from granchain.simulation import law_records
 from granchain.status import Status
 from granchain.store.provenance import granchain_version, source_hash
-from granchain.studies.measures import MEASURED_TOGETHER, Measures, measure, no_interruption
+from granchain.studies.measures import MEASURED_TOGETHER, Measures, measure, measure_all
 from granchain.studies.members import as_they_end
 
 # What a task takes at least [s]: sending it takes some milliseconds.
@@ -202,8 +202,7 @@ class Elsewhere:
 
     def _first(self, found: Measures) -> float:
         """Compute the first member here; what each of many takes [s]."""
-        own = measure(self._cases[:1], 1, traces=self._traces)
-        no_interruption(own)
+        own = measure_all(self._cases[:1], 1, traces=self._traces)
         found.take(0, own.record(0, self._traces))
         count = 1
         while True:

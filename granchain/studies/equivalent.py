@@ -22,8 +22,7 @@ from granchain.keys import Problems, shown, suggestion
 from granchain.plain_data import plain_data
 from granchain.studies.distributions import is_number
 from granchain.studies.interruption import scipy_stats, uninterrupted
-from granchain.studies.measures import Measures, no_interruption
-from granchain.studies.measures import measure as measured
+from granchain.studies.measures import Measures, measure_all
 from granchain.studies.members import check_members
 from granchain.studies.search import Lowest, descend, not_told_apart
 
@@ -299,7 +298,7 @@ class Target:
 
     def __init__(self, case: Case, quantity: str, lenient: bool = False):
         self.case, self.quantity = case, quantity
-        own = run_all([case], 1, quantity)
+        own = measure_all([case], 1, traces=quantity == "traces")
         if own.status[0].failed and not lenient:
             raise RunError(f"{case.contact.law}: {own.message[0].removeprefix('member 0: ')}")
         # a pulse that the trace does not hold whole has no width
@@ -334,20 +333,7 @@ class Target:
     def residuals(self, candidate: Candidate, names: Sequence[str], points: np.ndarray) -> np.ndarray:
         """As `search.descend` takes them."""
         cases = [self.case.replace(**candidate.change(names, point)) for point in points]
-        return self.off(run_all(cases, 1, self.quantity))
-
-
-def run_all(cases: Sequence[Case], threads: int, quantity: str) -> Measures:
-    """First pulses of many cases.
-
-    Raises
-    ------
-    KeyboardInterrupt
-        Where an interruption has ended it: half a grid has no minimum.
-    """
-    found = measured(cases, threads, traces=quantity == "traces")
-    no_interruption(found)
-    return found
+        return self.off(measure_all(cases, 1, traces=self.quantity == "traces"))
 
 
 def rms(rows: np.ndarray) -> np.ndarray:
@@ -364,7 +350,7 @@ def _searched(target: Target, asked: EquivalenceSearch, threads: int) -> list[Eq
     points = grid_of(asked.low, asked.high)
     fast = target.case.replace(**{"time.step": "fast"}) if target.case.time.step == "auto" else target.case
     cases = [fast.replace(**one.change(asked.names, point)) for one in asked.candidates for point in points]
-    ran = run_all(cases, threads, asked.measure)
+    ran = measure_all(cases, threads, traces=asked.measure == "traces")
     table = rms(target.off(ran)).reshape(len(asked.candidates), len(points))
     notes = [ran.message[i * len(points) : (i + 1) * len(points)] for i in range(len(asked.candidates))]
     size = asked.high - asked.low

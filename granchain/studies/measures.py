@@ -195,10 +195,12 @@ def measure(
     return found
 
 
-def no_interruption(found: Measures) -> None:
-    """An interruption ends the call, where a part of the members is of no use."""
+def measure_all(cases: Sequence[Case], threads: int | None = None, **options: Any) -> Measures:
+    """As `measure`; an interruption ends the call, where a part of the members is of no use."""
+    found = measure(cases, threads, **options)
     if found.interrupted or found.missing:
         raise KeyboardInterrupt
+    return found
 
 
 def watched(case: Case, recording: Recording) -> Recording:
