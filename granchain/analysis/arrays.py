@@ -164,7 +164,7 @@ def _plain_pulses(time: Sequence[np.ndarray], force: Sequence[np.ndarray], found
 
 
 def wave_speeds(position: np.ndarray, pulses: FirstPulses) -> np.ndarray:
-    """(run,) Wave speed of each run [m/s], as `analysis.front_speed`.
+    """(run,) Wave speed of each run [m/s], as `analysis.front_of`.
 
     Parameters
     ----------
