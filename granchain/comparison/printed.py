@@ -26,6 +26,7 @@ from granchain.keys import (
     text_key,
 )
 from granchain.store.limit import Limit
+from granchain.traces.about import FactTable
 from granchain.traces.folder import ABOUT, content_of, document_of
 
 IMPACTS = "impacts.csv"
@@ -81,15 +82,6 @@ class ConstantTable(Table):
     doubt: str = text_key("why it may be wrong")
 
 
-class StatementTable(Table):
-    """Something else that is printed of the experiment, and that no row holds."""
-
-    what: str = required_text_key("what it is")
-    value: Any = key("the value", "a number, a word or a list of them")
-    unit: str = required_text_key("its unit")
-    source: str = required_text_key("the name of a [[source]]")
-
-
 class ImpactsTable(Table):
     """All that is said of a folder of measured impacts."""
 
@@ -101,7 +93,7 @@ class ImpactsTable(Table):
     source: list[SourceTable] = key("where the numbers are printed", "tables [[source]]")
     constant: list[ConstantTable] = key("numbers that hold for all rows", "tables [[constant]]", [])
     input: list[ConstantTable] = key("inputs of laws that a source states", "tables [[input]]", [])
-    fact: list[StatementTable] = key("what else is printed", "tables [[fact]]", [])
+    fact: list[FactTable] = key("what else is printed", "tables [[fact]]", [])
     doubt: list[str] = key("reasons why some of it may be wrong", "a list of texts", [])
 
 
