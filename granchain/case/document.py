@@ -163,8 +163,9 @@ def plain_tables(value: Any, problems: Problems, where: str = "", depth: int = 0
     elif isinstance(value, (Mapping, BaseModel)):
         plain = {}
         for name, entry in dict(value).items():
-            place = f"{where}.{name}".lstrip(".")
-            plain[str(name)] = plain_tables(entry, problems, place, depth + 1)
+            if type(entry) not in (str, float, bool):
+                entry = plain_tables(entry, problems, f"{where}.{name}".lstrip("."), depth + 1)
+            plain[str(name)] = entry
         return {name: entry for name, entry in plain.items() if entry is not None}
     elif isinstance(value, (list, tuple)):
         if all(type(entry) is float for entry in value):
