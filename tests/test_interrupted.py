@@ -119,7 +119,7 @@ def test_a_signal_while_scipy_draws_or_is_imported_ends_a_study(
 
 
 @pytest.mark.promise("R6")
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.long)])
 def test_a_signal_before_the_first_picture_of_an_animation_is_no_defect(number: int, run: Path, tmp_path: Path) -> None:
     code, said = timed("animation", number, tmp_path, "animate", str(run), "--out", "a.gif", "--frames", "10")
     assert (code, said, list(tmp_path.iterdir())) == (128 + number, ["granchain: interrupted"], [])

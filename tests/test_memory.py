@@ -217,7 +217,7 @@ def test_a_file_that_would_take_too_much_is_refused_before_it_takes_it(name, her
 
 
 @pytest.mark.promise("R9")
-@pytest.mark.parametrize("kind", ["npy", "npz", "npz int8", "h5", "mat", "csv"])
+@pytest.mark.parametrize("kind", ["npy", "h5", *(pytest.param(kind, marks=pytest.mark.long) for kind in ("npz", "npz int8", "mat", "csv"))])
 def test_a_file_just_below_the_limit_is_read_within_it(kind, here, figure):
     limit = LIMIT
     just_below(kind, here / "record", limit)
