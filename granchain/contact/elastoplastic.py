@@ -16,11 +16,10 @@ import numpy as np
 
 from granchain.contact import elementary
 from granchain.contact.guard import Elastoplastic
-from granchain.contact.law import AS_PRINTED, DENTS, Quantity, Source, positive
+from granchain.contact.law import AS_PRINTED, DENTS, REVIEW, Quantity, Source, positive
 from granchain.contact.pair import Pair, hertz_contact_radius, yield_force, yield_overlap
 from granchain.errors import LawError
 
-REVIEW = "Wang et al. 2022, review of contact force models, table 3"
 VERIFIED = "verified against an independent computation of its energy and restitution"
 # Measured by docs/measured.py; each law says what came out.
 STEEL = "compared with printed restitutions of steel of 200 to 800 HV under a ball of carbide (docs/measured.md)"
@@ -101,7 +100,7 @@ class Thornton(Elastoplastic):
     """
 
     name = "thornton"
-    source = Source(f"Thornton 1997; {REVIEW}", "", "10.1115/1.2787319")
+    source = Source(f"Thornton 1997; {REVIEW}, table 3", "", "10.1115/1.2787319")
     inputs = (
         positive("yield_pressure_factor", "1", "contact yield pressure over yield stress, p_y/s_y", default=YIELD_PRESSURE),
         AS_PRINTED,
@@ -157,7 +156,7 @@ class Stronge(Elastoplastic):
     """
 
     name = "stronge"
-    source = Source(f"Stronge 2000, Impact Mechanics; {REVIEW}", "", "")
+    source = Source(f"Stronge 2000, Impact Mechanics; {REVIEW}, table 3", "", "")
     inputs = (
         # theta = 2.8 would put the plastic branch at first yield
         Quantity("theta", "1", "mean contact pressure at first yield over the yield stress", above=0.0, below=HARDNESS, default=1.1),
@@ -225,7 +224,7 @@ class VuQuocZhang(Elastoplastic):
     """
 
     name = "vu-quoc-zhang"
-    source = Source(f"Zhang & Vu-Quoc 2002; {REVIEW}", "", "10.1016/S0734-743X(01)00052-5")
+    source = Source(f"Zhang & Vu-Quoc 2002; {REVIEW}, table 3", "", "10.1016/S0734-743X(01)00052-5")
     inputs = (
         positive("yield_force", "N", "F_y, force at first yield"),
         Quantity("C_a", "m/N", "plastic part of the contact radius per force above F_y", low=0.0),
@@ -362,7 +361,9 @@ class KogutEtsion(Elastoplastic):
 
     name = "kogut-etsion"
     source = Source(
-        f"Kogut & Etsion 2002; {REVIEW}; Etsion, Kligerman & Kadin 2005, doi:10.1016/j.ijsolstr.2004.12.006", "", "10.1115/1.1490373"
+        f"Kogut & Etsion 2002; {REVIEW}, table 3; Etsion, Kligerman & Kadin 2005, doi:10.1016/j.ijsolstr.2004.12.006",
+        "",
+        "10.1115/1.1490373",
     )
     inputs = (HARDNESS_FACTOR, AS_PRINTED, DENTS)
     coefficients = (
@@ -440,7 +441,9 @@ class JacksonGreen(Elastoplastic):
     """
 
     name = "jackson-green"
-    source = Source(f"Jackson & Green 2005; {REVIEW}; Jackson, Chusoipin & Green 2005, doi:10.1115/1.1843166", "", "10.1115/1.1866166")
+    source = Source(
+        f"Jackson & Green 2005; {REVIEW}, table 3; Jackson, Chusoipin & Green 2005, doi:10.1115/1.1843166", "", "10.1115/1.1866166"
+    )
     inputs = (AS_PRINTED, DENTS)
     coefficients = (
         Quantity("critical_overlap", "m", "d_c, first yield"),
@@ -520,7 +523,7 @@ class DuWang(Elastoplastic):
     """
 
     name = "du-wang"
-    source = Source(f"Du & Wang 2009, Journal of Applied Mechanics 76(6); {REVIEW}", "", "")
+    source = Source(f"Du & Wang 2009, Journal of Applied Mechanics 76(6); {REVIEW}, table 3", "", "")
     inputs = (AS_PRINTED, DENTS)
     coefficients = (YIELD_OVERLAP, YIELD_FORCE, HERTZ_STIFFNESS, PLASTIC_STIFFNESS, YIELD_WORK)
     validity = "elastic, perfectly plastic spheres at low speed; strain-rate effects neglected"
@@ -557,7 +560,7 @@ class Brake(Elastoplastic):
     """
 
     name = "brake"
-    source = Source(f"Brake 2012; {REVIEW}", "", "10.1016/j.ijsolstr.2012.06.013")
+    source = Source(f"Brake 2012; {REVIEW}, table 3", "", "10.1016/j.ijsolstr.2012.06.013")
     inputs = (HARDNESS_FACTOR, AS_PRINTED, DENTS)
     coefficients = (
         YIELD_OVERLAP,
@@ -636,7 +639,7 @@ class BurgoyneDaraio(Elastoplastic):
     """
 
     name = "burgoyne-daraio"
-    source = Source(f"Burgoyne & Daraio 2014; {REVIEW}", "", "10.1103/PhysRevE.89.032203")
+    source = Source(f"Burgoyne & Daraio 2014; {REVIEW}, table 3", "", "10.1103/PhysRevE.89.032203")
     inputs = (
         positive("c1", "1", "pressure of full plasticity over the yield stress, p0/s_y", default=HARDNESS),
         Quantity("c2", "m^2", "contact area over pi beyond d_p less 2 R d; default -R d_y", default=None),

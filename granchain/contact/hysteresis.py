@@ -28,6 +28,7 @@ from granchain.contact.law import (
     OPEN,
     PSI,
     RESTITUTION,
+    REVIEW,
     SEPARATION,
     SPEED_NODES,
     STIFFNESS,
@@ -323,7 +324,7 @@ class LeeWang(Hysteresis):
 
     name = "lee-wang"
     source = Source(
-        "Lee & Wang 1983; Wang et al. 2022, review of contact force models; Autiero et al. 2022",
+        f"Lee & Wang 1983; {REVIEW}; Autiero et al. 2022",
         "table 1; eq. (39)",
         "10.1115/1.3267392; 10.3390/machines10110966",
     )
@@ -552,7 +553,7 @@ class Zhao(Hysteresis):
     """
 
     name = "zhao"
-    source = Source("Zhao et al. 2021; Wang et al. 2022, review of contact force models", "table 1", "10.1007/s11071-021-06660-4")
+    source = Source(f"Zhao et al. 2021; {REVIEW}", "table 1", "10.1007/s11071-021-06660-4")
     validity = "loses twice of what is asked at e near 1; impacts whose speed is near the one in the damping term"
 
     @staticmethod

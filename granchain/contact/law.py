@@ -151,6 +151,9 @@ def checked(quantity: Quantity, values: Any) -> Any:
     return values
 
 
+# Research progress of contact force models in the collision mechanics of multibody system: many laws are taken from its tables.
+REVIEW = "Wang et al. 2022, review of contact force models"
+
 # Inputs that many laws share, under one name each.
 RESTITUTION = Quantity("restitution", "1", "asked coefficient of restitution", above=0.0, high=1.0)
 DAMPING = Quantity(

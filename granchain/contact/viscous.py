@@ -28,6 +28,7 @@ from granchain.contact.law import (
     OPEN,
     PSI,
     RESTITUTION,
+    REVIEW,
     SEPARATION,
     STIFFNESS,
     XI,
@@ -47,9 +48,6 @@ from granchain.contact.pair import (
     stiffness_of,
 )
 from granchain.errors import LawError
-
-REVIEW = "Wang et al. 2022, review of contact force models"
-
 
 # What a clamped linear oscillator, or Tsuji's law, returns at least, with a damping ratio up to 1: the limit of
 # e^(1 - (2/pi) atan(|ln e|/pi)) for e to 0. Schwager & Pöschel 2007, doi:10.1007/s10035-007-0065-z.

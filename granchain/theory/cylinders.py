@@ -14,7 +14,7 @@ import numpy as np
 
 from granchain.errors import CaseError
 from granchain.theory.impacts import hertz_stiffness
-from granchain.theory.ranges import positive, require
+from granchain.theory.ranges import require, require_positive
 
 # Lengths of line contact, in mm, are 1: a force per length W [N/mm] is a force.
 TABULATED_LAWS = ("radzimovsky", "johnson", "esdu-78035", "goldsmith")
@@ -49,7 +49,7 @@ def tabulated_overlap(
     where = "tabulated_overlap"
     if law not in TABULATED_LAWS:
         raise CaseError(f'{where}: law: got "{law}", allowed: {", ".join(TABULATED_LAWS)}')
-    positive(where, E=effective_modulus, dR=relative_radius)
+    require_positive(where, E=effective_modulus, dR=relative_radius)
     w = np.asarray(line_force, dtype=float)
     require(f"{where}: W", float(w.min()), bool((w > 0.0).all()), "above 0")
     soft = math.pi * effective_modulus
@@ -62,7 +62,7 @@ def tabulated_overlap(
         # E in place of pi E, twice
         return w / effective_modulus * (np.log(4.0 * effective_modulus * relative_radius / w) + 1.0)
     radius = math.nan if effective_radius is None else effective_radius
-    positive(where, R=radius)
+    require_positive(where, R=radius)
     # 1e8 mm^2 in place of L^2
     return w / soft * (np.log(1e8 * soft / (w * radius)) + 1.0)
 
@@ -75,7 +75,7 @@ def tabulated_lankarani_nikravesh(effective_modulus: float, effective_radius: fl
     effective_modulus, effective_radius : float
         E [MPa], R [mm].
     """
-    positive("tabulated_lankarani_nikravesh", E=effective_modulus, R=effective_radius)
+    require_positive("tabulated_lankarani_nikravesh", E=effective_modulus, R=effective_radius)
     return math.pi / 10.0 * hertz_stiffness(effective_modulus, effective_radius)
 
 

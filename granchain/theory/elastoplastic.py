@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 
 from granchain.theory.impacts import hertz_stiffness
-from granchain.theory.ranges import positive, require
+from granchain.theory.ranges import require, require_positive
 
 
 def thornton_yield_speed(effective_modulus: float, effective_radius: float, effective_mass: float, yield_pressure: float) -> float:
@@ -31,7 +31,7 @@ def thornton_yield_speed(effective_modulus: float, effective_radius: float, effe
     float
         V_y [m/s].
     """
-    positive("thornton_yield_speed", E=effective_modulus, R=effective_radius, m=effective_mass, p_y=yield_pressure)
+    require_positive("thornton_yield_speed", E=effective_modulus, R=effective_radius, m=effective_mass, p_y=yield_pressure)
     geometry = math.sqrt(8.0 * math.pi * effective_radius**3 / (15.0 * effective_mass))
     return (math.pi / (2.0 * effective_modulus)) ** 2 * geometry * yield_pressure**2.5
 
@@ -52,7 +52,7 @@ def thornton_restitution(speed: float, yield_speed: float) -> float:
     float
         e [1].
     """
-    positive("thornton_restitution", V=speed, V_y=yield_speed)
+    require_positive("thornton_restitution", V=speed, V_y=yield_speed)
     x = yield_speed / speed
     if x >= 1.0:
         return 1.0
@@ -85,7 +85,7 @@ def chang_ling_restitution(
         e [1].
     """
     where = "chang_ling_restitution"
-    positive(where, V=speed, E=effective_modulus, R=effective_radius, m=effective_mass, Y=yield_stress)
+    require_positive(where, V=speed, E=effective_modulus, R=effective_radius, m=effective_mass, Y=yield_stress)
     require(f"{where}: nu", poissons_ratio, 0.0 <= poissons_ratio <= 0.5, "0 to 0.5")
     pressure = (1.282 + 1.158 * poissons_ratio) * yield_stress
     critical = (math.pi * pressure / (2.0 * effective_modulus)) ** 2 * effective_radius
@@ -94,7 +94,7 @@ def chang_ling_restitution(
     excess = kinetic - hertz * critical**2.5
     if excess <= 0.0:
         return 1.0
-    # the positive root of pi K Y R w_m (w_m - w_c) = what is left of the kinetic energy
+    # the require_positive root of pi K Y R w_m (w_m - w_c) = what is left of the kinetic energy
     largest = 0.5 * (critical + math.sqrt(critical * critical + 4.0 * excess / (math.pi * pressure * effective_radius)))
     return math.sqrt(hertz * critical * (largest * (2.0 - critical / largest)) ** 1.5 / kinetic)
 
@@ -123,7 +123,7 @@ def wu_restitution(speed: float, yield_speed: float, yield_stress: float, effect
     float
         e [1].
     """
-    positive("wu_restitution", V=speed, V_y=yield_speed, s_y=yield_stress, E=effective_modulus)
+    require_positive("wu_restitution", V=speed, V_y=yield_speed, s_y=yield_stress, E=effective_modulus)
     ratio = speed / yield_speed
     lowest = WU_FIRST**4
     require("wu_restitution: V", speed, ratio >= lowest, f"at least {lowest:.4g} V_y = {lowest * yield_speed:.6g} m/s")
@@ -154,7 +154,7 @@ def weir_tallon_restitution(speed: float, yield_stress: float, effective_modulus
         e [1].
     """
     where = "weir_tallon_restitution"
-    positive(where, V=speed, s_y=yield_stress, E=effective_modulus, E_young=youngs_modulus, density=density)
+    require_positive(where, V=speed, s_y=yield_stress, E=effective_modulus, E_young=youngs_modulus, density=density)
     wave_speed = math.sqrt(youngs_modulus / density)
     factor = 3.1 * (yield_stress / effective_modulus) ** 0.625
     restitution = factor * (wave_speed / speed) ** 0.25
@@ -183,7 +183,7 @@ def jackson_critical_speed(
         V_c [m/s].
     """
     where = "jackson_critical_speed"
-    positive(where, E=effective_modulus, R=effective_radius, m=effective_mass, s_y=yield_stress)
+    require_positive(where, E=effective_modulus, R=effective_radius, m=effective_mass, s_y=yield_stress)
     require(f"{where}: nu", poissons_ratio, 0.0 <= poissons_ratio <= 0.5, "0 to 0.5")
     pressure = 1.295 * math.exp(0.736 * poissons_ratio) * yield_stress
     critical = (math.pi * pressure / (2.0 * effective_modulus)) ** 2 * effective_radius
@@ -208,7 +208,7 @@ def jackson_restitution(speed: float, critical_speed: float, yield_strain: float
     float
         e [1].
     """
-    positive("jackson_restitution", V=speed, V_c=critical_speed, yield_strain=yield_strain)
+    require_positive("jackson_restitution", V=speed, V_c=critical_speed, yield_strain=yield_strain)
     v = speed / critical_speed
     require("jackson_restitution: V", speed, v <= 1000.0, f"at most 1000 V_c = {1000.0 * critical_speed:.6g} m/s")
     if v <= 1.0:
@@ -244,7 +244,7 @@ def ma_liu_plastic_restitution(
         e [1].
     """
     where = "ma_liu_plastic_restitution"
-    positive(where, V=speed, E=effective_modulus, R=effective_radius, m=effective_mass, s_y=yield_stress, psi=psi)
+    require_positive(where, V=speed, E=effective_modulus, R=effective_radius, m=effective_mass, s_y=yield_stress, psi=psi)
     require(f"{where}: xi", xi, math.sqrt(2.0) < xi < math.inf, "above sqrt(2)")
     # Wang, Liu & Liu 2022, eqs. (1)-(3), doi:10.1016/j.ijmecsci.2022.107214: F = d (c1 + c2 ln(d/d_y)) + c3 between d_y and d_p
     pressure, log = 1.61 * yield_stress, math.log(xi * xi / 2.0)

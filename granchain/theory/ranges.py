@@ -13,7 +13,7 @@ def require(where: str, got: float, holds: bool, allowed: str) -> None:
         raise CaseError(f"{where}: got {got:.6g}, allowed: {allowed}")
 
 
-def positive(where: str, **values: float) -> None:
+def require_positive(where: str, **values: float) -> None:
     """Refuse values that are not finite numbers above 0."""
     for name, value in values.items():
         require(f"{where}: {name}", value, 0.0 < value < math.inf, "a finite number above 0")
