@@ -93,13 +93,13 @@ def about_certificate(law: type[ContactLaw], as_printed: bool = False) -> Messag
         same = False
     if not same:
         sentence = f'contact law "{law.name}" has no certificate: its source is not the one that was measured; "{measure}" measures it'
-        return Message(sentence, warning=True)
-    if entry["problems"]:
-        return Message(f'contact law "{law.name}" failed its certificate: {"; ".join(entry["problems"])}', warning=True)
-    if as_printed and entry["created_as_printed"]:
+    elif entry["problems"]:
+        sentence = f'contact law "{law.name}" failed its certificate: {"; ".join(entry["problems"])}'
+    elif as_printed and entry["created_as_printed"]:
         sentence = (
             f'contact law "{law.name}" as printed, without the energy guard, failed its certificate: a cycle returns up to '
             f"{100.0 * entry['created_as_printed']:.2g} % more than it took"
         )
-        return Message(sentence, warning=True)
-    return None
+    else:
+        return None
+    return Message(sentence, warning=True)
