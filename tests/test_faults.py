@@ -294,16 +294,6 @@ def test_a_run_onto_a_full_disk_exits_4_and_leaves_the_old_file(
 
 
 @pytest.mark.promise("R5")
-def test_checkpoints_onto_a_full_disk_are_missed_and_the_run_goes_on(disk: Callable[..., Path], capfd: pytest.CaptureFixture[str]) -> None:
-    folder = disk("size=32k")
-    case = gc.load_case("steel-chain-hertz", ["snapshots.interval=1e-6"])
-    with pytest.warns(gc.errors.GranchainWarning, match=r"no checkpoint, the run goes on: .*the disk is full") as told:
-        result = gc.run(case, checkpoint=Checkpoint(folder / "run.h5.chk", 1e-9))
-    assert (result.status, len(told)) == (Status.COMPLETE, 1)
-    assert left_in(folder) == []
-
-
-@pytest.mark.promise("R5")
 @pytest.mark.parametrize(
     ("options", "name", "sentence"),
     [

@@ -103,6 +103,7 @@ def test_a_row_is_written_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("short_blocks")
+@pytest.mark.promise("R5")
 def test_a_disk_that_fills_while_a_state_is_appended_leaves_the_one_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("granchain.store.checkpoint.LEAST_RATIO", 0.0)
     case = small()
@@ -172,19 +173,6 @@ def test_a_file_that_is_written_piece_by_piece_says_the_same(tmp_path: Path, mon
     xarray = pytest.importorskip("xarray")
     with xarray.open_dataset(tmp_path / "pieces.h5", engine="h5netcdf") as pieces:
         xarray.testing.assert_identical(pieces.load(), one.to_xarray())
-
-
-def test_a_disk_that_fills_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("granchain.store.writer.WRITTEN_AT_ONCE", 5000)
-    one = gc.run(small().replace(**{"snapshots.interval": 4e-8}))
-    less = gc.run(small().replace(**{"sensors.interval": 1e-6, "snapshots": None}))
-    with mounting(tmp_path) as mount:
-        folder = mount("size=768k")
-        less.save(folder / "run.h5")
-        before = (folder / "run.h5").read_bytes()
-        with pytest.raises(FileError, match=r"run\.h5: not written .*: the disk is full"):
-            one.save(folder / "run.h5", overwrite=True)
-        assert (folder / "run.h5").read_bytes() == before and [file.name for file in folder.iterdir()] == ["run.h5"]
 
 
 KEYS = [f"--set={name}={json.dumps(value)}" for name, value in CHANGES.items()]

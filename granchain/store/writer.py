@@ -44,8 +44,8 @@ def new_hdf5(path: str | os.PathLike[str], overwrite: bool, needed: float, seale
 
     room = int(needed) + BESIDE_DATA
     with new_file(path, overwrite, (OUTPUT_MARK,), room + SEAL_LENGTH) as part:
-        # a piece of a column of an ensemble: each has room for four of its own
-        with h5py.File(part, "w", rdcc_nbytes=4 * 8 * CHUNK) as file:
+        # the claim is the lock; of each column of an ensemble four pieces are held
+        with h5py.File(part, "w", rdcc_nbytes=4 * 8 * CHUNK, locking=False) as file:
             with part.open("r+b") as disk:
                 os.posix_fallocate(disk.fileno(), 0, room + SEAL_LENGTH)
             # first of all: by it a file is known to be one of ours
