@@ -22,7 +22,7 @@ import granchain as gc
 from granchain.engine import stack
 from granchain.errors import FileError, GranchainWarning, RunError
 from granchain.status import Status
-from granchain.store import ensemble as side
+from granchain.store import ensemble as stored
 from granchain.store.files import SEAL, SEAL_LENGTH
 from granchain.studies import many, members
 
@@ -112,7 +112,7 @@ def test_laws_with_one_name_for_two_things_have_a_column_each() -> None:
     results = [gc.run(case) for case in speeds(2)]
     force = results[1].variables["contact_peak_force"]
     results[1].variables["contact_peak_force"] = type(force)(force.dims, force.data, "kN", force.long_name)
-    found = side.ensemble_dataset(speeds(2), results, [Status.COMPLETE] * 2, ["", ""])
+    found = stored.ensemble_dataset(speeds(2), results, [Status.COMPLETE] * 2, ["", ""])
     assert found.contact_peak_force.units == "N" and found.contact_peak_force_2.units == "1"
     assert found.contact_peak_force_2.unit_in_words == "kN"
 
@@ -209,18 +209,18 @@ def test_an_interruption_keeps_what_is_done_and_says_how_much(in_a_file: bool, t
 def test_signals_that_come_while_it_is_written_are_heard_when_it_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first ends the study, the others nothing: whatever is done by then is in the file."""
     monkeypatch.setattr(many, "RESULTS_TOGETHER", 2)
-    add, finish, path = side.SideBySide.add, side.SideBySide.finish, tmp_path / "study.h5"
+    add, finish, path = stored.EnsembleWriter.add, stored.EnsembleWriter.finish, tmp_path / "study.h5"
 
     def slow(method: Any) -> Any:
-        def written(self: side.SideBySide, *arguments: Any) -> None:
+        def written(self: stored.EnsembleWriter, *arguments: Any) -> None:
             os.kill(os.getpid(), signal.SIGINT)
             method(self, *arguments)
             os.kill(os.getpid(), signal.SIGINT)
 
         return written
 
-    monkeypatch.setattr(side.SideBySide, "add", slow(add))
-    monkeypatch.setattr(side.SideBySide, "finish", slow(finish))
+    monkeypatch.setattr(stored.EnsembleWriter, "add", slow(add))
+    monkeypatch.setattr(stored.EnsembleWriter, "finish", slow(finish))
     with pytest.warns(GranchainWarning, match="interrupted: [24] of 6 members are done"):
         gc.run_many(speeds(6), out=path, threads=1)
     opened = gc.open_ensemble(path)
@@ -301,7 +301,7 @@ def test_a_disk_that_fills_is_a_sentence_and_nothing_is_left(tmp_path: Path, mon
         with pytest.raises(FileError, match=r"got a file of up to [0-9.e+]+ bytes, allowed [0-9.e+]+, which are free on its disk"):
             gc.run_many(finer, out=path, overwrite=True)
         assert names(folder) == ["study.h5"]
-        monkeypatch.setattr(side, "room_beside", lambda path, needed: None)
+        monkeypatch.setattr(stored, "room_beside", lambda path, needed: None)
         with pytest.raises(FileError, match=r"study\.h5: not written \(\d+ bytes needed\): the disk is full"):
             gc.run_many(finer, out=path, overwrite=True)
         assert path.read_bytes() == before and names(folder) == ["study.h5"]

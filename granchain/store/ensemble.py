@@ -44,7 +44,7 @@ _TAKEN_DIMENSIONS = frozenset((*OF_EACH, *(name for both in (*COUNTED.values(), 
 TEXT_OF_RUN = 2**12
 
 
-class SideBySide:
+class EnsembleWriter:
     """Writes the variables of many runs into a file, each in a column with the first axis `run`.
 
     Parameters
@@ -206,7 +206,7 @@ class SideBySide:
 
 
 @contextlib.contextmanager
-def ensemble_file(path: str | os.PathLike[str], overwrite: bool, cases: Sequence[Case]) -> Iterator[SideBySide]:
+def ensemble_file(path: str | os.PathLike[str], overwrite: bool, cases: Sequence[Case]) -> Iterator[EnsembleWriter]:
     """A file of many runs that grows lot by lot, and gets its name once it is whole; take the `claim` first.
 
     Parameters
@@ -230,7 +230,7 @@ def ensemble_file(path: str | os.PathLike[str], overwrite: bool, cases: Sequence
         )
     room_beside(path, needed)
     with new_hdf5(path, overwrite, needed + TEXT_OF_RUN * len(cases)) as file:
-        yield SideBySide(cases, file)
+        yield EnsembleWriter(cases, file)
 
 
 def ensemble_dataset(cases: Sequence[Case], results: Sequence[Result | None], status: Sequence[Status], messages: Sequence[str]) -> Any:
@@ -239,7 +239,7 @@ def ensemble_dataset(cases: Sequence[Case], results: Sequence[Result | None], st
     import xarray
 
     with h5py.File.in_memory() as file:
-        rows = SideBySide(cases, file, packed=False)
+        rows = EnsembleWriter(cases, file, packed=False)
         rows.add(0, results)
         rows.finish(status, messages, "", 0.0)
         file.flush()

@@ -115,7 +115,7 @@ class StoredEnsemble:
 
     def _column(self, name: str) -> np.ndarray:
         """Numbers, one for each run."""
-        dataset = self._there(name)
+        dataset = self._dataset(name)
         if dataset.dtype.str not in ("<i8", "<f8") or len(dataset.shape) != 1:
             raise RefusedError(f"{name!r} is not one number for each run; {DAMAGED}")
         self._afford(name, bytes_of(dataset))
@@ -126,7 +126,7 @@ class StoredEnsemble:
 
     def _texts(self, name: str) -> list[str]:
         """Texts, one for each run."""
-        dataset = self._there(name)
+        dataset = self._dataset(name)
         check_text(dataset, name, (self._count,))
         found: list[str] = []
         for at in range(0, self._count, TEXTS_AT_ONCE):
@@ -135,7 +135,7 @@ class StoredEnsemble:
             self._afford(name, sum(map(len, found)))
         return found
 
-    def _there(self, name: str) -> Any:
+    def _dataset(self, name: str) -> Any:
         if name not in self._datasets:
             raise RefusedError(f"has no {name}; {DAMAGED}")
         return self._datasets[name]
@@ -176,7 +176,7 @@ class StoredEnsemble:
             self._afford(f"run {place}", sum(8 * math.prod(s.stop for s in where if isinstance(s, slice)) for where in places.values()))
             data = {}
             for name, (column, *_) in parts.items():
-                values = np.asarray(self._there(column)[places[name]])
+                values = np.asarray(self._dataset(column)[places[name]])
                 data[name] = values.astype(np.int64) if name in LABELS else values
             result = Result(
                 data,
@@ -204,7 +204,7 @@ class StoredEnsemble:
 
     def _place(self, place: int, column: str, axes: tuple[str, ...]) -> tuple[Any, ...]:
         """Where in its column the variable of a run is."""
-        dataset = self._there(column)
+        dataset = self._dataset(column)
         where: list[Any] = [] if axes == (column,) and column in LABELS and dataset.ndim == 1 else [place]
         for axis, length in zip(axes, dataset.shape[len(where) :], strict=True):
             count = (COUNTED | UNSHARED)[axis][1]
