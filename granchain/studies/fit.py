@@ -212,13 +212,9 @@ def fit(
             f'keys, or take measure = "features" or "traces"{why}'
         )
     start = np.array([value_at(case, key) for key in free])
-    low, high = (
-        np.array([next((x for x in ends if x is not None), default) for ends in limits])
-        for default, limits in (
-            (-math.inf, [(one.low, one.above) for one in quantities.values()]),
-            (math.inf, [(one.high, one.below) for one in quantities.values()]),
-        )
-    )
+    limits = quantities.values()
+    low = np.array([next(x for x in (one.low, one.above, -math.inf) if x is not None) for one in limits])
+    high = np.array([next(x for x in (one.high, one.below, math.inf) if x is not None) for one in limits])
     begin, low, high, size = against.with_nuisances(start, low, high, np.abs(start))
     found = descend(against.residuals, begin, low, high, size)
     if found is not None and measure != "traces":
