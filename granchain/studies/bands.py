@@ -172,7 +172,7 @@ class Uncertain:
 
 
 def uncertain(case: Any, tolerance: Any, n: Any, seed: Any, sensitivity: bool = False) -> Uncertain:
-    """What is asked for, once all of it is looked through.
+    """The case and its tolerances, after all arguments are checked.
 
     Raises
     ------

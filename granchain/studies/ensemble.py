@@ -80,8 +80,8 @@ class Ensemble:
         labels = [member.status.label for member in self._members]
         rows = [(label, str(labels.count(label))) for label in dict.fromkeys(labels)]
         messages = [(str(place), member.message) for place, member in enumerate(self._members) if member.message][:5]
-        told = table(("run", "message"), messages, styled=True) if messages else ""
-        return card(f"Ensemble of {len(self)} runs", table(("status", "runs"), rows, styled=True), told)
+        shown = table(("run", "message"), messages, styled=True) if messages else ""
+        return card(f"Ensemble of {len(self)} runs", table(("status", "runs"), rows, styled=True), shown)
 
     def save(self, path: str | os.PathLike[str], overwrite: bool = False) -> None:
         """Write a file of all members, whole or not at all, which xarray opens; see `to_xarray` for what is in it.

@@ -205,7 +205,7 @@ class EquivalenceSearch(NamedTuple):
 
 
 def checked_search(case: Case, to: Any, laws: Any, free: Any, measure: Any) -> EquivalenceSearch:
-    """All that is asked for, or every mistake in it."""
+    """The search, after all arguments are checked."""
     problems = Problems()
     if measure not in COMPARED_BY:
         problems.add("measure", shown(measure), ", ".join(COMPARED_BY), suggestion(measure, COMPARED_BY, "name one of these"))
@@ -418,7 +418,7 @@ def _answer(
     row: np.ndarray,
     notes: Sequence[str],
 ) -> Equivalent:
-    """The best of some minima, and what is to be said about it."""
+    """The best of some minima, with its messages."""
     sensors = tuple(asked.reference.sensors.beads)
     size = asked.high - asked.low
     failed = sorted({note for note in notes if note})

@@ -39,7 +39,8 @@ CLOCK_SHIFT, CALIBRATION = "the clock of the trace", "the calibration of the tra
 CLOSE_CORRELATION = 0.95
 # A part of a key's value: closer to a limit is at it.
 AT_LIMIT = 1e-3
-# More scatter than that, in parts of the uncertainties, is said: of 6 degrees of freedom, 1 in 200 fits has it by chance (chi2 = 18.5).
+# Scatter, relative to the uncertainties, above which a message is added: of 6 degrees of freedom,
+# 1 in 200 fits has it by chance (chi2 = 18.5).
 MUCH_SCATTER = 1.75
 
 
@@ -78,7 +79,7 @@ class Fit:
     values, errors : dict of str to float
         By key, in SI; an error is one standard deviation, infinite where the measurement does not tell the key.
     covariance, correlation : array (n_free, n_free)
-        In the order of the keys; infinite and nan where a key is not told.
+        In the order of the keys; infinite and nan where a key is not determined.
     residuals : array (n_sensors,)
         Computed minus measured, in standard deviations of the measurement.
     sensors : tuple of SensorFit
@@ -457,7 +458,7 @@ class Against:
 
 
 def _concluded(against: Against, found: Lowest, start: dict[str, float], low: np.ndarray, high: np.ndarray, size: np.ndarray) -> Fit:
-    """Values, errors and what is to be said about them."""
+    """Values, errors and messages."""
     keys, count = list(against.keys), len(against.keys)
     values = dict(zip(keys, map(float, found.point), strict=False))
     residual = found.residual[: against.count]

@@ -28,11 +28,11 @@ from granchain.keys import Problems, check_whole
 from granchain.simulation import BLOCK_SECONDS, FIRST_BLOCK, MOST_THREADS, prepare_together, recording_of
 from granchain.status import Status
 
-# Wall time of a call of compiled code [s]: how soon an interruption is heard.
+# Wall time of a call of compiled code [s]: the longest delay of an interruption.
 CALL_SECONDS = 0.1
 # Body-steps of a task for a thread: .1 s at a nanosecond each; shorter tasks gain nothing from a second thread.
 STEPS_OF_A_BATCH = 1e8
-# Wall time of compiling [s] from which a person at a terminal is told what is waited for.
+# Wall time of compiling [s] above which a terminal shows a notice.
 COMPILING = 2.0
 
 T = TypeVar("T")
@@ -45,7 +45,7 @@ def as_they_end(
     waiting: dict[Future, T],
     most: float = math.inf,
 ) -> None:
-    """Submit tasks to threads, processes or other computers, and take what each has come to when it has ended.
+    """Submit tasks to threads, processes or other computers, and take the outcome of each as it ends.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ class Members:
     take : function of a Batch
         Takes what a batch has come to, in the thread that has advanced it.
     refuse : function of a place and a sentence
-        Is told which members cannot be set up, and why.
+        Called for each member that cannot be set up, with the reason.
     record : function of a Case
         What is recorded of it.
 
@@ -111,7 +111,7 @@ class Members:
             Places that are set up together. The first lot is shared by all threads, as what is compiled, and found for all, is found
             once; of the others each is a thread's own, and no more are held than there are threads.
         done : function of places
-            Is told of members that have come to something, in this thread.
+            Called in this thread with members that have ended.
         """
         waiting: dict[Future, Callable[[], list[int]]] = {}
 
@@ -159,7 +159,7 @@ class Members:
 
 
 def counter(progress: Callable[[int, int], Any] | None, count: int, done: int = 0) -> Callable[[Sequence[int]], None]:
-    """A function that reports, of members that have come to something, how many of all are done by now."""
+    """A function that adds up ended members and reports the count to `progress`."""
 
     def report(places: Sequence[int]) -> None:
         nonlocal done
@@ -171,7 +171,7 @@ def counter(progress: Callable[[int, int], Any] | None, count: int, done: int = 
 
 
 def check_members(cases: Sequence[Any], threads: int | None) -> int:
-    """The number of threads, once all that is asked for is looked through."""
+    """Number of threads, after all arguments are checked."""
     problems = Problems()
     for place, case in enumerate(cases):
         if not isinstance(case, Case):

@@ -32,7 +32,7 @@ DISORDERED = {
 TAIL = 2.0**-32
 # Dimensions of a Sobol sequence that scipy has direction numbers for (Joe & Kuo 2008, doi:10.1137/070709359).
 MOST_DRAWN = 21201
-# Memory of a member until all are made: its case, and what is told of it [bytes], measured at 5 kB for a change of one table.
+# Memory of a member's case and record [bytes]; 5 kB measured for a change of one table.
 MEMBER_BYTES = 10_000
 # Sentences about members that are reported at once.
 MOST_SENTENCES = 20
@@ -184,7 +184,7 @@ def quasi_random(n: int, dimensions: int, seed: int) -> np.ndarray:
 
 
 def plan_of(case: Any, vary: Any, how: str = "product", n: int = 1, seed: int = 0) -> Plan:
-    """A study, once all that is asked for is looked through.
+    """A study, after all arguments are checked.
 
     Raises
     ------

@@ -10,7 +10,7 @@ import numpy as np
 # Half the distance of a central difference, as a part of a parameter's size: runs have an error of some 1e-6 (samples, number of steps),
 # and the cube of the size stands against the square of this.
 DIFFERENCE_STEP = 1e-3
-# A way down has ended where the sum of squares, or the point, changes by less than these parts, if not told otherwise.
+# Relative changes of the sum of squares, and of the point, below which a descent has converged.
 FLAT, CLOSE = 1e-7, 1e-6
 # Points that a way down looks at, each with the central differences about it.
 MOST_STEPS = 40
