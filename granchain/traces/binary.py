@@ -66,8 +66,8 @@ def _numpy(content: bytes, where: str, limit: Limit) -> Record:
     for name, array in arrays.items():
         if array.dtype.kind not in "fiu":
             raise TraceError(
-                f"{where}: {shown(name)}: got values of type {array.dtype!s:.40}, allowed real numbers; save the numbers alone, "
-                "those of a spreadsheet as CSV"
+                f"{where}: {f'{shown(name)}: ' if name else ''}got values of type {array.dtype!s:.40}, "
+                "allowed real numbers; save the numbers alone, those of a spreadsheet as CSV"
             )
     limit.check(where, len(content) + unpacked, sum(array.size for array in arrays.values()))
     numbers = {name: np.asarray(array, dtype=float) for name, array in arrays.items()}
