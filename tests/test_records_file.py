@@ -92,6 +92,8 @@ def test_a_row_is_written_once(tmp_path: Path) -> None:
         kept.save(Saved(arrays, "", 0.0, {**state.settled, "records": 50_000}), set_up=state.set_up)
         sizes.append((tmp_path / "run.chk").stat().st_size)
     assert 400_000 < sizes[0] < sizes[1] < sizes[0] + 50_000
+    # what the run will record: three quantities of two sensors or contacts each at every third step, the ledger and the snapshots
+    assert state.size > 3 * 8 * 2 * N_STEPS / 3
     loaded = dict(Checkpoint(tmp_path / "run.chk").load(set_up=after.set_up).arrays)
     records = loaded.pop("records")
     assert records.shape == (50_061,) and np.asarray(records).tobytes() == np.arange(50_061.0).tobytes()
