@@ -43,19 +43,8 @@ def test_the_lowest_versions_that_are_allowed_work_and_give_the_same_bits(tmp_pa
     subprocess.run([python, "-m", "pip", "install", "-q", "--disable-pip-version-check", *lowest(), *tools], check=True)
     environment = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "NUMBA_CACHE_DIR": str(tmp_path / "cache"), "PYTHONPATH": str(PROJECT)}
     for words, files in TRIED:
-        command = [
-            python,
-            "-m",
-            "pytest",
-            "-q",
-            "-p",
-            "no:cacheprovider",
-            "-m",
-            "not long",
-            "-k",
-            words,
-            *(f"tests/{name}" for name in files),
-        ]
+        options = ("-q", "-p", "no:cacheprovider", "-m", "not long", "-k", words)
+        command = [python, "-m", "pytest", *options, *(f"tests/{name}" for name in files)]
         done = subprocess.run(command, cwd=PROJECT, env=environment, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout[-5000:]
     code = """
