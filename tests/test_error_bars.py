@@ -135,6 +135,6 @@ def test_the_error_bars_cover_the_errors_of_many_random_cases_of_every_law(sampl
 @pytest.mark.parametrize("values", [20_000, 100])
 def test_the_error_bars_cover_the_errors_where_not_every_step_can_be_saved(values, figure, monkeypatch):
     # some samples between the case's own, and none
-    monkeypatch.setattr(sys.modules[verify.__module__], "VALUES", values)
+    monkeypatch.setattr(sys.modules[verify.__module__], "COMPARED_VALUES", values)
     seen = seen_in(random_cases(20, 11, FEW, beads=(8, 12), bare=True))
     report(seen, f"20 random cases of five laws, {values} samples saved at most", figure, 0.95)

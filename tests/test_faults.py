@@ -148,7 +148,7 @@ def test_a_run_killed_again_and_again_goes_on_and_ends_with_the_same_data(
 # Ctrl-C and TERM
 
 
-# Since the start [s]: first lines, imports, loading the compiled loop, first steps; None: once there is a checkpoint.
+# Computing since the start [s]: first lines, imports, loading the compiled loop, first steps; None: once there is a checkpoint.
 MOMENTS = (0.08, 0.12, 0.2, 0.35, None, None)
 
 
@@ -159,7 +159,8 @@ def stopped(number: int, moment: float | None, folder: Path) -> tuple[float, str
         while not (folder / "run.h5.chk").exists() and running.poll() is None:
             time.sleep(0.01)
     else:
-        time.sleep(moment)
+        while computing(running.pid) < moment and running.poll() is None:
+            time.sleep(0.005)
     before = computing(running.pid)
     running.send_signal(number)
     assert running.stderr is not None

@@ -509,13 +509,17 @@ def test_a_writer_killed_at_any_moment_leaves_the_old_file_or_the_new_one(tmp_pa
         for i in range(first, 100_000):
             contents[i % 2].save(path, overwrite=True)
 
+    start = time.perf_counter()
+    contents[0].save(path, overwrite=True)
+    # from the middle of the first write to many writes later, on a busy machine too
+    longest = max(0.1, 8.0 * (time.perf_counter() - start))
     draw = random.Random(20)
     seen, strays = set(), 0
     for trial in range(200):
         if trial >= 20 and seen == allowed and strays:
             break
         child = in_a_child(write_on, trial)
-        time.sleep(0.02 + 0.3 * draw.random())
+        time.sleep(0.02 + longest * draw.random())
         os.kill(child.pid, signal.SIGKILL)
         child.join()
         seen.add(hashlib.sha256(path.read_bytes()).hexdigest())

@@ -514,7 +514,7 @@ def losses(result: Result, ax: Axes | None = None) -> tuple[Figure, Axes]:
 
 _CHAIN_FIGURES: dict[str, tuple[Callable[..., tuple[Any, Any]], tuple[str, ...]]] = {
     "force_traces": (force_traces, ("sensor_force", "sensor_bead", "time")),
-    "peaks": (peaks, ("sensor_force", "sensor_bead", "time")),
+    "peaks": (peaks, ("sensor_force", "sensor_bead", "time", "contact")),
     "bead_velocities": (bead_velocities, ("velocity", "snapshot_time")),
     "space_time": (space_time, ("velocity", "snapshot_time")),
     "hysteresis": (hysteresis, ("contact_force", "contact_overlap", "sensor_contact")),
